@@ -22,7 +22,7 @@ import (
 func TestJSONLists(t *testing.T) {
 	for _, v := range []any{
 		limitShow{Scope: &hold.Scope{}, Shown: make([]limitShown, 1), DeviceWide: make([]limitWide, 1)}, limitResult{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
-		explained{Paths: []*explain.Explanation{{}}}, []verified{{Rows: make([]verify.Row, 1)}}, costResult{}, checkResult{},
+		explain.Answer{Paths: []*explain.Explanation{{}}}, []verified{{Rows: make([]verify.Row, 1)}}, costResult{}, checkResult{},
 		daemon.Status{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
 	} {
 		b, err := json.Marshal(jsonlist.Of(v))

@@ -56,15 +56,6 @@ Exit status: 0; 1 if there is no such TARGET; 2 if a path doesn't exist; 5 if on
 	return c
 }
 
-// An explained is the JSON of limit explain.
-type explained struct {
-	// Host is the machine's: the versions of its I/O and memory controllers.
-	Host *explain.Host `json:"host"`
-	// Paths are in the order in which they were asked for.
-	Paths  []*explain.Explanation `json:"paths"`
-	Shared []explain.Shared       `json:"shared"`
-}
-
 // limitExplain looks at paths on a machine and prints what it found.
 func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, asJSON bool) error {
 	h, err := explain.Look(host)
@@ -74,7 +65,7 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 	if err != nil {
 		return err
 	}
-	out := explained{Host: h}
+	out := explain.Answer{Host: h}
 	var impossible []string
 	for _, p := range paths {
 		if p == "" {
@@ -100,7 +91,7 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 	if asJSON {
 		err = a.printJSON(jsonlist.Of(out))
 	} else {
-		_, err = io.WriteString(a.stdout, out.text())
+		_, err = io.WriteString(a.stdout, out.Text())
 	}
 	if err == nil && len(impossible) > 0 {
 		err = &exitError{exitCannot, fmt.Errorf("%s can't be limited here: see the alternatives", strings.Join(impossible, " and "))}

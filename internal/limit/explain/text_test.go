@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"errors"
@@ -12,13 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/treetest"
 )
 
 // explainOn explains paths of the machine of disktest.StackFiles.
-func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...string) explained {
+func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...string) Answer {
 	t.Helper()
 	files := disktest.StackFiles()
 	maps.Copy(files, map[string]string{
@@ -34,11 +33,11 @@ func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...
 		}
 		return []device.Target{{Type: targets[minor]}}, nil
 	}
-	h, err := explain.Look(fs)
+	h, err := Look(fs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := explained{Host: h}
+	x := Answer{Host: h}
 	for _, p := range paths {
 		e, err := h.Path(p)
 		if err != nil {
@@ -46,7 +45,7 @@ func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...
 		}
 		x.Paths = append(x.Paths, e)
 	}
-	x.Shared = explain.Sharing(x.Paths)
+	x.Shared = Sharing(x.Paths)
 	return x
 }
 
@@ -62,8 +61,8 @@ func TestLimitExplainText(t *testing.T) {
 		{"thin.txt", v2, []string{"/fixture/thin"}},
 		{"several.txt", v1, []string{"/fixture/mixed", "/fixture/nfs", "/fixture/md", "/fixture/heads"}},
 	} {
-		got := explainOn(t, tt.groups, targets, tt.paths...).text()
-		want, err := os.ReadFile(filepath.Join("testdata", "limit-explain", tt.file))
+		got := explainOn(t, tt.groups, targets, tt.paths...).Text()
+		want, err := os.ReadFile(filepath.Join("testdata", tt.file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,12 +74,12 @@ func TestLimitExplainText(t *testing.T) {
 
 // TestLimitExplainDocs: the manual shows what is printed today, and names every key of the JSON.
 func TestLimitExplainDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/reference/limit-explain.md")
+	b, err := os.ReadFile("../../../docs/reference/limit-explain.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(b)
-	golden, err := os.ReadFile(filepath.Join("testdata", "limit-explain", "thin.txt"))
+	golden, err := os.ReadFile(filepath.Join("testdata", "thin.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +110,7 @@ func TestLimitExplainDocs(t *testing.T) {
 			}
 		}
 	}
-	visit(reflect.TypeFor[explained]())
+	visit(reflect.TypeFor[Answer]())
 	if len(seen) < 9 {
 		t.Errorf("only %d types were looked at", len(seen))
 	}

@@ -1,18 +1,27 @@
-package main
+package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/size"
 )
 
-// text writes what was found for people.
-func (x explained) text() string {
+// An Answer is what is known of paths, as limit explain prints it.
+type Answer struct {
+	// Host is the machine's: the versions of its I/O and memory controllers.
+	Host *Host `json:"host"`
+	// Paths are in the order in which they were asked for.
+	Paths  []*Explanation `json:"paths"`
+	Shared []Shared       `json:"shared"`
+}
+
+// Text returns an answer for people.
+func (x Answer) Text() string {
 	var b strings.Builder
 	for i, e := range x.Paths {
 		if i > 0 {
@@ -51,7 +60,7 @@ func (x explained) text() string {
 
 // drawLayer draws a layer, what is below it, and the marks of both. above is what it is below; head and body
 // are what its first line and those below it begin with.
-func drawLayer(b *strings.Builder, l, above *explain.Layer, head, body string) {
+func drawLayer(b *strings.Builder, l, above *Layer, head, body string) {
 	line := head + layerWords(l, above)
 	if marks := layerMarks(l, above); len(marks) > 0 {
 		line += "  <-- " + strings.Join(marks, "; ")
@@ -67,7 +76,7 @@ func drawLayer(b *strings.Builder, l, above *explain.Layer, head, body string) {
 }
 
 // layerMarks say what limits do at a layer.
-func layerMarks(l, above *explain.Layer) (marks []string) {
+func layerMarks(l, above *Layer) (marks []string) {
 	if l.Limit {
 		marks = append(marks, "limits go here")
 	}
@@ -83,14 +92,14 @@ func layerMarks(l, above *explain.Layer) (marks []string) {
 	}
 	// What escapes is said where it begins to.
 	if above != nil && l.Charge != above.Charge {
-		what := map[explain.Verdict]string{explain.Leaks: "a limit here leaks", explain.Partly: "a limit here leaks in part", explain.Late: "a limit here acts late"}[l.Charge]
+		what := map[Verdict]string{Leaks: "a limit here leaks", Partly: "a limit here leaks in part", Late: "a limit here acts late"}[l.Charge]
 		marks = append(marks, what+": "+l.Lost)
 	}
 	return marks
 }
 
 // layerWords describes a layer.
-func layerWords(l, above *explain.Layer) string {
+func layerWords(l, above *Layer) string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	if l.Kind == device.KindMount {
@@ -124,13 +133,13 @@ func layerWords(l, above *explain.Layer) string {
 	case device.KindMD:
 		add("software RAID %s", l.Level)
 	case device.KindBcache:
-		add("bcache, %s", orWord(l.CacheMode, "mode unknown"))
+		add("bcache, %s", cmp.Or(l.CacheMode, "mode unknown"))
 	case device.KindMultipath:
 		add("NVMe namespace with several paths")
 	case device.KindPath:
 		add("path of the namespace")
 	default:
-		add("%s", orWord(d.Model, "disk"))
+		add("%s", cmp.Or(d.Model, "disk"))
 	}
 	if d.Size > 0 {
 		add("%s", size.Bytes(d.Size))
@@ -216,7 +225,7 @@ func mapperWords(n *device.Node) string {
 }
 
 // spotWords says what goes on a device.
-func spotWords(s explain.Spot) string {
+func spotWords(s Spot) string {
 	text := fmt.Sprintf("go on %s (%s)", s.Name, s.Number())
 	if s.ReadsOnly {
 		text = fmt.Sprintf("on reads of the lower folders go on %s (%s)", s.Name, s.Number())
@@ -231,14 +240,14 @@ func spotWords(s explain.Spot) string {
 }
 
 // weightWords says what a weight does on a disk.
-func weightWords(w explain.Weight) string {
+func weightWords(w Weight) string {
 	name := w.Name
 	if w.Major != 0 {
 		name += fmt.Sprintf(" (%d:%d)", w.Major, w.Minor)
 	}
 	if w.Works() {
 		text := "go on " + name + ", by " + w.By
-		if w.Charge == explain.Partly {
+		if w.Charge == Partly {
 			text += ", for what is charged there"
 		}
 		return text
@@ -248,13 +257,13 @@ func weightWords(w explain.Weight) string {
 
 // modeTable writes what a limit in a container's own group holds. Version 1 has a second column: what
 // holds with a limit in the root group as well.
-func modeTable(b *strings.Builder, modes []explain.Mode, root bool) {
+func modeTable(b *strings.Builder, modes []Mode, root bool) {
 	heads := map[string]string{
-		explain.Read: "reads beyond the page cache", explain.Direct: "direct writes", explain.DSync: "O_DSYNC writes",
-		explain.BufferedSync: "buffered writes, then fsync", explain.Buffered: "buffered writes",
+		Read: "reads beyond the page cache", Direct: "direct writes", DSync: "O_DSYNC writes",
+		BufferedSync: "buffered writes, then fsync", Buffered: "buffered writes",
 	}
-	words := map[explain.Verdict]string{
-		explain.Held: "yes", explain.Late: "yes, late", explain.Partly: "in part", explain.Leaks: "NO", explain.Never: "never done", "": "",
+	words := map[Verdict]string{
+		Held: "yes", Late: "yes, late", Partly: "in part", Leaks: "NO", Never: "never done", "": "",
 	}
 	row := func(what, group, device string) {
 		if !root {
