@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/watch"
 )
 
 // A cells prints a table whose cells are others' words.
@@ -247,14 +248,14 @@ func (a *app) showUsage(s *daemon.Status) error {
 		}
 	}
 	// Those that do nothing are counted only.
-	text := watchText{width: terminal(a.stdout).Width}
-	rows := text.targets(s.Usage)
+	text := watch.Text{Width: terminal(a.stdout).Width}
+	rows := text.Targets(s.Usage)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nin the last %.1f s, %d idle\n", s.Usage.Seconds, idle)
 	if rows.Len() > 0 {
 		rows.Write(&b)
 	}
-	text.volumes(&b, s.Usage.Volumes)
+	text.Volumes(&b, s.Usage.Volumes)
 	_, err := io.WriteString(a.stdout, b.String())
 	return err
 }

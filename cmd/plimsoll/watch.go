@@ -231,15 +231,15 @@ func (a *app) watchScreen(opt watchOptions) func(*watch.Interval) error {
 		enc.SetEscapeHTML(false)
 		return func(i *watch.Interval) error { return enc.Encode(jsonlist.Of(i)) }
 	}
-	text := watchText{all: len(opt.named) > 0, devices: opt.devices, count: opt.count}
+	text := watch.Text{All: len(opt.named) > 0, Devices: opt.devices}
 	first := true
 	return func(i *watch.Interval) error {
 		term := terminal(a.stdout)
-		text.width = term.Width
-		screen := text.write(i)
+		text.Width = term.Width
+		screen := text.Write(i)
 		switch height := terminalHeight(a.stdout); {
 		case height > 0 && opt.count != 1:
-			screen = onScreen(screen, height, term.Width)
+			screen = watch.OnScreen(screen, height, term.Width)
 		case !first:
 			screen = "\n" + screen
 		}

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"fmt"
@@ -10,25 +10,23 @@ import (
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/size"
-	"plimsoll/internal/watch"
 )
 
-// watchText writes intervals for people.
-type watchText struct {
-	// all is set to show idle targets too: they were named.
-	all bool
-	// devices is set to show nothing else.
-	devices bool
-	count   int
-	// width is that of the terminal in letters, 0 for no bound.
-	width int
+// A Text writes intervals for people.
+type Text struct {
+	// All is set to show idle targets too: they were named.
+	All bool
+	// Devices is set to show nothing else.
+	Devices bool
+	// Width is that of the terminal in letters, 0 for no bound.
+	Width int
 }
 
-// write writes one interval.
-func (t watchText) write(i *watch.Interval) string {
+// Write returns one interval.
+func (t Text) Write(i *Interval) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %.2f s", i.At.Local().Format(time.DateTime), i.Seconds)
-	if t.devices {
+	if t.Devices {
 		b.WriteString("\n\n")
 		b.WriteString(t.disks(i.Devices))
 		return b.String()
@@ -40,16 +38,16 @@ func (t watchText) write(i *watch.Interval) string {
 		}
 	}
 	fmt.Fprintf(&b, "  %s, %d idle\n\n", size.Plural(len(i.Subjects), "target"), idle)
-	rows := t.targets(i)
+	rows := t.Targets(i)
 	switch {
-	case len(i.Subjects) == 0 && !t.all:
+	case len(i.Subjects) == 0 && !t.All:
 		b.WriteString("no container runs here\n")
 	case rows.Len() == 0:
 		b.WriteString("none of them does any I/O\n")
 	default:
 		rows.Write(&b)
 	}
-	t.volumes(&b, i.Volumes)
+	t.Volumes(&b, i.Volumes)
 	b.WriteByte('\n')
 	b.WriteString(t.disks(i.Devices))
 	for n, s := range i.Notes {
@@ -61,11 +59,11 @@ func (t watchText) write(i *watch.Interval) string {
 	return b.String()
 }
 
-// targets is the table of the targets, and of the I/O that was charged to no group.
-func (t watchText) targets(i *watch.Interval) layout.Table {
+// Targets is the table of the targets, and of the I/O that was charged to no group.
+func (t Text) Targets(i *Interval) layout.Table {
 	rows := layout.Table{Head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "AWAIT", "QUEUE", "UTIL", "WAITS", "LIMITS"}, Right: []int{2, 3, 4, 5, 6, 7, 8, 9}}
 	for _, u := range i.Subjects {
-		if u.Busy() || t.all {
+		if u.Busy() || t.All {
 			t.target(&rows, u, i.Seconds)
 		}
 	}
@@ -74,7 +72,7 @@ func (t watchText) targets(i *watch.Interval) layout.Table {
 }
 
 // target adds the rows of one target.
-func (t watchText) target(rows *layout.Table, u watch.Usage, seconds float64) {
+func (t Text) target(rows *layout.Table, u Usage, seconds float64) {
 	name := u.Ref
 	// row adds a row; the name stands in the first.
 	row := func(cells ...string) {
@@ -118,7 +116,7 @@ func (t watchText) target(rows *layout.Table, u watch.Usage, seconds float64) {
 }
 
 // total adds a row for all devices together, where that is more than one of the rows says.
-func (t watchText) total(row func(...string), u watch.Usage) {
+func (t Text) total(row func(...string), u Usage) {
 	counted := 0
 	for _, c := range u.Devices {
 		if c.Read != nil {
@@ -128,7 +126,7 @@ func (t watchText) total(row func(...string), u watch.Usage) {
 	if counted < 2 || u.Read == nil || u.Write == nil {
 		return
 	}
-	bytes := func(t *watch.Total, least bool) string {
+	bytes := func(t *Total, least bool) string {
 		s := size.Rate(t.BytesS)
 		if t.Partial || t.Most > t.Bytes || least {
 			s = "≥ " + s
@@ -140,10 +138,10 @@ func (t watchText) total(row func(...string), u watch.Usage) {
 }
 
 // escapes reports whether some of what a target writes may be charged to no group.
-func escapes(u watch.Usage) bool { return u.Uncharged == nil || *u.Uncharged > 0 }
+func escapes(u Usage) bool { return u.Uncharged == nil || *u.Uncharged > 0 }
 
 // charge is the row of a device, after the target's name. least: buffered writes are not among what is charged there.
-func (t watchText) charge(c watch.Charge, rates []watch.Rate, least bool) []string {
+func (t Text) charge(c Charge, rates []Rate, least bool) []string {
 	where := c.Name
 	switch {
 	case len(c.Places) > 0:
@@ -174,7 +172,7 @@ func (t watchText) charge(c watch.Charge, rates []watch.Rate, least bool) []stri
 }
 
 // serviceWords are the device's time for a target: exact where nothing else used the device.
-func serviceWords(s *watch.Service) (await, queue, util string) {
+func serviceWords(s *Service) (await, queue, util string) {
 	if s == nil {
 		return "", "", ""
 	}
@@ -186,26 +184,26 @@ func serviceWords(s *watch.Service) (await, queue, util string) {
 }
 
 // nobody adds the rows of the root group.
-func (t watchText) nobody(rows *layout.Table, n *watch.Nobody) {
+func (t Text) nobody(rows *layout.Table, n *Nobody) {
 	if n == nil {
 		return
 	}
 	name := "(root group)"
 	for _, c := range n.Devices {
-		rows.Add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Service: c.Service, Why: c.Why}, n.Rates, false)...)...)
+		rows.Add(append([]string{name}, t.charge(Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Service: c.Service, Why: c.Why}, n.Rates, false)...)...)
 		name = ""
 	}
 }
 
-// volumes writes the volumes that have a device of their own.
-func (t watchText) volumes(b *strings.Builder, list []watch.VolumeUse) {
+// Volumes writes the volumes that have a device of their own.
+func (t Text) Volumes(b *strings.Builder, list []VolumeUse) {
 	rows := layout.Table{Head: []string{"VOLUME", "DEVICE", "READ", "r/s", "WRITE", "w/s", "USED BY"}, Right: []int{2, 3, 4, 5}}
 	for _, v := range list {
 		users := strings.Join(v.Users, ", ")
 		switch {
-		case v.Read != nil && (t.all || v.Read.IOs+v.Write.IOs > 0):
+		case v.Read != nil && (t.All || v.Read.IOs+v.Write.IOs > 0):
 			rows.Add(v.Ref, strings.Join(v.Devices, ", "), size.Rate(v.Read.BytesS), size.Count(v.Read.IOsS), size.Rate(v.Write.BytesS), size.Count(v.Write.IOsS), users)
-		case v.Read == nil && t.all:
+		case v.Read == nil && t.All:
 			rows.Add(v.Ref, strings.Join(v.Devices, ", "), "?", "?", "?", "?", users+" ("+v.Why+")")
 		}
 	}
@@ -216,7 +214,7 @@ func (t watchText) volumes(b *strings.Builder, list []watch.VolumeUse) {
 }
 
 // rateWords says what was seen of a limit.
-func rateWords(r watch.Rate) string {
+func rateWords(r Rate) string {
 	asked := strconv.FormatInt(r.Asked, 10) + " IOPS"
 	if strings.HasSuffix(string(r.Key), "_bps") {
 		asked = size.Rate(float64(r.Asked))
@@ -225,7 +223,7 @@ func rateWords(r watch.Rate) string {
 		return fmt.Sprintf("%s %s: ?", r.Key, asked)
 	}
 	words := fmt.Sprintf("%s %s: %.0f %%", r.Key, asked, *r.Seen/float64(r.Asked)*100)
-	if r.Standing != watch.Below {
+	if r.Standing != Below {
 		words += ", " + string(r.Standing)
 	}
 	if r.Waiting > 0 {
@@ -235,7 +233,7 @@ func rateWords(r watch.Rate) string {
 }
 
 // stopped says how the CPU controller held a target.
-func stopped(u watch.Usage) string {
+func stopped(u Usage) string {
 	if u.Limits == nil || u.Limits.CPUs == 0 || u.CPU == nil {
 		return ""
 	}
@@ -243,7 +241,7 @@ func stopped(u watch.Usage) string {
 }
 
 // waitsWord is the share of the time in which at least one thread waited for I/O.
-func waitsWord(w *watch.WaitTime, seconds float64) string {
+func waitsWord(w *WaitTime, seconds float64) string {
 	if w == nil {
 		return "?"
 	}
@@ -262,9 +260,9 @@ func countOf(n int, one, more string) string {
 const iostatWide = 207
 
 // disks writes the devices that did anything, as iostat -xz does; as iostat -xsz where the terminal is too narrow.
-func (t watchText) disks(list []watch.DiskUse) string {
+func (t Text) disks(list []DiskUse) string {
 	var b strings.Builder
-	short := t.width > 0 && t.width < iostatWide
+	short := t.Width > 0 && t.Width < iostatWide
 	if short {
 		b.WriteString("Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\n")
 	} else {
@@ -294,8 +292,8 @@ func (t watchText) disks(list []watch.DiskUse) string {
 	return b.String()
 }
 
-// onScreen makes a terminal show a text from its top, cut where it doesn't fit.
-func onScreen(text string, height, width int) string {
+// OnScreen makes a terminal show a text from its top, cut where it doesn't fit.
+func OnScreen(text string, height, width int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if room := height - 1; len(lines) > room && room > 1 {
 		more := len(lines) - room + 1
