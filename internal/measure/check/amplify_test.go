@@ -10,34 +10,34 @@ import (
 
 func TestAmplification(t *testing.T) {
 	testRows(t, []row{
-		{"writes, at the limit", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib) }, "", ""},
-		{"writes, above", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib+1) }, "amplification/note", "1.5 bytes for each byte written"},
-		{"writes, small excess", func(t *record.Trial) { named(t, workload.WAL, 100*kib, 300*kib) }, "", ""},
-		{"writes, as much as may be its own", func(t *record.Trial) { named(t, workload.WAL, mib, 10*mib) }, "amplification/note", "10.0 bytes for each byte written"},
-		{"a neighbour writes", func(t *record.Trial) { named(t, workload.WAL, mib, 2460*mib) }, "amplification/note", "vda moved 2.4 GiB in the window, but this trial had only 1.0 MiB of bytes written"},
+		{"writes, at the limit", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib) }, ""},
+		{"writes, above", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib+1) }, "amplification/note"},
+		{"writes, small excess", func(t *record.Trial) { named(t, workload.WAL, 100*kib, 300*kib) }, ""},
+		{"writes, as much as may be its own", func(t *record.Trial) { named(t, workload.WAL, mib, 10*mib) }, "amplification/note"},
+		{"a neighbour writes", func(t *record.Trial) { named(t, workload.WAL, mib, 2460*mib) }, "amplification/note"},
 		{"writes, the group's known", func(t *record.Trial) {
 			named(t, workload.WAL, 10*mib, 60*mib)
 			t.Truth[0].CgroupWritten = 12 * mib
-		}, "amplification/note", "6.0 bytes for each byte written (60.0 MiB for 10.0 MiB). The kernel charged 12.0 MiB of them to this trial (1.2 for each byte). The rest is metadata and journal, which it charges to no process, or the I/O of others on vda."},
+		}, "amplification/note"},
 		{"writes, all of them the group's", func(t *record.Trial) {
 			named(t, workload.WAL, 10*mib, 60*mib)
 			t.Truth[0].CgroupWritten = 60*mib - 100*kib
-		}, "amplification/note", "6.0 bytes for each byte written (60.0 MiB for 10.0 MiB). The kernel charged all of them to this trial: "},
+		}, "amplification/note"},
 		{"a neighbour of the group writes more than may be its own", func(t *record.Trial) {
 			named(t, workload.WAL, 10*mib, 400*mib)
 			t.Truth[0].CgroupWritten = 12 * mib
-		}, "amplification/note", "its counters don't separate them"},
-		{"direct overwrites beside a neighbour", func(t *record.Trial) { writes(t, 80*mib, 200*mib) }, "neighbour/doubt", "were not this worker's"},
+		}, "amplification/note"},
+		{"direct overwrites beside a neighbour", func(t *record.Trial) { writes(t, 80*mib, 200*mib) }, "neighbour/doubt"},
 		{"small writes, charged by the page", func(t *record.Trial) {
 			named(t, workload.WAL, mib, 40*mib)
 			t.Truth[0].ProcWritten = 16 * mib
-		}, "amplification/note", "40.0 bytes for each byte written"},
+		}, "amplification/note"},
 		{"reads charged to it, and others'", func(t *record.Trial) {
 			buffered(t)
 			reads(t, 20*mib, 80*mib, 85*mib)
-		}, "amplification/note", "4.0 bytes for each byte read (80.0 MiB for 20.0 MiB)"},
-		{"reads charged to it", func(t *record.Trial) { buffered(t); reads(t, 20*mib, 80*mib, 80*mib) }, "amplification/note", "4.0 bytes for each byte read"},
-		{"reads of others", func(t *record.Trial) { reads(t, 20*mib, 20*mib, 80*mib) }, "neighbour/doubt", ""},
+		}, "amplification/note"},
+		{"reads charged to it", func(t *record.Trial) { buffered(t); reads(t, 20*mib, 80*mib, 80*mib) }, "amplification/note"},
+		{"reads of others", func(t *record.Trial) { reads(t, 20*mib, 20*mib, 80*mib) }, "neighbour/doubt"},
 	})
 }
 

@@ -25,30 +25,29 @@ func rounds(ops ...int64) func(*record.Trial) {
 
 func TestNeverSteady(t *testing.T) {
 	testRows(t, []row{
-		{"steady", rounds(100, 110, 100, 105, 100), "", ""},
-		{"steady after a fall", rounds(900, 700, 500, 300, 100, 101, 99, 100, 100), "", ""},
-		{"falls", rounds(1000, 900, 800, 700, 600, 500, 400), "never-steady/doubt",
-			"Never steady: in 7 s (7 rounds of 1 s) no 5 rounds in a row were steady. The figure shows the last ones, in which the throughput varied by 67 % of its mean and drifted by 67 %, the mean latency by 0 % and 0 % (at most 20 % and 10 % are allowed)."},
-		{"a slope alone", rounds(100, 103, 106, 109, 112), "never-steady/doubt", "in which the throughput varied by 11 % of its mean and drifted by 11 %"},
-		{"a range alone", rounds(100, 100, 124, 100, 100), "never-steady/doubt", "in which the throughput varied by 23 % of its mean and drifted by 0 %"},
+		{"steady", rounds(100, 110, 100, 105, 100), ""},
+		{"steady after a fall", rounds(900, 700, 500, 300, 100, 101, 99, 100, 100), ""},
+		{"falls", rounds(1000, 900, 800, 700, 600, 500, 400), "never-steady/doubt"},
+		{"a slope alone", rounds(100, 103, 106, 109, 112), "never-steady/doubt"},
+		{"a range alone", rounds(100, 100, 124, 100, 100), "never-steady/doubt"},
 		{"the latency", func(t *record.Trial) {
 			rounds(100, 100, 100, 100, 100)(t)
 			for i := range t.Results[0].Rounds.Each {
 				t.Results[0].Rounds.Each[i].Lat *= time.Duration(10 + i)
 			}
-		}, "never-steady/doubt", "the mean latency by 33 % and 33 % (at most 20 %"},
-		{"nothing", rounds(0, 0, 0, 0, 0), "never-steady/doubt", "in which no operation ended."},
-		{"too few", rounds(100, 100), "never-steady/doubt", "there were only 2 rounds, because something hung for longer than a round (1 s)"},
-		{"a step on the way", rounds(900, 900, 900, 905, 900, 900, 900, 300, 300, 300, 298, 300, 300, 600, 300, 300, 300, 300), "never-steady/doubt burst/doubt", "Never steady: in 18 s"},
+		}, "never-steady/doubt"},
+		{"nothing", rounds(0, 0, 0, 0, 0), "never-steady/doubt"},
+		{"too few", rounds(100, 100), "never-steady/doubt"},
+		{"a step on the way", rounds(900, 900, 900, 905, 900, 900, 900, 300, 300, 300, 298, 300, 300, 600, 300, 300, 300, 300), "never-steady/doubt burst/doubt"},
 		// Within its steady rounds a job's seconds may scatter: it is judged by the rounds.
 		{"scatter within steady rounds", func(t *record.Trial) {
 			samples(1000, 400, 1000, 400, 1000, 400, 1000)(t)
 			rounds(100, 110, 100, 105, 100)(t)
-		}, "", ""},
+		}, ""},
 		{"a damaged record", func(t *record.Trial) {
 			rounds(100, 200, 300, 400, 500)(t)
 			t.Results[0].Rounds.To = 9
-		}, "", ""},
+		}, ""},
 	})
 }
 
