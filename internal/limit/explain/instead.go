@@ -9,7 +9,7 @@ import (
 // instead says what can be done where a mount can't be limited.
 func instead(n *device.Node) string {
 	m := n.Data().Mount
-	const image = "a disk image on it, bound to a loop device, is a block device and takes limits"
+	const image = "a disk image on it, bound to a loop device, takes limits"
 	switch t := m.FSType; {
 	case t == "overlay" && m.Upper != "":
 		return "name the upper folder itself"
@@ -20,7 +20,7 @@ func instead(n *device.Node) string {
 	case t == "ceph":
 		return "limit it at the cluster; an RBD image is a block device and takes limits"
 	case t == "9p" || t == "virtiofs" || t == "vboxsf" || t == "vmhgfs" || t == "prl_fs" || t == "drvfs":
-		return "limit the program on the host that serves it; a virtual disk takes limits here, and so does " + image
+		return "limit the program on the host that serves it; a virtual disk takes limits here; " + image
 	case t == "fuse" || t == "fuseblk" || strings.HasPrefix(t, "fuse."):
 		return "limit the group of the program that serves it, for all its users; " + image
 	case t == "zfs":
