@@ -11,7 +11,7 @@ WINDOWS := internal/measure/workerbin/windows/worker-windows-amd64
 # no dependencies of Plimsoll.
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
-.PHONY: run test build windows check lint cross bench campaign clean setup-run setup-test test-current-docker test-guest test-clean
+.PHONY: run test golden build windows check lint cross bench campaign clean setup-run setup-test test-current-docker test-guest test-clean
 
 run: setup-run build ## Measure this machine with the default plan.
 	bin/plimsoll run --out .
@@ -51,6 +51,11 @@ RERUN = --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=out/re
 test: setup-test build check ## Everything that CI runs.
 	mkdir -p out && rm -f out/rerun-$@.txt
 	$(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test.json $(RERUN) --packages=./... -- -vet=off -timeout 40m
+
+# The packages whose tests have golden files, and so the flag -update.
+GOLDEN = $(patsubst %/,%,$(sort $(dir $(shell grep -rl --include='*_test.go' '"plimsoll/internal/testkit/golden"' .))))
+golden: workers ## Write the golden files anew; git diff shows what changed.
+	go test -run "$$(go run ./scripts/uses -of plimsoll/internal/testkit/golden $(GOLDEN))" $(GOLDEN) -update
 
 check: lint cross
 
