@@ -134,12 +134,12 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 		return nil, err
 	}
 	var trials []record.Trial
-	var damaged missingError
+	var damaged store.Missing
 	for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true}) {
 		var bad *store.DamageError
 		switch {
 		case errors.As(err, &bad):
-			damaged.add(bad)
+			damaged.Add(bad)
 			fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
 		case err != nil:
 			return nil, err
@@ -147,10 +147,10 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 			trials = append(trials, t)
 		}
 	}
-	if damaged != (missingError{}) {
-		text := size.Plural(damaged.n, "recorded trial") + " left out: its record can't be read"
-		if damaged.more {
-			text = damaged.what() + " can't be read and are left out"
+	if damaged != (store.Missing{}) {
+		text := size.Plural(damaged.N, "recorded trial") + " left out: its record can't be read"
+		if damaged.More {
+			text = damaged.String() + " can't be read and are left out"
 		}
 		run.Warnings = append(run.Warnings, record.Warning{Check: "records", Severity: record.Doubt, Text: text})
 	}

@@ -25,7 +25,7 @@ type overview struct {
 	warnings []warningView
 	damaged  []error
 	// missing is how much damaged hides.
-	missing missingError
+	missing store.Missing
 }
 
 // A cellView is a line in the list of cells.
@@ -54,7 +54,7 @@ func overlook(db *store.Store, id string) (*overview, error) {
 		switch {
 		case errors.As(err, &bad):
 			o.damaged = append(o.damaged, err)
-			o.missing.add(bad)
+			o.missing.Add(bad)
 			continue
 		case err != nil:
 			return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/measure/export"
 	"plimsoll/internal/measure/record"
 )
 
@@ -33,7 +34,7 @@ func TestResultsExportJSON(t *testing.T) {
 	d := json.NewDecoder(strings.NewReader(out))
 	d.DisallowUnknownFields()
 	mustDo(t, d.Decode(&got))
-	if got.SchemaVersion != exportVersion || len(got.Runs) != 2 || got.Runs[1].Run.ID != oldRun || len(got.Runs[1].Trials) != 12 {
+	if got.SchemaVersion != export.Version || len(got.Runs) != 2 || got.Runs[1].Run.ID != oldRun || len(got.Runs[1].Trials) != 12 {
 		t.Errorf("version %d, %d runs", got.SchemaVersion, len(got.Runs))
 	}
 	run, err := openState(t, state).Run(badRun)
@@ -63,10 +64,10 @@ func TestResultsExportLines(t *testing.T) {
 	var runs []string
 	var got []record.Trial
 	for line := range strings.Lines(string(b)) {
-		var l exportLine
+		var l export.Line
 		mustDo(t, json.Unmarshal([]byte(line), &l))
 		switch {
-		case l.Run != nil && l.SchemaVersion == exportVersion:
+		case l.Run != nil && l.SchemaVersion == export.Version:
 			runs = append(runs, l.Run.ID)
 		case l.Trial != nil && l.Trial.Run == badRun:
 			got = append(got, *l.Trial)
@@ -128,28 +129,5 @@ func TestResultsExportCSV(t *testing.T) {
 	failed := row(4)
 	if failed["status"] != "failed" || failed["value"] != "" || failed["ops"] != "" || failed["app_read_bytes"] != "" || failed["error"] != "'=killed again" || failed["phase"] != "measure" {
 		t.Errorf("row of a failed trial: %v", failed)
-	}
-}
-
-// TestCSVIsolation: a trial's row says how its Windows containers were kept apart, each way once.
-func TestCSVIsolation(t *testing.T) {
-	for _, x := range []struct {
-		clients []string
-		want    string
-	}{{[]string{""}, ""}, {[]string{"hyperv", "hyperv"}, "hyperv"}, {[]string{"process", "hyperv"}, "process + hyperv"}} {
-		trial := &record.Trial{}
-		for _, isolation := range x.clients {
-			trial.Where = append(trial.Where, record.Where{Isolation: isolation})
-		}
-		var out strings.Builder
-		e := newCSVExporter(&out)
-		mustDo(t, e.run(nil))
-		mustDo(t, e.trial(trial))
-		e.out.Flush()
-		rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
-		mustDo(t, err)
-		if i := slices.Index(rows[0], "isolation"); i < 0 || rows[1][i] != x.want {
-			t.Errorf("%q: %q in column %d, want %q", x.clients, rows[1], i, x.want)
-		}
 	}
 }

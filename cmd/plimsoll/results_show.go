@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/measure/export"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/text/size"
@@ -74,7 +75,7 @@ reads it, so a plan from standard input can run again.
 
 func (a *app) showRun(db *store.Store, id string, asJSON bool) error {
 	if asJSON {
-		return a.export(db, []string{id}, exportOptions{format: "json", attempts: true}, a.stdout)
+		return a.export(a.stdout, db, []string{id}, export.Options{Format: "json", Attempts: true})
 	}
 	run, err := db.Run(id)
 	if err != nil {
@@ -95,7 +96,7 @@ func (a *app) showRun(db *store.Store, id string, asJSON bool) error {
 		fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
 	if len(o.damaged) > 0 {
-		return fmt.Errorf("run %s: %s can't be read and are left out", id, o.missing.what())
+		return fmt.Errorf("run %s: %s can't be read and are left out", id, o.missing)
 	}
 	return nil
 }

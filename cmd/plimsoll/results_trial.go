@@ -46,17 +46,6 @@ func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool)
 	return nil
 }
 
-// commandOf is what became of the program of a trial's first client; nil if it runs none.
-func commandOf(t *record.Trial) *workload.CommandEnd {
-	if t.Command != nil {
-		return t.Command
-	}
-	if len(t.Results) > 0 {
-		return t.Results[0].Command
-	}
-	return nil
-}
-
 // printCommand says how a program ended and what it said.
 func printCommand(line func(name, format string, args ...any), end *workload.CommandEnd) {
 	how := fmt.Sprintf("exit status %d", end.Exit)
@@ -91,7 +80,7 @@ func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 	if t.Status == record.Done {
 		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)
 	}
-	if end := commandOf(t); end != nil {
+	if end := t.CommandEnd(); end != nil {
 		printCommand(line, end)
 	}
 	printPace(line, t)

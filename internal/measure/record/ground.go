@@ -3,6 +3,8 @@ package record
 import (
 	"cmp"
 	"time"
+
+	"plimsoll/internal/measure/workload"
 )
 
 // A Ground is what some of a trial's clients stood on together. A disk's counters hold
@@ -82,6 +84,17 @@ func (t *Trial) FirstWhere() Where {
 		return Where{}
 	}
 	return t.Where[0]
+}
+
+// CommandEnd is what became of the program of the first client; nil if it runs none.
+func (t *Trial) CommandEnd() *workload.CommandEnd {
+	if t.Command != nil {
+		return t.Command
+	}
+	if len(t.Results) > 0 {
+		return t.Results[0].Command
+	}
+	return nil
 }
 
 // entry is a client's own, or the only one there is; nil where there is none.

@@ -1,0 +1,164 @@
+// Package export writes recorded runs with all their trials as JSON, JSON lines or CSV, for other programs.
+package export
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+)
+
+// Version is the version of the exported forms: it changes when a field
+// changes its meaning or goes, not when one is added.
+const Version = 2
+
+// Formats are the names of the forms.
+var Formats = []string{"json", "jsonl", "csv"}
+
+// Options select what is written.
+type Options struct {
+	// Format is one of Formats.
+	Format string
+	// Attempts adds the failed attempts at trials that were tried again.
+	Attempts bool
+}
+
+// A MissingError says that what was written is not complete.
+type MissingError struct{ store.Missing }
+
+func (e *MissingError) Error() string {
+	return e.String() + " can't be read and so can't be exported; all others were"
+}
+
+// An exporter writes runs and their trials in one format.
+type exporter interface {
+	// run begins a run; its trials follow.
+	run(r *record.Run) error
+	trial(t *record.Trial) error
+	// end ends the file.
+	end() error
+}
+
+// Write writes runs with their trials one at a time, as ten thousand trials need more memory
+// than a small machine has. A record that can't be read is left out and reported to damaged; the error is a *MissingError then.
+func Write(w io.Writer, db *store.Store, ids []string, opt Options, damaged func(error)) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	e := newExporter(opt.Format, out)
+	var missing MissingError
+	// lost counts err if it is about one record, and returns all others.
+	lost := func(err error) error {
+		var bad *store.DamageError
+		if !errors.As(err, &bad) {
+			return err
+		}
+		damaged(err)
+		missing.Add(bad)
+		return nil
+	}
+	for _, id := range ids {
+		run, err := db.Run(id)
+		if err != nil {
+			if err := lost(err); err != nil {
+				return err
+			}
+			run = record.Run{ID: id} // Its trials have more to say.
+		}
+		if err := e.run(&run); err != nil {
+			return err
+		}
+		for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true, Attempts: opt.Attempts}) {
+			if err == nil {
+				err = e.trial(&t)
+			}
+			if err := lost(err); err != nil {
+				return err
+			}
+		}
+	}
+	if err := e.end(); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if missing != (MissingError{}) {
+		return &missing
+	}
+	return nil
+}
+
+func newExporter(format string, w io.Writer) exporter {
+	switch format {
+	case "csv":
+		return newCSVWriter(w)
+	case "jsonl":
+		return &linesExporter{newJSONEncoder(w)}
+	}
+	return &jsonExporter{w: w, enc: newJSONEncoder(w)}
+}
+
+func newJSONEncoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// A linesExporter writes an object a line.
+type linesExporter struct{ enc *json.Encoder }
+
+// A Line is a run or a trial.
+type Line struct {
+	// SchemaVersion is on the lines of runs.
+	SchemaVersion int           `json:"schema_version,omitempty"`
+	Run           *record.Run   `json:"run,omitempty"`
+	Trial         *record.Trial `json:"trial,omitempty"`
+}
+
+func (e *linesExporter) run(r *record.Run) error {
+	return e.enc.Encode(Line{SchemaVersion: Version, Run: r})
+}
+func (e *linesExporter) trial(t *record.Trial) error { return e.enc.Encode(Line{Trial: t}) }
+func (e *linesExporter) end() error                  { return nil }
+
+// A jsonExporter writes one object, {"schema_version":1,"runs":[{"run":{},"trials":[]}]},
+// piece by piece, a trial a line.
+type jsonExporter struct {
+	w            io.Writer
+	enc          *json.Encoder
+	runs, trials int
+}
+
+func (e *jsonExporter) run(r *record.Run) error {
+	head := fmt.Sprintf("{\"schema_version\":%d,\"runs\":[\n{\"run\":", Version)
+	if e.runs > 0 {
+		head = "]},\n{\"run\":"
+	}
+	e.runs++
+	e.trials = 0
+	if _, err := io.WriteString(e.w, head); err != nil {
+		return err
+	}
+	if err := e.enc.Encode(r); err != nil {
+		return err
+	}
+	_, err := io.WriteString(e.w, ",\"trials\":[\n")
+	return err
+}
+
+func (e *jsonExporter) trial(t *record.Trial) error {
+	if e.trials++; e.trials > 1 {
+		if _, err := io.WriteString(e.w, ","); err != nil {
+			return err
+		}
+	}
+	return e.enc.Encode(t)
+}
+
+func (e *jsonExporter) end() error {
+	_, err := io.WriteString(e.w, "]}]}\n")
+	return err
+}
