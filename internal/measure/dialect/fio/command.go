@@ -64,10 +64,10 @@ var commands = map[string]command{
 		p.test.terseVersion = int(n)
 		return err
 	}},
-	"status-interval": {true, "prints the outputs each time that so long has gone by, too, with what all jobs came to so far; seconds if it has no unit, 1 ms at least", setStatus},
+	"status-interval": {true, "prints the outputs so far each time; seconds if it has no unit, 1 ms at least", setStatus},
 	"bandwidth-log":   refusedCommand("bandwidth-log", false, "use write_bw_log"),
 	"latency-log":     refusedCommand("latency-log", false, "use write_lat_log"),
-	"idle-prof":       {true, "system or percpu: how idle the processors were while the stages ran, and how long a unit of work takes, as in fio; calibrate: only the latter, and nothing runs", setIdle},
+	"idle-prof":       {true, "system, percpu or calibrate, as in fio", setIdle},
 	"showcmd":         refusedCommand("showcmd", true, "write the command yourself"),
 	"client":          refusedCommand("client", true, "use Plimsoll's engines and places"),
 	"server":          refusedCommand("server", false, "use Plimsoll's engines and places"),

@@ -47,14 +47,16 @@ func TestManualHasTheTables(t *testing.T) {
 // optionTable lists the options that work, then those that are accepted without effect, by their reason, then those that are refused, by
 // what is nearest to them.
 func optionTable() string {
-	yes := "| option | here |\n| --- | --- |\n"
+	yes, same := "| option | here |\n| --- | --- |\n", []string(nil)
 	var accepted, refused grouped
 	for _, o := range Options {
 		names := "`" + strings.Join(append([]string{o.Name}, o.Aliases...), "`, `") + "`"
-		switch o.Support {
-		case Yes:
+		switch {
+		case o.Text == sameAsFio:
+			same = append(same, names)
+		case o.Support == Yes:
 			yes += fmt.Sprintf("| %s | %s |\n", names, o.Text)
-		case Accepted:
+		case o.Support == Accepted:
 			accepted.add(o.Text, names)
 		default:
 			if len(o.Off) > 0 {
@@ -63,7 +65,7 @@ func optionTable() string {
 			refused.add(nearOr(o.Name), names)
 		}
 	}
-	return yes + "\nAccepted without effect:\n\n" + accepted.table("option", "because") + "\nRefused, except for the values in brackets:\n\n" + refused.table("option", "the nearest here")
+	return "As in fio's manual: " + strings.Join(same, ", ") + ".\n\n" + yes + "\nAccepted without effect:\n\n" + accepted.table("option", "because") + "\nRefused, except for the values in brackets:\n\n" + refused.table("option", "the nearest here")
 }
 
 func commandTable() string {
