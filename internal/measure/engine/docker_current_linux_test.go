@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/dockertest"
@@ -24,7 +25,7 @@ import (
 // recorded: its default profile forbids io_uring, its images are in containerd's
 // store, its API is 1.56.
 func TestDockerCurrent(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	if os.Getenv(dockertest.EnvPrograms) == "" {
 		t.Skip("needs the current Docker Engine: make test-current-docker")
 	}
@@ -46,7 +47,7 @@ func TestDockerCurrent(t *testing.T) {
 	if p := e.Probe(t.Context()); !p.OK || !strings.HasSuffix(p.Version, "(API 1.56)") || !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.HasPrefix(n, "storage overlayfs (containerd snapshotter)") }) {
 		t.Errorf("Probe() = %+v, want API 1.56 and the snapshotter", p)
 	}
-	id := ociID()
+	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Place: place.Spec{Name: "volume", Kind: place.Volume}})
 	if err != nil {

@@ -1,33 +1,13 @@
 package engine
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/internal/measure/workerbin"
 )
-
-// TestManualKnowsTimes: the times that the manual gives are those that are waited.
-func TestManualKnowsTimes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/reference/support.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, d := range map[string]time.Duration{
-		"a daemon answers a ping": dockerPingTimeout, "a daemon starts the container of its probe": dockerProbeTimeout,
-		"a daemon starts a session": dockerOpenTimeout, "a daemon ends a session": dockerCloseTimeout, "a daemon says how a container ended": dockerEndWait,
-		"a runtime runs the smallest container, as its probe": tryTimeout, "a runtime's container ends by itself": ociGrace,
-	} {
-		if row := fmt.Sprintf("| %s | %v |\n", what, d); !strings.Contains(string(text), row) {
-			t.Errorf("docs/reference/support.md has no row %q", row)
-		}
-	}
-}
 
 // TestManualKnowsSizes: the worker is as large as the manual says, to a tenth.
 func TestManualKnowsSizes(t *testing.T) {

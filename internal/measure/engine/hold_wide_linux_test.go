@@ -41,8 +41,8 @@ func sessionOn(state, dir string, pid int) *wideSession {
 
 // A wideLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
 type wideLab struct {
-	// next is the host engine of the plimsoll that sweeps.
-	next             *host
+	// next is the journal of the plimsoll that sweeps.
+	next             *Journal
 	t                *testing.T
 	loop, dir, state string
 	images           [2]string
@@ -314,9 +314,10 @@ func TestWideOfAnotherDisk(t *testing.T) {
 func (l *wideLab) sweep() error {
 	l.t.Helper()
 	if l.next == nil {
-		l.next = &host{state: l.state, journal: JournalIn(l.state, "host")}
+		j := JournalIn(l.state, "host")
+		l.next = &j
 	}
-	_, err := l.next.Sweep(l.t.Context())
+	_, err := l.next.SweepSessions(l.t.Context(), nil)
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
@@ -256,7 +257,7 @@ func TestInsideMoved(t *testing.T) {
 
 // TestInsideJoins: the worker and its trials are in the groups that were named.
 func TestInsideJoins(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	var hierarchies []string
 	for _, dir := range []string{"/sys/fs/cgroup/blkio", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"} {
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {

@@ -15,8 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/limit"
-	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/journaltest"
 )
 
@@ -234,33 +232,4 @@ func TestProcessEnvironment(t *testing.T) {
 func running(pid string) bool {
 	b, err := os.ReadFile("/proc/" + pid + "/cmdline")
 	return err == nil && strings.HasPrefix(string(b), "sleep\x0061")
-}
-
-func TestBundle(t *testing.T) {
-	worker := filepath.Join(t.TempDir(), "worker")
-	if err := os.WriteFile(worker, []byte("w"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	missing := newBundle(t.TempDir(), worker, Spec{ID: "1", Image: "/nonexistent"})
-	if err := missing.write(nil); err == nil || !strings.Contains(err.Error(), "root file system") {
-		t.Errorf("write with a missing image = %v", err)
-	}
-	odd := filepath.Join(t.TempDir(), "a:b")
-	if err := newBundle(odd, worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}}).write(nil); err == nil || !strings.Contains(err.Error(), "overlay") {
-		t.Errorf("write in %s = %v, want a refusal", odd, err)
-	}
-	b := newBundle(t.TempDir(), worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1 << 20, CPUs: 1.5, CPUShares: 512}})
-	if err := b.write([]string{"agent"}); err != nil {
-		t.Fatal(err)
-	}
-	r := b.resources()
-	if *r.Memory.Limit != 1<<20 || *r.CPU.Quota != 150_000 || *r.CPU.Period != 100_000 || *r.CPU.Shares != 512 {
-		t.Errorf("resources %+v %+v", r.Memory, r.CPU)
-	}
-	if r := newBundle("", worker, Spec{}).resources(); r.Memory != nil || r.CPU != nil {
-		t.Errorf("resources without limits: %+v", r)
-	}
-	if _, err := os.Stat(filepath.Join(b.dir, "lower", containerWorker)); err != nil {
-		t.Error(err)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/workertest"
 )
@@ -30,7 +31,7 @@ func look(paths map[string]string) func(string) (string, error) {
 // TestOCIRuntimeChoice: a runtime is chosen because it ran a container, not because
 // it is installed.
 func TestOCIRuntimeChoice(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	runc, err := exec.LookPath("runc")
 	if err != nil {
 		t.Skip("runc is needed")
@@ -71,7 +72,7 @@ exit 1`)
 // never ran. This is what runc says where a group with processes of its own can't
 // give its controllers on (cgroup v2 in a cgroup namespace).
 func TestOCIRuntimeGivesUp(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	runc, err := exec.LookPath("runc")
 	if err != nil {
 		t.Skip("runc is needed")
@@ -104,7 +105,7 @@ exec `+runc+` "$@"`)
 
 // TestOCIInterruptedProbe: a runtime that was interrupted did not hang, and works the next time.
 func TestOCIInterruptedProbe(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	runc, err := exec.LookPath("runc")
 	if err != nil {
 		t.Skip("runc is needed")

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,17 +16,13 @@ import (
 
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
 )
-
-var ociIDs atomic.Int64
-
-// ociID is a session's ID that no other test has.
-func ociID() string { return fmt.Sprintf("o%d-%d", os.Getpid(), ociIDs.Add(1)) }
 
 // runtimes are the OCI runtimes of this machine. crun refuses hosts with hybrid cgroups
 // (Debian 12's); there it is shown the v1 hierarchies alone.
@@ -62,7 +57,7 @@ func script(t *testing.T, text string) string {
 // measureOCI runs a small trial in a container and closes it. Nothing of it may be left.
 func measureOCI(t *testing.T, e engine.Engine, spec engine.Spec) error {
 	t.Helper()
-	spec.ID = ociID()
+	spec.ID = enginetest.ID()
 	leaktest.Check(t, spec.ID)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -98,7 +93,7 @@ func measureOCI(t *testing.T, e engine.Engine, spec engine.Spec) error {
 // TestOCIOddImages: whatever an image has where Plimsoll mounts, runs and writes, the
 // trial works, and neither the image nor anything outside of it is written to.
 func TestOCIOddImages(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	outside := t.TempDir()
 	link := func(target string) func(path string) error {
 		return func(path string) error { return os.Symlink(target, path) }
@@ -165,7 +160,7 @@ func listing(t *testing.T, dir string) string {
 
 // TestOCIReadOnlyImage: an image on a read-only file system is as good as any.
 func TestOCIReadOnlyImage(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	image := disktest.Tmpfs(t, "size=1m")
 	if err := os.Mkdir(filepath.Join(image, "etc"), 0o755); err != nil {
 		t.Fatal(err)
@@ -184,7 +179,7 @@ func TestOCIReadOnlyImage(t *testing.T) {
 // TestOCIBadImage: what can't be an image is said before anything is made, or with the
 // kernel's own words in the headline.
 func TestOCIBadImage(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	runtimes(t)
 	state := t.TempDir()
 	e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
@@ -23,7 +24,7 @@ import (
 
 // TestOCINoRuntime: a program that ends well and is no runtime is not one.
 func TestOCINoRuntime(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 	for name, x := range map[string]struct {
@@ -63,7 +64,7 @@ func TestOCINoRuntime(t *testing.T) {
 // TestOCIForeignRuntime: a runtime that somebody else can write to or exchange is not
 // run, not even to ask for its version.
 func TestOCIForeignRuntime(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	for name, row := range map[string]struct {
 		spoil func(path string) error
 		want  string
@@ -101,7 +102,7 @@ func TestOCIForeignRuntime(t *testing.T) {
 // in time, and what it has made by then is gone: the process in the container's group, the
 // group, the folders and the journal's entry.
 func TestOCIHangingRuntime(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	group := "/sys/fs/cgroup/pids/"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		group = "/sys/fs/cgroup/"
@@ -118,7 +119,7 @@ sleep 1000 &
 wait`)
 	state := t.TempDir()
 	e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
-	id := ociID()
+	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: hang, Place: place.Spec{Name: "bind", Kind: place.Bind}})
 	if err != nil {
@@ -187,7 +188,7 @@ func wantEmpty(t *testing.T, state string) {
 // TestOCIHangingProbe: a runtime that hangs whatever it is asked is given up, and the next
 // one is taken.
 func TestOCIHangingProbe(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	runc, err := exec.LookPath("runc")
 	if err != nil {
@@ -208,7 +209,7 @@ func TestOCIHangingProbe(t *testing.T) {
 // TestOCIHangingOnly: an engine whose only runtime hangs is here and has failed, and is not one that isn't here. So has a
 // runtime that was asked for by name.
 func TestOCIHangingOnly(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	hang := script(t, "sleep 1000 & sleep 1000")
 	state := t.TempDir()
@@ -216,7 +217,7 @@ func TestOCIHangingOnly(t *testing.T) {
 	if p := e.Probe(t.Context()); p.OK || !p.Failed || !strings.Contains(p.Missing, "did not end") || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
 	}
-	_, err := e.Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "layer", Kind: place.Layer}})
+	_, err := e.Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "layer", Kind: place.Layer}})
 	if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) {
 		t.Errorf("Open() = %v, want an error that is no refusal", err)
 	}
@@ -225,12 +226,12 @@ func TestOCIHangingOnly(t *testing.T) {
 
 // TestOCIPaused: a container that somebody has paused is ended all the same.
 func TestOCIPaused(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	for name, path := range runtimes(t) {
 		t.Run(name, func(t *testing.T) {
 			state := t.TempDir()
 			e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
-			id := ociID()
+			id := enginetest.ID()
 			leaktest.Check(t, id)
 			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
 			if err != nil {
@@ -255,7 +256,7 @@ func TestOCIPaused(t *testing.T) {
 // TestOCILatePID: a runtime writes the process id after the worker has said hello; who asks
 // in between gets it all the same.
 func TestOCILatePID(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	if _, err := exec.LookPath("runc"); err != nil {
 		t.Skip("runc is needed")
 	}
@@ -265,7 +266,7 @@ case $* in *" run "*) ;; *) exec runc "$@";; esac
 (while ! [ -s "$5/late" ]; do sleep 0.01; done; sleep 0.05; mv "$5/late" "$5/pid") &
 exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
-	id := ociID()
+	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: late, Place: place.Spec{Name: "layer", Kind: place.Layer}})
 	if err != nil {
@@ -283,12 +284,12 @@ exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
 // TestOCIHangingVersion: a runtime that answers nothing costs the time that the message
 // says, once, however many containers are asked for.
 func TestOCIHangingVersion(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	asked := filepath.Join(t.TempDir(), "asked")
 	path := script(t, "echo x >>"+asked+"; sleep 1000")
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
-	spec := engine.Spec{ID: ociID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
+	spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
 	// The patience of who asks may end a moment before the runtime's time does.
 	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 	defer cancel()
@@ -307,7 +308,7 @@ func TestOCIHangingVersion(t *testing.T) {
 // TestOCIRelativeState: a state folder that is named by a path from the current folder is the same one to the
 // runtime, which finds its container there.
 func TestOCIRelativeState(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	source := workertest.Source(t)
 	if _, err := source(runtime.GOOS, runtime.GOARCH); err != nil { // It is built from the package's folder.
 		t.Fatal(err)
@@ -317,7 +318,7 @@ func TestOCIRelativeState(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
 			e := engine.NewOCI("st", source, exec.LookPath)
-			id := ociID()
+			id := enginetest.ID()
 			leaktest.Check(t, id)
 			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}})
 			if err != nil {

@@ -1,4 +1,4 @@
-package engine_test
+package enginetest_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/workertest"
@@ -26,7 +27,7 @@ func TestStateWithoutInodes(t *testing.T) {
 		state := disktest.Tmpfs(t, "size=64m,nr_inodes=200")
 		e := engineIn(state)
 		open := func(path string) error {
-			s, err := e.Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
+			s, err := e.Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
 			if err == nil {
 				err = s.Close(t.Context())
 			}

@@ -7,34 +7,9 @@ import (
 	"testing"
 
 	"github.com/docker/go-units"
-	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
 )
-
-// TestOCIOpenFiles: a container is told how many files its worker may have open, as many as the
-// host's worker and never fewer than this process.
-func TestOCIOpenFiles(t *testing.T) {
-	var own unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
-		t.Fatal(err)
-	}
-	want := own.Max
-	if want < wire.OpenFiles && Capable(unix.CAP_SYS_RESOURCE) {
-		want = wire.OpenFiles
-	}
-	c, err := newBundle(t.TempDir(), "worker", Spec{ID: "x", Place: place.Spec{Kind: place.Layer}}).config([]string{"agent"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Process.Rlimits) != 1 {
-		t.Fatalf("rlimits %+v, want that on open files", c.Process.Rlimits)
-	}
-	if r := c.Process.Rlimits[0]; r.Type != "RLIMIT_NOFILE" || r.Soft != want || r.Hard != want {
-		t.Errorf("rlimit %+v, want RLIMIT_NOFILE of %d", r, want)
-	}
-}
 
 // TestDockerUlimits: of the limits that a container is started with, one that the daemon may not give
 // is left out and the others are kept.

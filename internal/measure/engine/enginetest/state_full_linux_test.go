@@ -1,4 +1,4 @@
-package engine_test
+package enginetest_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/workertest"
@@ -18,14 +19,14 @@ import (
 // TestStateFull: a full state folder is told from a full place: the one is Plimsoll's own
 // affair, the other the cell's.
 func TestStateFull(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	engines := map[place.Kind]engine.Engine{
 		place.Dir:  engine.NewHost(state, workertest.Source(t)),
 		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
 	}
 	open := func(kind place.Kind, path string) error {
-		s, err := engines[kind].Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
+		s, err := engines[kind].Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
 		if err == nil {
 			err = s.Close(t.Context())
 		}
@@ -59,14 +60,14 @@ func TestStateFull(t *testing.T) {
 // TestStateReadOnly: a state folder that may not be written says so with its fix, and is told from a
 // place that may not.
 func TestStateReadOnly(t *testing.T) {
-	needRoot(t)
+	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	for kind, e := range map[place.Kind]engine.Engine{
 		place.Dir:  engine.NewHost(state, workertest.Source(t)),
 		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
 	} {
 		open := func(path string) error {
-			s, err := e.Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
+			s, err := e.Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
 			if err == nil {
 				err = s.Close(t.Context())
 			}

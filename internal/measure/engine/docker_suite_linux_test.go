@@ -1,0 +1,34 @@
+package engine_test
+
+import (
+	"testing"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/workertest"
+)
+
+// dockerSuite runs the suite over a daemon of the test's own.
+func dockerSuite(t *testing.T, d *dockertest.Daemon) {
+	source := workertest.Source(t)
+	state := t.TempDir()
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return engine.NewDocker(engine.DockerOptions{Host: d.Host, StateDir: state, Worker: source})
+		},
+		Places: []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs},
+		Memory: true,
+	}.Run(t)
+}
+
+func TestDockerSuite(t *testing.T) {
+	enginetest.NeedRoot(t)
+	dockerSuite(t, dockertest.Start(t))
+}
+
+func TestPodmanSuite(t *testing.T) {
+	enginetest.NeedRoot(t)
+	dockerSuite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
+}

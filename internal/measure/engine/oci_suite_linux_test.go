@@ -1,0 +1,25 @@
+package engine_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/workertest"
+)
+
+func TestOCISuite(t *testing.T) {
+	enginetest.NeedRoot(t)
+	if _, err := exec.LookPath("runc"); err != nil {
+		t.Skip("runc is needed")
+	}
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		},
+		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
+		Memory: true,
+	}.Run(t)
+}
