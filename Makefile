@@ -89,7 +89,7 @@ campaign: setup-test build ## The long forms of the slow tests, and all planted 
 	scripts/campaign
 
 # The second round: the current Docker Engine, built once from its modules, for the tests that start a daemon.
-DOCKER_TESTS = ./internal/testkit/dockertest ./internal/measure/engine ./internal/limit/engineapi ./internal/limit/keeper ./internal/container/target ./cmd/plimsoll
+DOCKER_TESTS = ./internal/testkit/dockertest ./internal/measure/engine/docker ./internal/limit/engineapi ./internal/limit/keeper ./internal/container/target ./cmd/plimsoll
 CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
 	scripts/setup current

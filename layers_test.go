@@ -32,7 +32,7 @@ var layers = []layer{
 	{"daemon", []string{"internal/daemon", "internal/doctor"}, []string{"measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 	{"commands", []string{"cmd", "scripts"}, []string{"daemon", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 	// Only tests import these, and they may import anything.
-	{"tests", []string{"internal/testkit", "internal/measure/engine/enginetest", "internal/measure/dialect/dialecttest", "internal/measure/engine/testdata"},
+	{"tests", []string{"internal/testkit", "internal/measure/engine/enginetest", "internal/measure/dialect/dialecttest", "internal/measure/engine/docker/testdata"},
 		[]string{"commands", "daemon", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/docker"
 	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/workerbin"
@@ -20,7 +21,7 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 	case plan.OCI:
 		return engine.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
 	case plan.Docker:
-		return engine.NewDocker(engine.DockerOptions{Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
+		return docker.NewDocker(docker.DockerOptions{Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
 	case plan.VM:
 		return a.newVM(plan.Machine{}), nil
 	}

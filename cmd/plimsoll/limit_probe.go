@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/docker"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/measure/workerbin"
@@ -26,7 +27,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 	if err != nil {
 		return nil, err
 	}
-	e := engine.NewDocker(engine.DockerOptions{Host: t.Host, Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes})
+	e := docker.NewDocker(docker.DockerOptions{Host: t.Host, Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes})
 	session, err := e.Open(ctx, engine.Spec{ID: "verify-" + scratchID(), Place: place.Spec{Name: "volume " + volume, Kind: place.Volume}, Volume: volume})
 	if err != nil {
 		return nil, err

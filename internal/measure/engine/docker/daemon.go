@@ -1,0 +1,115 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/container/dockerapi"
+)
+
+// A dockerDaemon is what a daemon says about itself.
+type dockerDaemon struct {
+	// name is docker or podman.
+	name                string
+	version, apiVersion string
+	os, arch            string
+	// local is whether the daemon runs on this machine's kernel, so that its
+	// paths and process ids can be looked at.
+	local bool
+	// elsewhere is the reason why it is not local.
+	elsewhere  string
+	info       system.Info
+	components []system.ComponentVersion
+}
+
+// dockerAsk asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is
+// over. source says what named the daemon's address, "" for the default.
+func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerDaemon, error) {
+	d, err := dockerapi.Ask(ctx, api, source)
+	if err != nil {
+		return nil, err
+	}
+	return &dockerDaemon{
+		name: d.Name, version: d.Version, apiVersion: d.APIVersion,
+		os: cmp.Or(d.OS, "linux"), arch: dockerGoArch(d.Info.Architecture, d.Arch),
+		local: d.Elsewhere == "", elsewhere: d.Elsewhere, info: d.Info, components: d.Components,
+	}, nil
+}
+
+// host names the machine that the containers run on; empty if it is this one.
+func (d *dockerDaemon) host() string {
+	if d.local {
+		return ""
+	}
+	return d.info.Name
+}
+
+// title names the daemon: "docker 20.10.24 (API 1.41)".
+func (d *dockerDaemon) title() string {
+	return fmt.Sprintf("%s %s (API %s)", d.name, d.version, d.apiVersion)
+}
+
+// storage names what keeps images and layers: "overlay2", or "overlayfs
+// (containerd snapshotter)" where images live in containerd's store.
+func (d *dockerDaemon) storage() string {
+	for _, kv := range d.info.DriverStatus {
+		if kv[0] == "driver-type" && strings.Contains(kv[1], "snapshotter") {
+			return d.info.Driver + " (containerd snapshotter)"
+		}
+	}
+	return d.info.Driver
+}
+
+// runtime names a runtime of the daemon with its version, as far as it tells.
+func (d *dockerDaemon) runtime(name string) string {
+	if name == "" || name == "oci" {
+		name = d.info.DefaultRuntime
+	}
+	v, ok := dockerComponent(d.components, name)
+	if !ok {
+		// Podman's spelling, with a version of several lines.
+		if v, ok = dockerComponent(d.components, "OCI Runtime ("+name+")"); ok {
+			v, _, _ = strings.Cut(v, "\n")
+			v = strings.TrimPrefix(v, name+" version ")
+		}
+	}
+	if v == "" {
+		return name
+	}
+	return name + " " + v
+}
+
+func dockerComponent(cs []system.ComponentVersion, name string) (version string, ok bool) {
+	for _, c := range cs {
+		if c.Name == name {
+			return c.Version, true
+		}
+	}
+	return "", false
+}
+
+// dockerGoArch turns uname's name of an architecture into Go's. What isn't in the
+// table is Go's already, or else fallback is.
+func dockerGoArch(machine, fallback string) string {
+	switch machine {
+	case "x86_64", "amd64":
+		return "amd64"
+	case "aarch64", "arm64":
+		return "arm64"
+	case "armv7l", "armv6l", "armhf":
+		return "arm"
+	case "i386", "i686":
+		return "386"
+	case "":
+		return fallback
+	}
+	if fallback != "" {
+		return fallback
+	}
+	return machine
+}

@@ -1,0 +1,155 @@
+// Package docker is the engine docker: the worker runs in a container of any daemon that speaks the Docker Engine API 1.40 or later,
+// such as Docker, Podman, or a daemon of Windows containers.
+//
+// The agent's input and output are the container's attached streams. A container removes itself when it ends, and its agent ends with its
+// input: so nothing is left of a plimsoll that was killed but what is labelled with its owner, which Sweep looks for. Nothing is pulled: Plimsoll's
+// own image is imported, and one of the user's must be there.
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/measure/engine"
+)
+
+// DockerOptions say which daemon the docker engine talks to.
+type DockerOptions struct {
+	// Host is the daemon's address: unix:///run/docker.sock, npipe:////./pipe/docker_engine
+	// or tcp://host:2376. Empty: DOCKER_HOST, else the current docker context, else the
+	// system's default socket. TLS certificates come from DOCKER_CERT_PATH.
+	Host string
+	// Env looks up the environment variables by which the address is found. nil: os.Getenv.
+	Env func(string) string
+	// StateDir keeps the notes by which Sweep finds folders on this machine, and
+	// the folders of bind places that name none. Empty: no notes, and such
+	// places are refused.
+	StateDir string
+	// Worker returns the worker's program.
+	Worker engine.WorkerSource
+}
+
+// docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.
+type docker struct {
+	opt     DockerOptions
+	owner   dockerOwner
+	journal engine.Journal
+	// nonce tells this engine's things from those of another one in this process.
+	nonce string
+
+	mu     sync.Mutex
+	api    *client.Client
+	daemon *dockerDaemon
+	// open holds the IDs of living sessions, which Sweep leaves alone.
+	open map[string]bool
+	// limitsTried counts the sets of resource limits that the daemon refused.
+	limitsTried int
+
+	// closeTimeout bounds Close against a daemon that hangs.
+	closeTimeout time.Duration
+
+	// imageMu keeps several Opens from importing the same image.
+	imageMu sync.Mutex
+}
+
+var _ engine.Engine = (*docker)(nil)
+
+// NewDocker returns the engine for containers of a Docker daemon or of anything
+// else that speaks its API, such as Podman. Nothing is asked of the daemon before
+// the first method call.
+func NewDocker(opt DockerOptions) engine.Engine {
+	var b [8]byte
+	rand.Read(b[:])
+	return &docker{opt: opt, owner: dockerSelf(), journal: engine.JournalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+}
+
+// Name implements Engine.
+func (e *docker) Name() string { return "docker" }
+
+// How long the daemon may take for a request. A daemon on a busy two-core machine
+// answers a ping in milliseconds, and needs seconds to create a container when
+// its disk is being measured.
+const (
+	dockerPingTimeout  = 2 * time.Second
+	dockerOpenTimeout  = 2 * time.Minute
+	dockerCloseTimeout = 15 * time.Second
+)
+
+// connect returns the client and what is known about the daemon, asking it the
+// first time, or again when fresh is set.
+func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dockerDaemon, error) {
+	e.mu.Lock()
+	api, d := e.api, e.daemon
+	e.mu.Unlock()
+	if d != nil && !fresh {
+		return api, d, nil
+	}
+	// Asked for again, since a client that is there doesn't say it.
+	address, err := dockerapi.Find(e.opt.Host, e.opt.Env)
+	if api == nil {
+		if err != nil {
+			return nil, nil, err
+		}
+		if api, err = dockerapi.Open(address); err != nil {
+			return nil, nil, err
+		}
+	}
+	d, err = dockerAsk(ctx, api, address.Source)
+	if err != nil {
+		api.Close()
+		return nil, nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.api != nil && e.api != api {
+		// Another goroutine was first; its client may be in use.
+		api.Close()
+	} else {
+		e.api = api
+	}
+	e.daemon = d
+	return e.api, d, nil
+}
+
+// worker returns the program for the daemon's containers.
+func (e *docker) worker(goos, goarch string) ([]byte, error) {
+	if e.opt.Worker == nil {
+		return nil, errors.New("this engine was made without a worker")
+	}
+	b, err := e.opt.Worker(goos, goarch)
+	if err == nil && len(b) == 0 {
+		err = fmt.Errorf("the worker for %s/%s is empty", goos, goarch)
+	}
+	return b, err
+}
+
+// enter notes a session as living; it refuses an ID that lives already.
+func (e *docker) enter(id string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.open[id] {
+		return fmt.Errorf("session %s is open already", id)
+	}
+	e.open[id] = true
+	return nil
+}
+
+func (e *docker) leave(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.open, id)
+}
+
+func (e *docker) lives(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[id]
+}

@@ -1,0 +1,257 @@
+package docker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/api/types/system"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/journaltest"
+)
+
+func TestDockerCheck(t *testing.T) {
+	here, there := &dockerDaemon{local: true}, &dockerDaemon{elsewhere: "it is far away"}
+	ok := func(k place.Kind) engine.Spec { return engine.Spec{ID: "a-1", Place: place.Spec{Kind: k}} }
+	with := func(l limit.Limits) engine.Spec { s := ok(place.Layer); s.Limits = l; return s }
+	for _, x := range []struct {
+		spec  engine.Spec
+		d     *dockerDaemon
+		what  string // of an Unsupported
+		error string
+	}{
+		{engine.Spec{}, here, "", "session id"},
+		{engine.Spec{ID: "../a"}, here, "", "session id"},
+		{engine.Spec{ID: strings.Repeat("a", 200)}, here, "", "session id"},
+		{ok(place.Dir), here, "place dir", "bind"},
+		{ok(place.Share), here, "place share", ""},
+		{ok("moon"), here, `place "moon"`, "layer, bind"},
+		{ok(""), here, `place ""`, ""},
+		{ok(place.Bind), there, "place bind", "it is far away"},
+		{engine.Spec{ID: "a", Place: place.Spec{Kind: place.Tmpfs, Size: -1}}, here, "", "negative"},
+		{with(limit.Limits{ReadBPS: 1}), here, "", "write 2 to 1PiB"},
+		{with(limit.Limits{ReadIOPS: 1 << 32}), here, "", "the kernel keeps IOPS in 32 bits"},
+		{with(limit.Limits{WriteBPS: 1 << 20, Weight: 200, Latency: time.Millisecond}), here, "", ""},
+		{with(limit.Limits{Memory: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUShares: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUs: math.NaN()}), here, "", "limits : cpus: NaN is not a number"},
+		{with(limit.Limits{CPUs: math.Inf(1)}), here, "", "too much"},
+		{with(limit.Limits{CPUs: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUs: 1.5, Memory: 1 << 30}), here, "", ""},
+		{ok(place.Layer), there, "", ""},
+		{ok(place.Volume), there, "", ""},
+		{ok(place.Tmpfs), there, "", ""},
+		{ok(place.Bind), here, "", ""},
+	} {
+		err := dockerCheck(x.spec, x.d)
+		var u *engine.Unsupported
+		errors.As(err, &u)
+		switch {
+		case x.what == "" && x.error == "":
+			if err != nil {
+				t.Errorf("dockerCheck(%+v) = %v", x.spec, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), x.error):
+			t.Errorf("dockerCheck(%+v) = %v, want %q", x.spec, err, x.error)
+		case (x.what != "") != (u != nil) || u != nil && u.What != x.what:
+			t.Errorf("dockerCheck(%+v) = %#v, want Unsupported %q", x.spec, err, x.what)
+		}
+	}
+}
+
+func TestDockerEndWords(t *testing.T) {
+	test := func(e dockerEnd, memory int64, want string) {
+		t.Helper()
+		if got := dockerEndWords(e, memory); got != want {
+			t.Errorf("dockerEndWords(%+v, %d) = %q, want %q", e, memory, got, want)
+		}
+	}
+	test(dockerEnd{exit: -1}, 0, "ended, with an unknown status")
+	test(dockerEnd{exit: 137, oom: true}, 64<<20, "killed: out of memory (memory limit 64 MiB)")
+	test(dockerEnd{exit: 137, oom: true}, 0, "killed: out of memory")
+	test(dockerEnd{exit: 137, killed: "9"}, 1<<30, "killed: through the daemon, with signal 9")
+	test(dockerEnd{exit: 137}, 1536<<20, "killed: signal 9; perhaps out of memory (memory limit 1.5 GiB), but the daemon told of no such event")
+	test(dockerEnd{exit: 137}, 0, "killed: signal 9")
+	test(dockerEnd{exit: 139}, 0, "killed: signal 11")
+	test(dockerEnd{exit: 1, oom: true}, 64<<20, "exit status 1, after one of its processes was killed: out of memory (memory limit 64 MiB)")
+	test(dockerEnd{exit: 3}, 64<<20, "exit status 3")
+	test(dockerEnd{exit: 255}, 0, "exit status 255")
+	test(dockerEnd{}, 0, "exit status 0")
+}
+
+func TestDockerWatchNote(t *testing.T) {
+	w := &dockerWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
+	event := func(a events.Action, kv ...string) {
+		m := events.Message{Action: a, Actor: events.Actor{Attributes: map[string]string{}}}
+		for i := 0; i+1 < len(kv); i += 2 {
+			m.Actor.Attributes[kv[i]] = kv[i+1]
+		}
+		w.note(m)
+	}
+	if got := w.end(); got != (dockerEnd{}) {
+		t.Errorf("before any event: %+v", got)
+	}
+	event(events.ActionOOM)
+	event(events.ActionKill, "signal", "9")
+	event(events.ActionDie)
+	event(events.ActionDie, "containerExitCode", "3")
+	event(events.ActionDie, "exitCode", "137")
+	event(events.ActionDestroy)
+	event(events.ActionRemove)
+	event("something new")
+	if got, want := w.end(), (dockerEnd{died: true, exit: 137, oom: true, killed: "9"}); got != want {
+		t.Errorf("after the events: %+v, want %+v", got, want)
+	}
+	select {
+	case <-w.removed:
+	default:
+		t.Error("the container does not count as removed")
+	}
+}
+
+func TestDockerOwner(t *testing.T) {
+	self := dockerSelf()
+	labels := func(process, host string) map[string]string {
+		return map[string]string{dockerLabelOwner: process, dockerLabelHost: host}
+	}
+	for _, l := range []map[string]string{nil, labels("", ""), labels(self.process, self.host), labels("x/1/1", "another"), labels("nonsense", self.host), labels("a/b/c", self.host)} {
+		if self.dead(l) {
+			t.Errorf("dead(%v) = true", l)
+		}
+	}
+	if !self.mine(labels(self.process, self.host)) || self.mine(labels(self.process, "another")) || self.mine(nil) {
+		t.Error("mine doesn't know its own")
+	}
+}
+
+func TestDockerDaemonWords(t *testing.T) {
+	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
+		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
+	p := &dockerDaemon{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
+		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
+	here := &dockerDaemon{local: true, info: system.Info{Name: "node1"}}
+	for _, x := range []struct{ got, want string }{
+		{d.title(), "docker 20.10.24 (API 1.41)"},
+		{d.host(), "node2"},
+		{here.host(), ""},
+		{d.storage(), "overlay2"},
+		{d.runtime("runc"), "runc 1.1.5"},
+		{d.runtime(""), "runc 1.1.5"},
+		{d.runtime("kata"), "kata"},
+		{p.storage(), "overlayfs (containerd snapshotter)"},
+		{p.runtime("oci"), "runc 1.1.5+ds1"},
+		{dockerGoArch("x86_64", ""), "amd64"},
+		{dockerGoArch("aarch64", ""), "arm64"},
+		{dockerGoArch("", "s390x"), "s390x"},
+		{dockerGoArch("riscv64", ""), "riscv64"},
+	} {
+		if x.got != x.want {
+			t.Errorf("got %q, want %q", x.got, x.want)
+		}
+	}
+}
+
+func TestDockerProgress(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"status":"ok"}` + "\n" + `{"errorDetail":{"message":"no space left on device"},"error":"no space"}`: "no space left on device",
+		`{"error":"old"}`:              "old",
+		`{"status":`:                   "unexpected EOF",
+		`<html>`:                       "invalid character",
+		"":                             "",
+		`{"status":"a"}{"status":"b"}`: "",
+	} {
+		err := dockerProgress(strings.NewReader(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("dockerProgress(%q) = %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestDockerTar: the same worker is the same layer.
+func TestDockerTar(t *testing.T) {
+	a, err := dockerTar([]byte("abc"), dockerWorkerPath, dockerDataPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := dockerTar([]byte("abc"), dockerWorkerPath, dockerDataPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("two archives of the same worker differ")
+	}
+}
+
+func TestDockerOwnImage(t *testing.T) {
+	for _, tags := range [][]string{nil, {"plimsoll-worker:1"}, {"localhost/plimsoll-worker:1"}, {"docker.io/library/plimsoll-worker:1"}, {"<none>:<none>"}} {
+		if !dockerOwnImage(tags) {
+			t.Errorf("dockerOwnImage(%q) = false", tags)
+		}
+	}
+	for _, tags := range [][]string{{"mine:1"}, {"plimsoll-worker:1", "mine:1"}, {"plimsoll-worker-of-mine:1"}, {"example.com/plimsoll-worker:1"}} {
+		if dockerOwnImage(tags) {
+			t.Errorf("dockerOwnImage(%q) = true", tags)
+		}
+	}
+}
+
+// TestDockerSweepsFolders: without a daemon Sweep still removes the folders of dead
+// owners, and of the docker engine only.
+func TestDockerSweepsFolders(t *testing.T) {
+	state, data := t.TempDir(), t.TempDir()
+	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
+	journaltest.Dead(t, state, e.journal.Kind, "mine", engine.SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-mine")}})
+	journaltest.Dead(t, state, engine.JournalIn(state, "host").Kind, "host", engine.SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-host")}})
+	if err := e.journal.Note(t.Context(), "living", engine.SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-living")}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"plimsoll-living", "plimsoll-host", "plimsoll-mine/deep"} {
+		if err := os.MkdirAll(filepath.Join(data, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	did, err := e.Sweep(t.Context())
+	if diff := cmp.Diff([]string{"folder " + filepath.Join(data, "plimsoll-mine")}, did); diff != "" || err != nil {
+		t.Errorf("Sweep did (-want +got):\n%s%v", diff, err)
+	}
+	for _, d := range []string{"plimsoll-living", "plimsoll-host"} {
+		if !dockerFileExists(filepath.Join(data, d)) {
+			t.Errorf("%s is gone", d)
+		}
+	}
+}
+
+// dockerFileExists reports whether path is there for this process.
+func dockerFileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestDockerImageGone: both stores' words for an image that another plimsoll has removed, and for no other error.
+func TestDockerImageGone(t *testing.T) {
+	for text, row := range map[string]struct {
+		kind error
+		want bool
+	}{
+		"No such image: plimsoll-worker:0123":                                  {cerrdefs.ErrNotFound, true},
+		"failed to read config content: content digest sha256:1a31: not found": {cerrdefs.ErrInternal, true},
+		"No such container: web":                                               {cerrdefs.ErrNotFound, false},
+		"no space left on the device":                                          {cerrdefs.ErrInternal, false},
+	} {
+		if got := dockerImageGone(fmt.Errorf("%s: %w", text, row.kind)); got != row.want {
+			t.Errorf("%q is told as gone: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package docker
+
+import (
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure/engine/enginetest"
+)
+
+// TestManualKnowsTimes: the times that the manual gives are those that are waited.
+func TestManualKnowsTimes(t *testing.T) {
+	enginetest.ManualTimes(t, map[string]time.Duration{
+		"a daemon answers a ping": dockerPingTimeout, "a daemon starts the container of its probe": dockerProbeTimeout,
+		"a daemon starts a session": dockerOpenTimeout, "a daemon ends a session": dockerCloseTimeout, "a daemon says how a container ended": dockerEndWait,
+	})
+}

@@ -1,0 +1,110 @@
+package docker
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+)
+
+func testDockerEndOfInput(t *testing.T, l *dockerLab) {
+	id := dockerTestID()
+	spec := dockerLayer()
+	spec.ID = id
+	s := l.open(t, l.engine(nil), spec)
+	if got := s.State(t.Context()); got != "running" {
+		t.Errorf("State() = %q, want running", got)
+	}
+	s.Stdin().Close()
+	if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
+		t.Errorf("after the end of input: %q, %v", rest, err)
+	}
+	if got := s.State(t.Context()); got != "exit status 0" {
+		t.Errorf("State() = %q, want exit status 0", got)
+	}
+	// It removes itself: nothing here waits for Close.
+	l.wantNothing(t, id)
+}
+
+func testDockerExit(t *testing.T, l *dockerLab) {
+	s := l.open(t, l.engine(nil), dockerLayer())
+	s.say(t, "stderr first words")
+	s.say(t, "stderr "+strings.Repeat("x", 9<<10))
+	s.say(t, "stderr last words")
+	if got := s.last(t, "exit 3"); got != "exit status 3" {
+		t.Errorf("State() = %q, want exit status 3", got)
+	}
+	if log := s.Log(); len(log) > engine.LogSize || !strings.HasSuffix(log, "last words") {
+		t.Errorf("Log() has %d bytes and ends with %q", len(log), log[max(0, len(log)-20):])
+	}
+}
+
+func testDockerOutOfMemory(t *testing.T, l *dockerLab) {
+	spec := dockerLayer()
+	spec.Limits = limit.Limits{Name: "small", Memory: 64 << 20}
+	s := l.open(t, l.engine(nil), spec)
+	got := s.last(t, "hog 268435456")
+	if !strings.HasPrefix(got, "killed: ") || !strings.Contains(got, "out of memory (memory limit 64 MiB)") {
+		t.Errorf("State() = %q, want killed: out of memory (memory limit 64 MiB)", got)
+	}
+	if !l.podman && strings.Contains(got, "perhaps") {
+		t.Errorf("State() = %q: the daemon's event was not seen", got)
+	}
+}
+
+func testDockerKilled(t *testing.T, l *dockerLab) {
+	s := l.open(t, l.engine(nil), dockerLayer())
+	p, err := os.FindProcess(s.Info().PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := io.ReadAll(s.out); len(rest) > 0 {
+		t.Errorf("a killed worker said %q", rest)
+	}
+	if got := s.State(t.Context()); got != "killed: signal 9" {
+		t.Errorf("State() = %q, want killed: signal 9", got)
+	}
+}
+
+func testDockerKilledThroughDaemon(t *testing.T, l *dockerLab) {
+	for name, kill := range map[string]func(id string) error{
+		"kill": func(id string) error {
+			_, err := l.api.ContainerKill(t.Context(), id, client.ContainerKillOptions{Signal: "KILL"})
+			return err
+		},
+		"remove": func(id string) error {
+			_, err := l.api.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{Force: true})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := l.open(t, l.engine(nil), dockerLayer())
+			// Podman may look for the container again once it is killed, and so removed.
+			if err := kill(s.Info().Container); err != nil && !strings.Contains(err.Error(), "no such container") {
+				t.Fatal(err)
+			}
+			io.ReadAll(s.out)
+			got := s.State(t.Context())
+			if !strings.HasPrefix(got, "killed: ") && !strings.HasPrefix(got, "container gone: ") {
+				t.Errorf("State() = %q, want that it was killed", got)
+			}
+			t.Log(got)
+		})
+	}
+}
+
+func testDockerNoSpace(t *testing.T, l *dockerLab) {
+	s := l.open(t, l.engine(nil), engine.Spec{Place: place.Spec{Kind: place.Tmpfs, Size: 1 << 20}})
+	if got := s.say(t, "write 4194304"); !strings.Contains(got, "no space left") {
+		t.Errorf("a write beyond the place = %q, want no space left", got)
+	}
+}

@@ -1,0 +1,92 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+)
+
+// boundFolders are the host's folders in which the worker of a session makes its own, in volumes that are a folder of the host
+// (the local driver's o=bind). The worker removes it, unless it is killed, or the disk refuses; a volume that is removed leaves
+// it there.
+func boundFolders(spec engine.Spec) (paths []string) {
+	for _, p := range spec.Places() {
+		parent := p.DriverOpts["device"]
+		if p.Kind == place.Volume && dockerVolumeDriver(p) == "local" && filepath.IsAbs(parent) && slices.Contains(strings.Split(p.DriverOpts["o"], ","), "bind") {
+			paths = append(paths, engine.OwnFolder(parent, spec.ID))
+		}
+	}
+	return paths
+}
+
+// makeFolders makes the folders of a session on its bind places and returns their paths, "" for one that is no bind. bound are
+// noted with them.
+func (e *docker) makeFolders(ctx context.Context, spec engine.Spec, bound []string) (data, source string, err error) {
+	var paths []string
+	if spec.Place.Kind == place.Bind {
+		if data, err = e.folderIn(spec.Place); err != nil {
+			return "", "", err
+		}
+		data = engine.OwnFolder(data, spec.ID)
+		paths = append(paths, data)
+	}
+	if spec.Source != nil && spec.Source.Kind == place.Bind {
+		if source, err = e.folderIn(*spec.Source); err != nil {
+			return "", "", err
+		}
+		source = engine.OwnSource(source, spec.ID)
+		paths = append(paths, source)
+	}
+	if len(paths)+len(bound) == 0 {
+		return "", "", nil
+	}
+	if err := e.journal.Note(ctx, spec.ID, engine.SessionRecord{Paths: slices.Concat(paths, bound)}); err != nil {
+		return "", "", engine.StateFault(e.opt.StateDir, err)
+	}
+	for i, p := range paths {
+		if err := os.Mkdir(p, 0o755); err != nil {
+			cerr := e.journal.Clear(spec.ID, paths[:i]...) // What was there before stays.
+			return "", "", errors.Join(fmt.Errorf("place %s: %w", spec.Places()[i].Name, err), cerr)
+		}
+	}
+	return data, source, nil
+}
+
+// folderIn is the host's folder that a bind place names, absolute.
+func (e *docker) folderIn(p place.Spec) (string, error) {
+	parent := p.Path
+	if parent == "" {
+		if e.opt.StateDir == "" {
+			return "", fmt.Errorf("place %s: bind needs a path", p.Name)
+		}
+		parent = filepath.Join(e.opt.StateDir, "bind")
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			return "", fmt.Errorf("place %s: %w", p.Name, err)
+		}
+	}
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", fmt.Errorf("place %s: %w", p.Name, err)
+	}
+	if st, err := os.Stat(parent); err != nil {
+		return "", fmt.Errorf("place %s: %w", p.Name, err)
+	} else if !st.IsDir() {
+		return "", fmt.Errorf("place %s: %s is not a folder", p.Name, parent)
+	}
+	return parent, nil
+}
+
+// dropFolders removes the folders of a session and the note about them.
+func (e *docker) dropFolders(id string, folders ...string) error {
+	return e.journal.Clear(id, folders...)
+}
+
+// dockerName is the name of a session's container and volume.
+func dockerName(id string) string { return engine.FolderPrefix + id }

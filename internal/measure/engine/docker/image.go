@@ -1,0 +1,243 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"plimsoll/internal/measure/engine"
+)
+
+// Where things are in a container of Plimsoll's own image. In a user's image they have
+// names that nobody can guess (userPaths): an image may hold a link at any other
+// path, or declare it a volume.
+const (
+	dockerWorkerPath = "/worker"
+	dockerDataPath   = "/data"
+)
+
+// userPaths are where the worker and the place are in a user's image.
+func (e *docker) userPaths() (worker, data string) {
+	return "/plimsoll-worker-" + e.nonce, "/plimsoll-data-" + e.nonce
+}
+
+// dockerRepository names Plimsoll's own images in the daemon.
+const dockerRepository = "plimsoll-worker"
+
+// A dockerImage is what containers are made from.
+type dockerImage struct {
+	// id is the image's id, never a name: a name may be pulled, an id can't be.
+	id string
+	// worker and data are paths in the container.
+	worker, data string
+	// copy is the worker's program if it has to be put into each container.
+	copy []byte
+	// imported is set if it was not there before.
+	imported bool
+	// windows is set if the paths are of Windows.
+	windows bool
+}
+
+// source is where the sources' own place is in the container.
+func (i *dockerImage) source() string { return i.data + engine.SourceSuffix }
+
+// image finds what spec's containers are made from, and imports Plimsoll's own
+// image if the daemon hasn't got it. No registry is asked.
+func (e *docker) image(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+	if name == "" && d.windows() {
+		return nil, noWindowsImage
+	}
+	if name != "" {
+		return e.userImage(ctx, api, d, name)
+	}
+	worker, err := e.worker("linux", d.arch)
+	if err != nil {
+		return nil, err
+	}
+	e.imageMu.Lock()
+	defer e.imageMu.Unlock()
+	sum := sha256.Sum256(worker)
+	hash := hex.EncodeToString(sum[:])
+	img := &dockerImage{worker: dockerWorkerPath, data: dockerDataPath}
+	if img.id, err = dockerFindImage(ctx, api, hash); err != nil || img.id != "" {
+		return img, err
+	}
+	if err := dockerImport(ctx, api, worker, hash, d.arch); err != nil {
+		// Where several plimsolls import it at once, the store of Docker 29 refuses all but one ("already exists, but
+		// accessing it also failed"), whose image is there a moment later.
+		for range 50 {
+			if id, e := dockerFindImage(ctx, api, hash); e != nil || id != "" {
+				img.id = id
+				return img, e
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+		return nil, fmt.Errorf("import the image %s:%s: %w", dockerRepository, hash[:12], err)
+	}
+	img.imported = true
+	if img.id, err = dockerFindImage(ctx, api, hash); err == nil && img.id == "" {
+		err = fmt.Errorf("the daemon took the image %s:%s but doesn't list it", dockerRepository, hash[:12])
+	}
+	return img, err
+}
+
+// dockerFindImage returns the id of the image with the worker of that hash, or "".
+func dockerFindImage(ctx context.Context, api *client.Client, hash string) (string, error) {
+	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker+"="+hash)})
+	if err != nil {
+		return "", fmt.Errorf("look for the worker's image: %w", dockerErr(err))
+	}
+	for _, i := range list.Items {
+		// Two plimsolls may have imported it at once; the last one has the name.
+		if len(i.RepoTags) > 0 {
+			return i.ID, nil
+		}
+	}
+	if len(list.Items) > 0 {
+		return list.Items[0].ID, nil
+	}
+	return "", nil
+}
+
+// dockerImport makes an image of the worker alone.
+func dockerImport(ctx context.Context, api *client.Client, worker []byte, hash, arch string) error {
+	layer, err := dockerTar(worker, dockerWorkerPath, dockerDataPath, "/tmp")
+	if err != nil {
+		return err
+	}
+	res, err := api.ImageImport(ctx, client.ImageImportSource{Source: layer, SourceName: "-"}, dockerRepository, client.ImageImportOptions{
+		Tag:      hash[:12],
+		Message:  "made by plimsoll",
+		Changes:  []string{"LABEL " + dockerLabelWorker + "=" + hash, `ENTRYPOINT ["` + dockerWorkerPath + `"]`},
+		Platform: ocispec.Platform{OS: "linux", Architecture: arch},
+	})
+	if err != nil {
+		return err
+	}
+	defer res.Close()
+	return dockerProgress(res)
+}
+
+// dockerProgress reads a daemon's progress messages to their end: an error comes
+// as one of them, after the status 200.
+func dockerProgress(r io.Reader) error {
+	for dec := json.NewDecoder(r); ; {
+		var m struct {
+			Error       string `json:"error"`
+			ErrorDetail struct {
+				Message string `json:"message"`
+			} `json:"errorDetail"`
+		}
+		switch err := dec.Decode(&m); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the daemon's answer: %w", err)
+		case m.ErrorDetail.Message != "":
+			return errors.New(m.ErrorDetail.Message)
+		case m.Error != "":
+			return errors.New(m.Error)
+		}
+	}
+}
+
+// userImage finds an image of the user's that must be there already.
+func (e *docker) userImage(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+	in, err := api.ImageInspect(ctx, name)
+	if cerrdefs.IsNotFound(err) {
+		return nil, &engine.Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", name, err)
+	}
+	if in.Os != "" && in.Os != d.os {
+		return nil, &engine.Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is for " + in.Os + ", and the daemon runs containers of " + d.os}
+	}
+	arch := in.Architecture
+	if arch == "" {
+		arch = d.arch
+	}
+	worker, err := e.worker(d.os, arch)
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", name, err)
+	}
+	img := &dockerImage{id: in.ID, copy: worker}
+	img.worker, img.data = e.userPaths()
+	if d.windows() {
+		img.windows = true
+		img.worker, img.data = windowsPath(img.worker)+".exe", windowsPath(img.data)
+	}
+	return img, nil
+}
+
+// dockerTar is an archive with the worker, an empty folder for data, and others that everybody
+// may write to. Its times are fixed so that the same worker is the same layer.
+func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*bytes.Buffer, error) {
+	var b bytes.Buffer
+	b.Grow(len(worker) + 8<<10)
+	w := tar.NewWriter(&b)
+	epoch := time.Unix(0, 0)
+	// path.Base knows the one separator only.
+	workerPath, dataPath = strings.ReplaceAll(workerPath, `\`, "/"), strings.ReplaceAll(dataPath, `\`, "/")
+	headers := []*tar.Header{{Name: path.Base(dataPath) + "/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}}
+	for _, dir := range open {
+		headers = append(headers, &tar.Header{Name: path.Base(dir) + "/", Typeflag: tar.TypeDir, Mode: 0o1777, ModTime: epoch})
+	}
+	headers = append(headers, &tar.Header{Name: path.Base(workerPath), Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(worker)), ModTime: epoch})
+	for _, h := range headers {
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if h.Typeflag == tar.TypeReg {
+			if _, err := w.Write(worker); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &b, w.Close()
+}
+
+// dockerImageGone reports whether a container could not be made since its image is not there any more: another plimsoll removed
+// it. Docker's own store says "No such image"; containerd's, whose image is removed before its parts, also"failed to read config
+// content: content digest sha256:...: not found", as an internal error.
+func dockerImageGone(err error) bool {
+	text := strings.ToLower(err.Error())
+	return cerrdefs.IsNotFound(err) && strings.Contains(text, "image") || strings.Contains(text, "content digest") && strings.Contains(text, "not found")
+}
+
+var _ engine.ImageChecker = (*docker)(nil)
+
+// CheckImage implements ImageChecker.
+func (e *docker) CheckImage(ctx context.Context, image string) error {
+	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
+	defer cancel()
+	api, d, err := e.connect(ctx, false)
+	if err != nil {
+		return nil
+	}
+	var u *engine.Unsupported
+	_, err = e.userImage(ctx, api, d, image)
+	switch {
+	case errors.As(err, &u):
+		return u
+	case err != nil && (cerrdefs.IsInvalidArgument(err) || strings.Contains(err.Error(), "invalid reference format")):
+		return err // It is no name of an image; Podman says so with the status 500.
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package docker
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/disktest"
+)
+
+// testDockerIOLimits: the daemon is given the rates when it makes the container, for the whole disk under the place, and the
+// kernel has them.
+func testDockerIOLimits(t *testing.T, l *dockerLab) {
+	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
+		t.Skip("needs blkio of control groups of version 1")
+	}
+	loop, dir := disktest.Disk(t, disktest.Options{Size: 64 << 20})
+	e := l.engine(nil)
+	spec := engine.Spec{Place: place.Spec{Name: "p", Kind: place.Bind, Path: dir}, Limits: limit.Limits{Name: "slow", ReadBPS: 2 << 20, WriteBPS: 1 << 20, ReadIOPS: 200, WriteIOPS: 100}}
+	s := l.open(t, e, spec)
+	if err := engine.CheckHold(s.Session); err != nil {
+		t.Fatalf("CheckHold: %v", err)
+	}
+	r := l.inspect(t, s).HostConfig.Resources
+	if len(r.BlkioDeviceWriteBps) != 1 || r.BlkioDeviceWriteBps[0].Path != loop && !l.podman || // Podman names any node with the number.
+		r.BlkioDeviceWriteBps[0].Rate != 1<<20 {
+		t.Errorf("the daemon was asked for %v, want 1048576 on %s", r.BlkioDeviceWriteBps, loop)
+	}
+	h, err := engine.HoldAll(t.Context(), []engine.Session{s.Session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Of(0).Applied; len(got) != 4 || got[1].Value != 1<<20 || got[1].Number != disktest.Number(t, loop) || got[1].By != limit.ByEngine {
+		t.Errorf("applied %v", got)
+	}
+	if e := h.Of(0).Escape("buffered"); e == nil || e.Closed || !strings.Contains(e.Why, "flusher") {
+		t.Errorf("escapes %+v", h.Of(0).Escapes)
+	}
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+	// What the daemon was given stays: it is the container's.
+	if h, err = engine.HoldAll(t.Context(), []engine.Session{s.Session}); err != nil || h.Of(0).Of(limit.WriteBPS) != 1<<20 {
+		t.Errorf("the second hold: %+v, %v", h.Of(0), err)
+	}
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+	volume := spec
+	volume.Place = place.Spec{Name: "v", Kind: place.Volume, DriverOpts: map[string]string{"type": "none", "o": "bind", "device": dir}}
+	if err := engine.CheckHold(l.open(t, e, volume).Session); err != nil {
+		t.Errorf("a volume in a folder: %v", err)
+	}
+	layer := spec
+	layer.Place = place.Spec{Name: "l", Kind: place.Layer}
+	if err := engine.CheckHold(l.open(t, e, layer).Session); err != nil {
+		t.Errorf("the container's layer: %v", err)
+	}
+	for _, x := range []struct {
+		limits limit.Limits
+		place  place.Spec
+		want   string
+	}{
+		{limit.Limits{WriteBPS: 1 << 20}, place.Spec{Kind: place.Tmpfs}, "the place is memory"},
+		{limit.Limits{Weight: 200}, spec.Place, "limit weight"},
+		{limit.Limits{Latency: 5 * time.Millisecond}, spec.Place, "version 1 of cgroups has no latency targets"},
+	} {
+		bad := engine.Spec{ID: dockerTestID(), Place: x.place, Limits: x.limits}
+		s, err := e.Open(t.Context(), bad)
+		if err == nil {
+			err = engine.CheckHold(s)
+			if cerr := s.Close(t.Context()); cerr != nil {
+				t.Error(cerr)
+			}
+		}
+		var u *engine.Unsupported
+		if !errors.As(err, &u) || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v in %s: %v, want %q", x.limits, x.place.Kind, err, x.want)
+		}
+		l.wantNothing(t, bad.ID)
+	}
+}

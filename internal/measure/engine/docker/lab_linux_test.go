@@ -1,0 +1,198 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/dockertest"
+)
+
+// A dockerLab is a daemon of the test's own with an engine on it.
+type dockerLab struct {
+	d      *dockertest.Daemon
+	api    *client.Client
+	worker []byte
+	state  string
+	podman bool
+}
+
+func newDockerLab(t *testing.T, d *dockertest.Daemon) *dockerLab {
+	t.Helper()
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { api.Close() })
+	return &dockerLab{d: d, api: api, worker: buildDockerWorker(t), state: t.TempDir()}
+}
+
+// buildDockerWorker builds the test worker.
+func buildDockerWorker(t *testing.T) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "worker")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/worker")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the test worker: %v: %s", err, b)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// engine returns a fresh engine on the daemon. A worker of nil is the lab's.
+func (l *dockerLab) engine(worker []byte) *docker {
+	if worker == nil {
+		worker = l.worker
+	}
+	return NewDocker(DockerOptions{Host: l.d.Host, StateDir: l.state, Worker: func(goos, goarch string) ([]byte, error) {
+		if goos != "linux" {
+			return nil, fmt.Errorf("no worker for %s/%s", goos, goarch)
+		}
+		return worker, nil
+	}}).(*docker)
+}
+
+var dockerTestIDs atomic.Int64
+
+func dockerTestID() string {
+	return fmt.Sprintf("t%d-%d", os.Getpid(), dockerTestIDs.Add(1))
+}
+
+// A dockerTalk is a session whose test worker has said hello.
+type dockerTalk struct {
+	engine.Session
+	out *bufio.Reader
+}
+
+// open opens a session, reads its hello, and checks at the test's end that nothing is left.
+func (l *dockerLab) open(t *testing.T, e engine.Engine, spec engine.Spec) *dockerTalk {
+	t.Helper()
+	if spec.ID == "" {
+		spec.ID = dockerTestID()
+	}
+	if spec.Place.Kind == place.Bind && spec.Place.Path == "" {
+		spec.Place.Path = t.TempDir()
+	}
+	s, err := e.Open(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("Open(%s) = %v", spec.Place.Kind, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil && !t.Failed() {
+			t.Errorf("Close() = %v", err)
+		}
+		l.wantNothing(t, spec.ID)
+	})
+	talk := &dockerTalk{s, bufio.NewReader(s.Stdout())}
+	if hello, err := talk.out.ReadString('\n'); err != nil || !strings.Contains(hello, `"hello"`) {
+		t.Fatalf("hello = %q, %v; state %s; log %s", hello, err, s.State(t.Context()), s.Log())
+	}
+	return talk
+}
+
+// say sends a line to the worker and returns its answer.
+func (s *dockerTalk) say(t *testing.T, line string) string {
+	t.Helper()
+	if _, err := io.WriteString(s.Stdin(), line+"\n"); err != nil {
+		t.Fatalf("send %q: %v", line, err)
+	}
+	answer, err := s.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("answer to %q: %v; state %s; log %s", line, err, s.State(t.Context()), s.Log())
+	}
+	return strings.TrimSpace(answer)
+}
+
+// last sends a line after which the worker is not heard of again, and returns the state.
+func (s *dockerTalk) last(t *testing.T, line string) string {
+	t.Helper()
+	if _, err := io.WriteString(s.Stdin(), line+"\n"); err != nil {
+		t.Fatalf("send %q: %v", line, err)
+	}
+	if rest, _ := io.ReadAll(s.out); len(rest) > 0 {
+		t.Errorf("after %q the worker said %q", line, rest)
+	}
+	return s.State(t.Context())
+}
+
+// wantNothing checks that no container and no volume of a session is left, waiting a little for
+// a daemon that is still at it.
+func (l *dockerLab) wantNothing(t *testing.T, id string) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		left := l.left(t, id)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("left of session %s: %v", id, left)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (l *dockerLab) left(t *testing.T, id string) (left []string) {
+	t.Helper()
+	filter := make(client.Filters).Add("label", dockerLabelSession+"="+id)
+	cs, err := l.api.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: filter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cs.Items {
+		left = append(left, fmt.Sprintf("container %v %s", c.Names, c.State))
+	}
+	vs, err := l.api.VolumeList(context.Background(), client.VolumeListOptions{Filters: filter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vs.Items {
+		left = append(left, "volume "+v.Name)
+	}
+	return left
+}
+
+// images lists the images with a worker in them.
+func (l *dockerLab) images(t *testing.T) (ids []string) {
+	t.Helper()
+	list, err := l.api.ImageList(t.Context(), client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range list.Items {
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
+// inspect returns what the daemon says about a session's container.
+func (l *dockerLab) inspect(t *testing.T, s engine.Session) container.InspectResponse {
+	t.Helper()
+	in, err := l.api.ContainerInspect(t.Context(), s.Info().Container, client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Container
+}
+
+func dockerLayer() engine.Spec {
+	return engine.Spec{Place: place.Spec{Name: "layer", Kind: place.Layer}}
+}

@@ -1,0 +1,326 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/go-units"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/tail"
+)
+
+// Open implements Engine.
+func (e *docker) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
+	s, err := e.openSession(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (e *docker) openSession(ctx context.Context, spec engine.Spec) (*dockerSession, error) {
+	ctx, cancel := context.WithTimeout(ctx, dockerOpenTimeout)
+	defer cancel()
+	api, d, err := e.connect(ctx, false)
+	if err != nil {
+		return nil, fmt.Errorf("engine docker: %w", err)
+	}
+	if err := dockerCheck(spec, d); err != nil {
+		return nil, err
+	}
+	if err := e.enter(spec.ID); err != nil {
+		return nil, fmt.Errorf("engine docker: %w", err)
+	}
+	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, Journal: e.journal, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
+	if err := s.open(ctx, d, spec); err != nil {
+		// A cancelled Open removes what it made, too.
+		if cerr := s.Close(ctx); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+		var u *engine.Unsupported
+		if errors.As(err, &u) {
+			return nil, u
+		}
+		return nil, fmt.Errorf("engine docker: %w", headline{err})
+	}
+	return s, nil
+}
+
+// A headline is an error with the words cut to a length that can be read: Podman quotes
+// mount options of kilobytes.
+type headline struct{ error }
+
+// maxHeadline is in bytes.
+const maxHeadline = 600
+
+// Error implements error.
+func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline) }
+
+// Unwrap returns the error with all its words.
+func (h headline) Unwrap() error { return h.error }
+
+// open makes everything of a session; Close removes as much of it as was made.
+func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec engine.Spec) error {
+	img, err := s.e.image(ctx, s.api, d, spec.Image)
+	if err != nil {
+		return err
+	}
+	if d.local {
+		s.bound = boundFolders(spec)
+	}
+	if s.folder, s.sourceFolder, err = s.e.makeFolders(ctx, spec, s.bound); err != nil {
+		return err
+	}
+	for _, folder := range s.folders() {
+		if uid, gid := dockerRoot(s.api.DaemonHost(), d); uid != 0 && os.Geteuid() == 0 {
+			if err := os.Chown(folder, uid, gid); err != nil {
+				return fmt.Errorf("give the folder of place %s to the containers' root: %w", spec.Place.Name, err)
+			}
+		}
+	}
+	if s.limits.Devices, err = dockerDevices(d, spec, s.folder); err != nil {
+		return err
+	}
+	if spec.Volume != "" {
+		// A daemon would make one of that name.
+		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
+			return fmt.Errorf("volume %s: %w", spec.Volume, dockerErr(err))
+		}
+	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
+		if s.volume, err = s.podmanVolume(ctx, spec.Place, dockerName(spec.ID)); err != nil {
+			return err
+		}
+	}
+	if spec.Source != nil && spec.Source.Kind == place.Volume && d.name == "podman" {
+		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, dockerName(spec.ID)+engine.SourceSuffix); err != nil {
+			return err
+		}
+	}
+	for vanished := -1; ; {
+		tried, ulimits := s.e.limits()
+		err := s.launch(ctx, d, spec, img, ulimits)
+		if err == nil || !s.e.again(err, tried, &vanished) {
+			if err == nil {
+				s.describe(ctx, d, spec, img)
+			}
+			return err
+		}
+		if err := s.drop(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// podmanVolume makes a volume before its container: Podman drops the options of one that is made with it.
+func (s *dockerSession) podmanVolume(ctx context.Context, p place.Spec, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	defer cancel()
+	v, err := s.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Driver: dockerVolumeDriver(p), DriverOpts: p.DriverOpts, Labels: s.e.labels(s.name)})
+	if err != nil {
+		return "", fmt.Errorf("make volume %s: %w", name, dockerErr(err))
+	}
+	return v.Volume.Name, nil
+}
+
+// launch makes the container, connects to it and starts it.
+func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+	if err := s.create(ctx, d, spec, img, ulimits); err != nil {
+		return err
+	}
+	if img.copy != nil {
+		files, err := dockerTar(img.copy, img.worker, img.data)
+		if err != nil {
+			return err
+		}
+		if _, err := s.api.CopyToContainer(ctx, s.id, client.CopyToContainerOptions{DestinationPath: img.root(), Content: files}); err != nil {
+			return fmt.Errorf("put the worker into the container: %w", dockerErr(err))
+		}
+	}
+	// The events outlive Open's context.
+	wctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.watch = dockerListen(wctx, s.api, s.id)
+	at, err := s.api.ContainerAttach(ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		// Podman prepares the container here, and its client sees no more than the
+		// status 409; starting it tells why.
+		_, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
+		if cerrdefs.IsNotFound(serr) || serr != nil && strings.Contains(serr.Error(), "no such container") {
+			return fmt.Errorf("connect to the container: %w: %w", errVanished, dockerErr(err))
+		}
+		if serr != nil {
+			err = serr
+		}
+		return fmt.Errorf("connect to the container: %w", dockerErr(err))
+	}
+	s.stream(at.HijackedResponse)
+	if _, err := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
+		return runtimeErr(fmt.Errorf("start the container: %w", s.startErr(err, spec)), spec, d)
+	}
+	return nil
+}
+
+// errVanished is about a container that could not start and that Podman has removed, as it was asked to,
+// before it was asked why.
+var errVanished = errors.New("it could not start, and was removed before it said why")
+
+// startErr makes a failed start clearer where the reason is known.
+func (s *dockerSession) startErr(err error, spec engine.Spec) error {
+	if strings.Contains(err.Error(), "no space left on device") {
+		return fmt.Errorf("no space left where the daemon keeps containers: %w", err)
+	}
+	return dockerErr(err)
+}
+
+// drop removes a container that did not start, for another try.
+func (s *dockerSession) drop(ctx context.Context) error {
+	if s.conn.Conn != nil {
+		s.conn.Close()
+		s.stdout.Close()
+		<-s.streamed
+		s.conn = client.HijackedResponse{}
+	}
+	err := s.e.removeContainer(ctx, s.api, s.id, s.watch)
+	s.id = ""
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+	return err
+}
+
+// create makes the container. An image that was removed meanwhile is made again, and a
+// dead session's container of the same name makes room, once each.
+func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+	err := ctx.Err()
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		var res client.ContainerCreateResult
+		if res, err = s.tryCreate(ctx, d, spec, img, ulimits); err == nil {
+			s.id = res.ID
+			for _, w := range res.Warnings {
+				fmt.Fprintf(&s.log, "daemon: %s\n", w)
+			}
+			return ctx.Err()
+		}
+		var u *engine.Unsupported
+		switch {
+		case errors.As(err, &u):
+			return err
+		case spec.Image == "" && dockerImageGone(err):
+			fresh, ierr := s.e.image(ctx, s.api, d, "")
+			if ierr != nil {
+				return ierr
+			}
+			*img = *fresh
+		case cerrdefs.IsConflict(err) || strings.Contains(err.Error(), "already in use"):
+			if cerr := s.makeRoom(ctx, d); cerr != nil {
+				return cerr
+			}
+		default:
+			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err, d, spec)), spec, d)
+		}
+	}
+	return fmt.Errorf("make the container: %w", dockerErr(err))
+}
+
+func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
+	cfg, host, err := s.e.dockerConfig(spec, d, img, s.limits.Devices, ulimits)
+	if err != nil {
+		return client.ContainerCreateResult{}, err
+	}
+	if m := dockerMount(spec.Place, s.e.labels(spec.ID), img.data, s.folder, spec.Volume, s.volume); m != nil {
+		host.Mounts = append(host.Mounts, *m)
+	}
+	if spec.Source != nil {
+		if m := dockerMount(*spec.Source, s.e.labels(spec.ID), img.source(), s.sourceFolder, "", s.sourceVolume); m != nil {
+			host.Mounts = append(host.Mounts, *m)
+		}
+	}
+	// A daemon makes a container to the end although its client has hung up, and
+	// only its answer tells which: so it is heard out, and a cancelled Open
+	// fails after it.
+	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	defer cancel()
+	return s.api.ContainerCreate(cctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: dockerName(spec.ID)})
+}
+
+// dockerCreateTimeout is longer than a daemon in good health ever takes to make a container.
+const dockerCreateTimeout = 30 * time.Second
+
+// createErr tells a folder that the daemon does not see from other errors: the
+// daemon's files may be other than ours although its socket is here.
+func (s *dockerSession) createErr(err error, d *dockerDaemon, spec engine.Spec) error {
+	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
+		return &engine.Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
+	}
+	if s.folder != "" && strings.Contains(err.Error(), "permission denied") && strings.Contains(err.Error(), filepath.Dir(s.folder)) {
+		return &engine.Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon is another user's, without access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
+	}
+	return dockerErr(err)
+}
+
+// makeRoom removes the container that has this session's name, if its owner is gone.
+func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
+	name := dockerName(s.name)
+	in, err := s.api.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("container %s: %w", name, dockerErr(err))
+	}
+	var labels map[string]string
+	if in.Container.Config != nil {
+		labels = in.Container.Config.Labels
+	}
+	if !s.e.owner.dead(labels) {
+		return fmt.Errorf("a container named %s is there already; if it is not in use: %s rm -f %s", name, d.name, name)
+	}
+	return s.e.removeContainer(ctx, s.api, in.Container.ID, nil)
+}
+
+// describe finds out what was started. What can't be found out stays empty.
+func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage) {
+	s.limits.Container = s.id
+	s.info = engine.Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
+	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
+	if err != nil {
+		// It ended already; State will tell.
+		return
+	}
+	c := in.Container
+	if c.HostConfig != nil {
+		s.info.Runtime, s.info.Isolation = d.runtime(c.HostConfig.Runtime), isolationOf(c.HostConfig, spec)
+	}
+	for _, m := range c.Mounts {
+		// A nameless volume goes away with the container, but a little later.
+		if spec.Place.Kind == place.Volume && spec.Volume == "" && sameInContainer(m.Destination, img.data, img) {
+			s.volume = m.Name
+		}
+		if spec.Source != nil && spec.Source.Kind == place.Volume && sameInContainer(m.Destination, img.source(), img) {
+			s.sourceVolume = m.Name
+		}
+	}
+	if !d.local {
+		return
+	}
+	if c.State != nil {
+		s.info.PID = dockerPID(c.State.Pid, s.id)
+	}
+	s.info.HostPath = s.hostPath(c, spec.Place, img, img.data, s.folder)
+	if spec.Source != nil {
+		s.info.SourcePath = s.hostPath(c, *spec.Source, img, img.source(), s.sourceFolder)
+	}
+}

@@ -1,0 +1,137 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+)
+
+// dockerProbeTimeout bounds a probe. Its container starts in well under a second on an
+// idle machine.
+const dockerProbeTimeout = 30 * time.Second
+
+// Probe implements Engine. It starts one container for a moment.
+func (e *docker) Probe(ctx context.Context) engine.Probe {
+	p := engine.Probe{Engine: e.Name()}
+	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
+	defer cancel()
+	api, d, err := e.connect(ctx, true)
+	if err != nil {
+		p.Missing, p.Fix = err.Error(), "check the daemon and DOCKER_HOST"
+		var m *dockerapi.Missing
+		if errors.As(err, &m) {
+			p.Missing, p.Fix, p.Failed = m.Missing, m.Fix, m.There
+		}
+		p.Failed = p.Failed || errors.Is(err, context.DeadlineExceeded)
+		return p
+	}
+	p.Version, p.Notes = d.title(), dockerNotes(d)
+	if _, err := e.worker(d.os, d.arch); err != nil {
+		p.Missing, p.Fix = err.Error(), "build plimsoll with a worker for "+d.os+"/"+d.arch
+		if d.windows() {
+			p.Fix = "use plimsoll.exe, which carries it, on Windows; or switch the daemon to Linux containers"
+		}
+		return p
+	}
+	if d.windows() {
+		return e.probeWindows(p, d)
+	}
+	if err := e.tryContainer(ctx, api, d); err != nil {
+		p.Failed, p.Missing = true, "a container can't be run: "+err.Error()
+		p.Fix = "look at the daemon's log (journalctl -u docker) and try: " + d.name + " info"
+		return p
+	}
+	p.OK = true
+	for _, k := range dockerPlaces {
+		if k != place.Bind || d.local {
+			p.Places = append(p.Places, k)
+		}
+	}
+	return p
+}
+
+// tryContainer opens a session, waits for the agent's first line and removes all of
+// it, also the image if that wasn't there before.
+func (e *docker) tryContainer(ctx context.Context, api *client.Client, d *dockerDaemon) error {
+	img, err := e.image(ctx, api, d, "")
+	if err != nil {
+		return err
+	}
+	if img.imported {
+		defer func() {
+			// It may be in use by a session by now; then it stays.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCloseTimeout)
+			defer cancel()
+			api.ImageRemove(ctx, img.id, client.ImageRemoveOptions{PruneChildren: true})
+		}()
+	}
+	id := fmt.Sprintf("probe-%s-%d", e.nonce, time.Now().UnixNano())
+	s, err := e.openSession(ctx, engine.Spec{ID: id, Place: place.Spec{Name: "probe", Kind: place.Layer}})
+	if err != nil {
+		return err
+	}
+	hello := make(chan error, 1)
+	go func() {
+		_, err := bufio.NewReader(s.Stdout()).ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = nil
+		}
+		hello <- err
+	}()
+	select {
+	case err = <-hello:
+		if err != nil {
+			err = fmt.Errorf("the worker said nothing: %s; %s", s.State(ctx), s.Log())
+		}
+	case <-ctx.Done():
+		err = fmt.Errorf("the worker said nothing: %w; %s", ctx.Err(), s.Log())
+	}
+	return errors.Join(err, s.Close(ctx))
+}
+
+// dockerNotes are facts about a daemon.
+func dockerNotes(d *dockerDaemon) []string {
+	i := d.info
+	system := []string{d.os + "/" + d.arch, "kernel " + i.KernelVersion}
+	if i.OperatingSystem != "" {
+		system = append([]string{i.OperatingSystem}, system...)
+	}
+	notes := []string{"daemon " + i.Name + ": " + strings.Join(system, ", ")}
+	if i.CgroupVersion != "" {
+		notes = append(notes, fmt.Sprintf("cgroup v%s, driver %s", i.CgroupVersion, i.CgroupDriver))
+	}
+	notes = append(notes, "storage "+d.storage()+" in "+i.DockerRootDir, "runtime "+d.runtime(i.DefaultRuntime))
+	if len(i.SecurityOptions) > 0 {
+		notes = append(notes, "security "+strings.Join(i.SecurityOptions, " "))
+	}
+	if d.name == "podman" {
+		notes = append(notes, "this is Podman behind Docker's API")
+	}
+	if d.elsewhere != "" {
+		notes = append(notes, "not on this machine: "+d.elsewhere)
+	}
+	return notes
+}
+
+var _ engine.Mortal = (*docker)(nil)
+
+// goneTimeout is how long a daemon may take to say that it is there; one that is busy answers
+// within a second.
+const goneTimeout = 10 * time.Second
+
+// Gone implements Mortal: it asks the daemon anew.
+func (e *docker) Gone(ctx context.Context, _ engine.Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
+	defer cancel()
+	_, _, err := e.connect(ctx, true)
+	return err
+}

@@ -1,0 +1,56 @@
+package docker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/measure/engine"
+)
+
+// checkRuntime refuses a runtime that the daemon hasn't got: runc and crun under names of its own, kata-runtime for a virtual
+// machine, runsc for gVisor. What a daemon can start without having been told of it, a shim of containerd's by its name or path
+// (https://docs.docker.com/engine/daemon/alternative-runtimes/), it is left to refuse itself; see runtimeErr.
+func checkRuntime(spec engine.Spec, d *dockerDaemon) error {
+	name := spec.Runtime
+	switch {
+	case name == "":
+		return nil
+	case d.windows():
+		return &engine.Unsupported{Engine: "docker", What: "runtime " + name, Reason: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation says how a container is kept apart there"}
+	case len(d.info.Runtimes) == 0 || strings.ContainsAny(name, "./"):
+		return nil
+	}
+	if _, ok := d.info.Runtimes[name]; ok {
+		return nil
+	}
+	return noRuntime(name, d)
+}
+
+// noRuntime says that the daemon has no such runtime, and which it has.
+func noRuntime(name string, d *dockerDaemon) error {
+	fix := "install it, name it under \"runtimes\" in the daemon's daemon.json, and restart the daemon"
+	if d.name == "podman" {
+		fix = "install it, and name it under [engine.runtimes] in containers.conf"
+	}
+	return &engine.Unsupported{Engine: "docker", What: "runtime " + name, Reason: fmt.Sprintf("the daemon does not know it (it has %s)", strings.Join(slices.Sorted(maps.Keys(d.info.Runtimes)), ", ")), Fix: fix}
+}
+
+// runtimeWords are what daemons say of a runtime that they haven't got: Docker 20.10 and current ones, containerd without the
+// shim, and Podman.
+var runtimeWords = []string{"Unknown runtime specified", "unknown or invalid runtime name", "unknown runtime", "runtime \"", "containerd-shim", "default OCI runtime"}
+
+// runtimeErr tells a runtime that the daemon turned out not to have from other errors.
+func runtimeErr(err error, spec engine.Spec, d *dockerDaemon) error {
+	if err == nil || spec.Runtime == "" {
+		return err
+	}
+	missing := slices.ContainsFunc(runtimeWords[:3], func(w string) bool { return strings.Contains(err.Error(), w) })
+	gone := slices.ContainsFunc(runtimeWords[3:], func(w string) bool { return strings.Contains(err.Error(), w) }) &&
+		slices.ContainsFunc([]string{"not found", "no such file", "not installed"}, func(w string) bool { return strings.Contains(err.Error(), w) })
+	if missing || gone {
+		return noRuntime(spec.Runtime, d)
+	}
+	return fmt.Errorf("with the runtime %s: %w", spec.Runtime, err)
+}

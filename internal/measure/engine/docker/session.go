@@ -1,0 +1,223 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/text/tail"
+)
+
+// A dockerSession is an agent in a container of a daemon.
+type dockerSession struct {
+	e   *docker
+	api *client.Client
+	// name is the session's ID; id is the container's, empty before it is made.
+	name, id string
+	// volume and folder are what else was made, or empty; the others are those of the sources.
+	volume, folder             string
+	sourceVolume, sourceFolder string
+	// bound are the worker's own folders in volumes that are folders of this machine.
+	bound []string
+	// memory is the limit in bytes, for State's words.
+	memory int64
+	limits *engine.IOLimits
+	info   engine.Info
+	log    tail.Buffer
+
+	watch *dockerWatch
+	// stop ends the events.
+	stop context.CancelFunc
+
+	conn   client.HijackedResponse
+	stdout *io.PipeReader
+	// streamed is closed when nothing more comes from the container.
+	streamed chan struct{}
+
+	closed    atomic.Bool
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ engine.Session = (*dockerSession)(nil)
+
+// stream begins to take the container's two streams apart.
+func (s *dockerSession) stream(conn client.HijackedResponse) {
+	r, w := io.Pipe()
+	s.conn, s.stdout, s.streamed = conn, r, make(chan struct{})
+	go func() {
+		_, err := stdcopy.StdCopy(w, &s.log, conn.Reader)
+		// The end of the connection is the end of the agent's output, however it
+		// came; State tells them apart.
+		if err != nil && !s.closed.Load() {
+			fmt.Fprintf(&s.log, "connection to the container: %v\n", err)
+		}
+		// In this order: who has read the end of Stdout may ask State at once.
+		close(s.streamed)
+		w.Close()
+	}()
+}
+
+// Stdin implements Session.
+func (s *dockerSession) Stdin() io.WriteCloser { return (*dockerStdin)(s) }
+
+// Stdout implements Session.
+func (s *dockerSession) Stdout() io.Reader { return s.stdout }
+
+// Info implements Session.
+func (s *dockerSession) Info() engine.Info { return s.info }
+
+// IOLimits implements Limited.
+func (s *dockerSession) IOLimits() *engine.IOLimits { return s.limits }
+
+// Log implements Session.
+func (s *dockerSession) Log() string { return s.log.String() }
+
+// A dockerStdin is the writing half of the connection.
+type dockerStdin dockerSession
+
+// Write implements io.Writer.
+func (s *dockerStdin) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
+
+// Close implements io.Closer: the agent reads the end of its input.
+func (s *dockerStdin) Close() error {
+	if _, ok := s.conn.Conn.(client.CloseWriter); !ok {
+		// Some pipes of Windows can't end one way only.
+		return s.conn.Conn.Close()
+	}
+	return s.conn.CloseWrite()
+}
+
+// dockerGrace is how long an agent may take to end by itself once its input has
+// ended. Its data is thrown away, so there is nothing to wait for but order.
+const dockerGrace = 2 * time.Second
+
+// Close implements Session.
+func (s *dockerSession) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() { s.closeErr = s.close(ctx) })
+	return s.closeErr
+}
+
+func (s *dockerSession) close(ctx context.Context) error {
+	s.closed.Store(true)
+	grace := dockerGrace
+	if ctx.Err() != nil {
+		grace = 0
+	}
+	// What was made is removed although the run is cancelled.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.e.closeTimeout)
+	defer cancel()
+	if s.conn.Conn != nil {
+		s.Stdin().Close()
+		timer := time.NewTimer(grace)
+		select {
+		case <-s.streamed:
+		case <-timer.C:
+		}
+		timer.Stop()
+		s.conn.Close()
+		s.stdout.Close()
+	}
+	var errs []error
+	if s.id != "" {
+		errs = append(errs, s.e.removeContainer(ctx, s.api, s.id, s.watch))
+	}
+	if s.stop != nil {
+		s.stop()
+		// The response's body is read by a goroutine that ends with stop.
+		select {
+		case <-s.watch.lost:
+		case <-ctx.Done():
+		}
+	}
+	for _, v := range []string{s.volume, s.sourceVolume} {
+		if v != "" {
+			errs = append(errs, s.e.removeVolume(ctx, s.api, v))
+		}
+	}
+	if folders := append(s.folders(), s.bound...); len(folders) > 0 {
+		errs = append(errs, s.e.dropFolders(s.name, folders...))
+	}
+	s.e.leave(s.name)
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close session %s (the next sweep removes the rest): %w", s.name, err)
+	}
+	return nil
+}
+
+// folders are those of this machine that were made for the session.
+func (s *dockerSession) folders() []string {
+	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" })
+}
+
+// dockerTries is how often a removal that the daemon refused is tried again, 20 ms and
+// more apart.
+const dockerTries = 20
+
+// removeContainer removes a container and its nameless volumes, and returns when
+// it is gone. watch, if not nil, tells when.
+func (e *docker) removeContainer(ctx context.Context, api *client.Client, id string, watch *dockerWatch) error {
+	var removed chan struct{}
+	if watch != nil {
+		removed = watch.removed
+	}
+	for tries := 0; ; {
+		_, err := api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil || cerrdefs.IsNotFound(err):
+			return nil
+		case cerrdefs.IsConflict(err):
+			// It is removing itself already.
+		case ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= dockerTries:
+			return fmt.Errorf("remove container %.12s: %w", id, dockerErr(err))
+		default:
+			// Podman can't kill a container that is just ending ("container state
+			// improper: stopped").
+			tries++
+		}
+		select {
+		case <-removed:
+			removed = nil
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("remove container %.12s: %w (%w)", id, ctx.Err(), err)
+		}
+	}
+}
+
+// removeVolume removes a volume, and returns when it is gone: a container's
+// end may still be on its way to it.
+func (e *docker) removeVolume(ctx context.Context, api *client.Client, name string) error {
+	for tries := 0; ; tries++ {
+		_, err := api.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
+		if err == nil || cerrdefs.IsNotFound(err) {
+			return nil
+		}
+		if ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= dockerTries {
+			return fmt.Errorf("remove volume %s: %w", name, dockerErr(err))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// dockerErr says first that the daemon is gone, if that is why a request failed.
+func dockerErr(err error) error {
+	// A daemon that dies in the middle of an answer is told by the connection alone.
+	var op *net.OpError
+	if client.IsErrConnectionFailed(err) || errors.As(err, &op) || err != nil && strings.Contains(err.Error(), "error during connect") {
+		return fmt.Errorf("daemon gone: %w", err)
+	}
+	return err
+}

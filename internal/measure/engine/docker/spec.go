@@ -1,0 +1,208 @@
+package docker
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"github.com/docker/go-units"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/seccomp"
+	"plimsoll/internal/measure/place"
+)
+
+// dockerPlaces are the kinds of places that a daemon offers.
+var dockerPlaces = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs}
+
+// dockerID is what a session's ID may be: it becomes part of names of containers
+// and folders.
+var dockerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
+
+// namelessVolume is the name that daemons give to a volume that has none.
+var namelessVolume = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// dockerCheck refuses what no daemon can do or what makes no sense, before
+// anything is made.
+func dockerCheck(spec engine.Spec, d *dockerDaemon) error {
+	if !dockerID.MatchString(spec.ID) {
+		return fmt.Errorf("session id %q: use letters, digits and dashes", spec.ID)
+	}
+	no := func(what, reason, fix string) error {
+		return &engine.Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
+	}
+	for _, p := range spec.Places() {
+		switch p.Kind {
+		case place.Layer, place.Volume, place.Tmpfs:
+		case place.Bind:
+			if !d.local {
+				return no("place bind", d.elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
+			}
+		case place.Dir:
+			return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
+		case place.Share:
+			return no("place share", "shares are not provided to containers of a daemon yet", "")
+		default:
+			return no(fmt.Sprintf("place %q", p.Kind), "it knows layer, bind, volume and tmpfs", "")
+		}
+		if p.Size < 0 {
+			return fmt.Errorf("place %s: size %d is negative", p.Name, p.Size)
+		}
+	}
+	if err := checkRuntime(spec, d); err != nil {
+		return err
+	}
+	if spec.Volume != "" && spec.Place.Kind != place.Volume {
+		return fmt.Errorf("place %s: volume %s is no place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
+	}
+	if namelessVolume.MatchString(spec.Volume) {
+		// Podman removes a nameless volume with any container that had it.
+		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
+	}
+	if err := dockerCheckLimits(spec.Limits); err != nil || !d.windows() {
+		return err
+	}
+	return checkWindows(spec, d)
+}
+
+// dockerCheckLimits refuses limits that are no numbers.
+func dockerCheckLimits(l limit.Limits) error {
+	if err := l.Check(); err != nil {
+		return fmt.Errorf("limits %s: %w", l.Name, err)
+	}
+	return nil
+}
+
+// dockerWorkDir is the folder that the agent works in. In a volume it is one of its
+// own, which the agent makes and removes: the volume may be an export of
+// somebody's server, with other files in it, and two sessions may share it.
+func dockerWorkDir(spec engine.Spec, img *dockerImage) string {
+	return dockerDirIn(spec.Place, spec.ID, img.data, img)
+}
+
+// dockerSourceDir is that of the sources' own place.
+func dockerSourceDir(spec engine.Spec, img *dockerImage) string {
+	return dockerDirIn(*spec.Source, spec.ID, img.source(), img)
+}
+
+// dockerDirIn is the folder of session id in a place that is mounted on target.
+func dockerDirIn(p place.Spec, id, target string, img *dockerImage) string {
+	if p.Kind == place.Volume {
+		return target + img.separator() + engine.FolderPrefix + id
+	}
+	return target
+}
+
+// dockerConfig describes the container of a session. devices are those that its rates go on.
+func (e *docker) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
+	cfg := &container.Config{
+		Image:       img.id,
+		Entrypoint:  []string{img.worker, "agent", "--dir", dockerWorkDir(spec, img)},
+		AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		// Standard input closes with the first connection: that ends the agent
+		// when plimsoll is gone.
+		OpenStdin: true, StdinOnce: true,
+		// A user's image may name another user and folder.
+		User: "0:0", WorkingDir: "/",
+		Labels: e.labels(spec.ID),
+	}
+	if spec.Source != nil {
+		cfg.Entrypoint = append(cfg.Entrypoint, "--source", dockerSourceDir(spec, img))
+	}
+	if d.windows() {
+		cfg.User, cfg.WorkingDir = windowsUser, windowsRoot
+	}
+	if spec.Image != "" {
+		cfg.Env = engine.GoVariables
+		cfg.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
+	}
+	host := &container.HostConfig{
+		AutoRemove:  true,
+		NetworkMode: container.NetworkMode(cmp.Or(spec.Network, "none")),
+		// The daemon's log would be written to the disk that is measured.
+		LogConfig: container.LogConfig{Type: "none"},
+	}
+	if err := dockerLimits(d, spec, devices, host); err != nil {
+		return nil, nil, err
+	}
+	host.Runtime = spec.Runtime
+	if d.windows() {
+		return cfg, host, nil // It has neither resource limits nor capabilities nor seccomp.
+	}
+	host.Ulimits = ulimits
+	if engine.OwnMemlock().Capable {
+		// In the machine's own user namespace it lifts the limit where the daemon may not.
+		host.CapAdd = []string{engine.LockCapability}
+	}
+	if spec.Seccomp != "" {
+		s, err := dockerSeccomp(spec.Seccomp, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		host.SecurityOpt = []string{"seccomp=" + s}
+	}
+	return cfg, host, nil
+}
+
+// labels mark what belongs to a session.
+func (e *docker) labels(id string) map[string]string {
+	return map[string]string{
+		dockerLabelSession: id,
+		dockerLabelOwner:   e.owner.process,
+		dockerLabelHost:    e.owner.host,
+		dockerLabelEngine:  e.nonce,
+	}
+}
+
+// dockerSeccomp turns a profile's path into what the API wants: its text for Docker, a
+// path for Podman.
+func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
+	if profile == seccomp.Unconfined {
+		return profile, nil
+	}
+	_, b, err := seccomp.Load(profile)
+	if err != nil {
+		return "", err
+	}
+	if d.name != "podman" {
+		return string(b), nil
+	}
+	if !d.local {
+		return "", &engine.Unsupported{Engine: "docker", What: "seccomp profile", Reason: "Podman reads profiles from its own machine; " + d.elsewhere}
+	}
+	return filepath.Abs(profile)
+}
+
+// dockerMount describes what is mounted on target for a place, or nil for the layer. folder is the host's of a bind; named a volume that is
+// the user's, volume one that was made for the session.
+func dockerMount(p place.Spec, labels map[string]string, target, folder, named, volume string) *mount.Mount {
+	switch p.Kind {
+	case place.Bind:
+		return &mount.Mount{Type: mount.TypeBind, Source: folder, Target: target}
+	case place.Volume:
+		m := &mount.Mount{Type: mount.TypeVolume, Source: cmp.Or(named, volume), Target: target}
+		if named != "" {
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true}
+		}
+		if m.Source == "" {
+			// Without a name it goes away with the container, also when plimsoll is killed.
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: labels, DriverConfig: &mount.Driver{Name: dockerVolumeDriver(p), Options: p.DriverOpts}}
+		}
+		return m
+	case place.Tmpfs:
+		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: cmp.Or(p.Size, engine.DefaultTmpfs), Mode: 0o755}}
+	}
+	return nil
+}
+
+func dockerVolumeDriver(p place.Spec) string {
+	if p.Driver == "" {
+		return "local"
+	}
+	return p.Driver
+}

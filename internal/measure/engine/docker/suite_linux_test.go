@@ -1,0 +1,38 @@
+package docker_test
+
+import (
+	"testing"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/docker"
+	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/paralleltest"
+	"plimsoll/internal/testkit/workertest"
+)
+
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
+
+// dockerSuite runs the suite over a daemon of the test's own.
+func dockerSuite(t *testing.T, d *dockertest.Daemon) {
+	source := workertest.Source(t)
+	state := t.TempDir()
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return docker.NewDocker(docker.DockerOptions{Host: d.Host, StateDir: state, Worker: source})
+		},
+		Places: []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs},
+		Memory: true,
+	}.Run(t)
+}
+
+func TestDockerSuite(t *testing.T) {
+	enginetest.NeedRoot(t)
+	dockerSuite(t, dockertest.Start(t))
+}
+
+func TestPodmanSuite(t *testing.T) {
+	enginetest.NeedRoot(t)
+	dockerSuite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
+}

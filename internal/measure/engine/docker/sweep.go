@@ -1,0 +1,135 @@
+package docker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/container/dockerapi"
+)
+
+// Sweep implements Engine. Without a daemon it removes folders only, and that is no error.
+func (e *docker) Sweep(ctx context.Context) ([]string, error) {
+	var did []string
+	var errs []error
+	add := func(d []string, es []error) { did, errs = append(did, d...), append(errs, es...) }
+	api, d, err := e.connect(ctx, true)
+	var missing *dockerapi.Missing
+	switch {
+	case err == nil:
+		// Containers first: they hold volumes and images.
+		add(e.sweepContainers(ctx, api))
+		add(e.sweepVolumes(ctx, api))
+		add(e.sweepImages(ctx, api, d))
+	case !errors.As(err, &missing):
+		errs = append(errs, err)
+	}
+	folders, err := e.journal.SweepSessions(ctx, nil)
+	did, errs = append(did, folders...), append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return did, fmt.Errorf("engine docker: sweep: %w", err)
+	}
+	return did, nil
+}
+
+// abandoned reports whether what carries labels belongs to nobody any more: its
+// process is gone, or it is a session of this engine's that is closed.
+func (e *docker) abandoned(labels map[string]string) bool {
+	if labels[dockerLabelSession] == "" {
+		return false
+	}
+	if e.owner.mine(labels) {
+		return labels[dockerLabelEngine] == e.nonce && !e.lives(labels[dockerLabelSession])
+	}
+	return e.owner.dead(labels)
+}
+
+func (e *docker) sweepContainers(ctx context.Context, api *client.Client) (did []string, errs []error) {
+	list, err := api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", dockerLabelSession)})
+	if err != nil {
+		return nil, []error{dockerErr(err)}
+	}
+	for _, c := range list.Items {
+		if !e.abandoned(c.Labels) {
+			continue
+		}
+		if err := e.removeContainer(ctx, api, c.ID, nil); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		did = append(did, "container "+dockerName(c.Labels[dockerLabelSession]))
+	}
+	return did, errs
+}
+
+func (e *docker) sweepVolumes(ctx context.Context, api *client.Client) (did []string, errs []error) {
+	list, err := api.VolumeList(ctx, client.VolumeListOptions{Filters: make(client.Filters).Add("label", dockerLabelSession)})
+	if err != nil {
+		return nil, []error{dockerErr(err)}
+	}
+	for _, v := range list.Items {
+		if !e.abandoned(v.Labels) {
+			continue
+		}
+		if err := e.removeVolume(ctx, api, v.Name); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		did = append(did, "volume "+v.Name)
+	}
+	return did, errs
+}
+
+// sweepImages removes the images of other versions of the worker, and nameless
+// doubles of this one's. One that a container uses stays.
+func (e *docker) sweepImages(ctx context.Context, api *client.Client, d *dockerDaemon) (did []string, errs []error) {
+	worker, err := e.worker("linux", d.arch)
+	if err != nil {
+		// Without a worker there is no telling which image is old.
+		return nil, nil
+	}
+	sum := sha256.Sum256(worker)
+	hash := hex.EncodeToString(sum[:])
+	e.imageMu.Lock()
+	defer e.imageMu.Unlock()
+	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker)})
+	if err != nil {
+		return nil, []error{dockerErr(err)}
+	}
+	keep, err := dockerFindImage(ctx, api, hash)
+	if err != nil {
+		return nil, []error{err}
+	}
+	for _, i := range list.Items {
+		if i.ID == keep || !dockerOwnImage(i.RepoTags) {
+			continue
+		}
+		_, err := api.ImageRemove(ctx, i.ID, client.ImageRemoveOptions{PruneChildren: true})
+		switch {
+		case err == nil:
+			did = append(did, fmt.Sprintf("image %s:%.12s", dockerRepository, i.Labels[dockerLabelWorker]))
+		case cerrdefs.IsNotFound(err), cerrdefs.IsConflict(err):
+		default:
+			errs = append(errs, fmt.Errorf("remove image %s: %w", i.ID, err))
+		}
+	}
+	return did, errs
+}
+
+// dockerOwnImage reports whether an image has no other names than Plimsoll's: an image that a
+// user built on top of ours carries our label, too.
+func dockerOwnImage(tags []string) bool {
+	for _, t := range tags {
+		repo, _, _ := strings.Cut(strings.TrimPrefix(t, "localhost/"), ":")
+		if repo = strings.TrimPrefix(repo, "docker.io/library/"); repo != dockerRepository && t != "<none>:<none>" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,126 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/client"
+)
+
+// A dockerWatch listens to the daemon's events about one container. The container
+// removes itself when it ends, so that nothing is left of a plimsoll that was
+// killed; why it ended is then known from its events only.
+type dockerWatch struct {
+	// died, removed and lost are closed when the container ended, when it is gone, and
+	// when no more events come.
+	died, removed, lost chan struct{}
+
+	mu     sync.Mutex
+	oom    bool
+	killed string // the signal that somebody sent through the daemon, a number
+	exit   int
+	err    error
+}
+
+// dockerWatchStart is how long the daemon may take to begin with events. Podman
+// 4 sends no header before the first one.
+const dockerWatchStart = time.Second
+
+// dockerListen begins to listen, and returns when the daemon does or time is up.
+func dockerListen(ctx context.Context, api *client.Client, id string) *dockerWatch {
+	w := &dockerWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
+	ready := make(chan struct{})
+	go func() {
+		// Events returns when the daemon's header came.
+		res := api.Events(ctx, client.EventsListOptions{
+			Filters: make(client.Filters).Add("type", string(events.ContainerEventType)).Add("container", id),
+		})
+		close(ready)
+		w.listen(res)
+	}()
+	timer := time.NewTimer(dockerWatchStart)
+	defer timer.Stop()
+	select {
+	case <-ready:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return w
+}
+
+func (w *dockerWatch) listen(res client.EventsResult) {
+	for {
+		select {
+		case m := <-res.Messages:
+			w.note(m)
+		case err := <-res.Err:
+			w.mu.Lock()
+			if w.err = err; err == nil {
+				w.err = errors.New("the daemon ended its events")
+			}
+			w.mu.Unlock()
+			close(w.lost)
+			return
+		}
+	}
+}
+
+// note keeps what an event tells.
+func (w *dockerWatch) note(m events.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch m.Action {
+	case events.ActionOOM:
+		w.oom = true
+	case events.ActionKill:
+		w.killed = m.Actor.Attributes["signal"]
+	case events.ActionDie:
+		code := m.Actor.Attributes["exitCode"]
+		if code == "" {
+			// Podman's spelling.
+			code = m.Actor.Attributes["containerExitCode"]
+		}
+		n, err := strconv.Atoi(code)
+		if err != nil {
+			n = -1
+		}
+		w.exit = n
+		dockerCloseOnce(w.died)
+	case events.ActionDestroy, events.ActionRemove:
+		dockerCloseOnce(w.removed)
+	}
+}
+
+// dockerCloseOnce closes c unless it is closed. Its caller holds the lock.
+func dockerCloseOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// A dockerEnd is what the events told about a container's end.
+type dockerEnd struct {
+	died   bool
+	exit   int
+	oom    bool
+	killed string
+	err    error
+}
+
+func (w *dockerWatch) end() dockerEnd {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := dockerEnd{exit: w.exit, oom: w.oom, killed: w.killed, err: w.err}
+	select {
+	case <-w.died:
+		e.died = true
+	default:
+	}
+	return e
+}

@@ -1,0 +1,111 @@
+package docker
+
+import (
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/engineapi"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+)
+
+// A container of Windows: what differs from one of Linux in the request that makes it. It has no users by number, no
+// resource limits of processes, no swap of its own and no image that could be made of the worker alone. What
+// Windows refuses is refused before it is asked, in its daemon's words where it has some (package engineapi).
+
+// windows reports whether the daemon runs Windows containers.
+func (d *dockerDaemon) windows() bool { return d.os == "windows" }
+
+const (
+	// windowsRoot is where the worker and the place go.
+	windowsRoot = `C:\`
+	// windowsUser may write there: an image's own user, as nanoserver's ContainerUser, may not.
+	windowsUser = "ContainerAdministrator"
+)
+
+// noWindowsImage is the answer where an image has to be named.
+var noWindowsImage = &engine.Unsupported{
+	Engine: "docker", What: "a Windows container without an image",
+	Reason: "each needs an image of Windows, which plimsoll can't make of its worker alone",
+	Fix:    "name one that the daemon has with image (--image), such as mcr.microsoft.com/windows/nanoserver:ltsc2022",
+}
+
+// windowsPath is a path of Plimsoll's in the root of a container, on Windows.
+func windowsPath(path string) string { return windowsRoot + strings.TrimPrefix(path, "/") }
+
+// root is the folder of a container that the worker is put into.
+func (i *dockerImage) root() string {
+	if i.windows {
+		return windowsRoot
+	}
+	return "/"
+}
+
+// separator is between the names of a path in a container.
+func (i *dockerImage) separator() string {
+	if i.windows {
+		return `\`
+	}
+	return "/"
+}
+
+// probeWindows is the Probe of a daemon of Windows containers: without an image no container can be tried.
+func (e *docker) probeWindows(p engine.Probe, d *dockerDaemon) engine.Probe {
+	p.OK = true
+	p.Notes = append(p.Notes, "Windows containers need an image of Windows, which a plan's engine or --image names; none was tried")
+	p.Places = []place.Kind{place.Layer, place.Volume}
+	if d.local {
+		p.Places = append(p.Places, place.Bind)
+	}
+	return p
+}
+
+// checkWindows refuses what a daemon of Windows containers can't do of spec.
+func checkWindows(spec engine.Spec, d *dockerDaemon) error {
+	no := func(what, reason, fix string) error {
+		return &engine.Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
+	}
+	switch {
+	case spec.Place.Kind == place.Tmpfs:
+		return no("place tmpfs", "a Windows container has no file system in memory", "use layer or volume")
+	case spec.Seccomp != "":
+		return no("seccomp profile", "Windows has no seccomp", "leave it out")
+	case spec.Limits.Latency > 0:
+		return no("limit latency", "Windows has no target of latency", "use io_maxiops and io_maxbandwidth")
+	}
+	for _, p := range spec.Places() {
+		if p.Kind == place.Bind && !onDrive(p.Path) {
+			return no("place bind on "+p.Path, "Windows mounts folders of drives into containers, and this is on none", `give the share a drive for all users (New-SmbGlobalMapping -LocalPath G: -RemotePath \\SERVER\SHARE) and name that`)
+		}
+	}
+	return dockerLimits(d, spec, nil, &container.HostConfig{})
+}
+
+// onDrive reports whether a host's path on Windows is on a drive, as the daemon there wants it (moby's
+// daemon/volume/mounts/windows_parser.go, rxDestination): \\server\share isn't. What is relative is on the current drive.
+func onDrive(path string) bool {
+	path = strings.TrimPrefix(strings.ReplaceAll(path, "/", `\`), `\\?\`)
+	return !strings.HasPrefix(path, `\\`) && !strings.HasPrefix(strings.ToUpper(path), `UNC\`)
+}
+
+// sameInContainer reports whether two paths in a container are the same: Windows has no case, and takes either separator.
+func sameInContainer(a, b string, img *dockerImage) bool {
+	if !img.windows {
+		return a == b
+	}
+	return strings.EqualFold(strings.ReplaceAll(a, "/", `\`), strings.ReplaceAll(b, "/", `\`))
+}
+
+// askWindows asks for what is for devices as well, so that it is refused in the daemon's words: the devices themselves
+// are of Linux.
+func askWindows(ask *engineapi.Limits, l limit.Limits) {
+	rates := engineapi.Device{Path: windowsRoot, ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS)}
+	if rates != (engineapi.Device{Path: windowsRoot}) {
+		ask.Devices = []engineapi.Device{rates}
+	}
+	if l.Weight != 0 {
+		ask.Weight = limit.DefaultWeight // Any is refused alike.
+	}
+}
