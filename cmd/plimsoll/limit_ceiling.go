@@ -185,7 +185,7 @@ func (a *app) ceilings(name string) (limit.Limits, error) {
 	d := device.Device{Name: name}
 	fs := device.Host()
 	if _, err := fmt.Sscanf(device.Text(fs.Sys, "class", "block", name, "dev"), "%d:%d", &d.Major, &d.Minor); err == nil {
-		if found, err := fs.Disk(d.Major, d.Minor); err == nil {
+		if found, err := fs.Disk(d.Number()); err == nil {
 			d = *found
 		}
 	}

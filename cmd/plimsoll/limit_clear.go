@@ -9,7 +9,6 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 )
@@ -127,7 +126,7 @@ func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []
 	if where.Device != "" {
 		number := ""
 		if stack, err := l.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = cgroup.DeviceOf(stack.Device).String()
+			number = stack.Device.Number().String()
 		}
 		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
 			return w.Device.String() != number && w.Disk != filepath.Base(where.Device)
@@ -157,7 +156,7 @@ func (a *app) clearKeepers(l *limiter, only []limit.Key, where limitWhere, dry b
 	number := ""
 	if where.Device != "" {
 		if stack, err := l.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = cgroup.DeviceOf(stack.Device).String()
+			number = stack.Device.Number().String()
 		}
 	}
 	run := where.run

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
@@ -104,13 +105,13 @@ func (a *app) tellCost(r costResult, asJSON bool) error {
 }
 
 // costDisk is the disk whose queue a device is served by.
-func (l *limiter) costDisk(path string) (cgroup.Device, string, error) {
+func (l *limiter) costDisk(path string) (device.Number, string, error) {
 	if st, err := os.Stat(path); err != nil || st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
-		return cgroup.Device{}, "", usageError("%s is no block device of this machine: name one, such as /dev/sda", path)
+		return device.Number{}, "", usageError("%s is no block device of this machine: name one, such as /dev/sda", path)
 	}
 	e, err := l.Explain.Path(path)
 	if err != nil {
-		return cgroup.Device{}, "", err
+		return device.Number{}, "", err
 	}
 	if len(e.Weights) != 1 {
 		var names []string
@@ -121,10 +122,10 @@ func (l *limiter) costDisk(path string) (cgroup.Device, string, error) {
 		if len(names) > 0 {
 			why = "it stands on " + strings.Join(names, " and ") + ": name one"
 		}
-		return cgroup.Device{}, "", &exitError{exitUsage, fmt.Errorf("%s: %s", path, why)}
+		return device.Number{}, "", &exitError{exitUsage, fmt.Errorf("%s: %s", path, why)}
 	}
 	w := e.Weights[0]
-	return cgroup.Device{Major: w.Major, Minor: w.Minor}, w.Name, nil
+	return w.Number(), w.Name, nil
 }
 
 // A costWant is what is asked of iocost; nil: nothing is said of it.
@@ -134,7 +135,7 @@ type costWant struct {
 }
 
 // apply plans both files before the first is written, and takes back the one if the other is refused.
-func (c costWant) apply(h *cgroup.Host, d cgroup.Device, dry bool) (edits []cgroup.Edit, err error) {
+func (c costWant) apply(h *cgroup.Host, d device.Number, dry bool) (edits []cgroup.Edit, err error) {
 	var diffs []*cgroup.Diff
 	if c.model != nil {
 		diff, err := h.PlanModel(d, *c.model)

@@ -50,7 +50,7 @@ func TestLimitCostFiles(t *testing.T) {
 			}
 		}
 	}
-	disk := cgroup.Device{Major: 8}
+	disk := device.Number{Major: 8}
 	var want costWant
 	if err := want.read([]string{"rpct=95", "rlat=5ms", "max=150%"}, strings.Split("rbps=500MB,rseqiops=80000,rrandiops=60000,wbps=400MB,wseqiops=70000,wrandiops=50000", ",")); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func togetherShown(s *hold.Scope, shown []limitShown) (notes []string) {
 // onDevice is what a part's own group has on a device.
 func onDevice(p limitShown, d explain.Spot) limit.Limits {
 	for n, l := range p.Groups[0].Devices {
-		if n.String() == d.Number() {
+		if n == d.Number() {
 			return l
 		}
 	}

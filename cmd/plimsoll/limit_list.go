@@ -14,8 +14,8 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
@@ -79,7 +79,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 	list := []limitListed{}
 	for _, s := range states {
 		owner := ownerOf(s.Group, owners)
-		add := func(d *cgroup.Device, of limit.Limits) {
+		add := func(d *device.Number, of limit.Limits) {
 			for _, k := range limit.Keys {
 				if !of.Has(k) {
 					continue
@@ -96,7 +96,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 			}
 		}
 		add(nil, s.Limits)
-		for _, d := range slices.SortedFunc(maps.Keys(s.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
+		for _, d := range slices.SortedFunc(maps.Keys(s.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
 			add(&d, s.Devices[d])
 		}
 	}
@@ -212,7 +212,7 @@ func groupName(group string) string {
 }
 
 // whoSet names the program that set a limit, if that is on record.
-func whoSet(x limitListed, d *cgroup.Device, o *limitOwner, wides []hold.Wide, settings []hold.Setting) string {
+func whoSet(x limitListed, d *device.Number, o *limitOwner, wides []hold.Wide, settings []hold.Setting) string {
 	if x.Group == "/" {
 		for _, w := range wides {
 			if w.Device.String() == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
@@ -258,8 +258,8 @@ func (o *limitOwner) gave(h keeper.Held, x limitListed) bool {
 }
 
 // diskName is a device's name, its number where it has none.
-func (l *limiter) diskName(d cgroup.Device) string {
-	if dev, err := l.FS.Disk(d.Major, d.Minor); err == nil {
+func (l *limiter) diskName(d device.Number) string {
+	if dev, err := l.FS.Disk(d); err == nil {
 		return dev.Name
 	}
 	return d.String()

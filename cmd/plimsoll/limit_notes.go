@@ -73,7 +73,7 @@ func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
 // empty is why one of some devices can't be limited that has nothing in it.
 func empty(fs device.FS, devices []explain.Spot) error {
 	for _, d := range devices {
-		if dev, err := fs.Disk(d.Major, d.Minor); err == nil && dev.Size == 0 {
+		if dev, err := fs.Disk(d.Number()); err == nil && dev.Size == 0 {
 			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "it is empty: it has no size, like a loop device without a file or a drive without a medium",
 				Instead: "attach it first; plimsoll limit clear removes its old limits"}
 		}
@@ -226,7 +226,7 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 	told := func(name string, held []keeper.Held, devices []explain.Spot) {
 		var words []string
 		for _, h := range held {
-			if c.Touches(h.Key) && (h.Device == "" || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number() == h.Device })) {
+			if c.Touches(h.Key) && (h.Device == "" || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number().String() == h.Device })) {
 				words = append(words, fmt.Sprintf("%s=%s by %s", h.Key, h.Value, policy.Called(h.Rule)))
 			}
 		}

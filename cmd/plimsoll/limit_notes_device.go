@@ -58,7 +58,7 @@ func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []
 	}
 	on := map[string]bool{}
 	for _, d := range s.Devices() {
-		on[d.Number()] = true
+		on[d.Number().String()] = true
 	}
 	for _, p := range s.Parts {
 		if len(on) > 0 || p.Target == nil || p.Target.PID == 0 {
@@ -66,7 +66,7 @@ func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []
 		}
 		if all, err := l.Look(*p.Target); err == nil {
 			for _, d := range all.Devices() {
-				on[d.Number()] = true
+				on[d.Number().String()] = true
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -119,7 +120,7 @@ func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t 
 // named, or those of the container that it stands for; and those of the device itself, for all groups.
 func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, groups *cgroup.Target, v verification, named limit.Limits, info engine.Info, r verify.Request) ([]verify.Row, error) {
 	d := v.spot
-	n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+	n := d.Number()
 	v.inRoot = l.RootLimits()[n]
 	own := named
 	if own.IsZero() && t.Kind == target.Container {
@@ -144,11 +145,11 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
 	}
 	if !own.IsZero() {
-		if _, err := l.Groups.Hold(groups, cgroup.Want{Change: limit.Change{Set: own}, Devices: []cgroup.Device{n}}); err != nil {
+		if _, err := l.Groups.Hold(groups, cgroup.Want{Change: limit.Change{Set: own}, Devices: []device.Number{n}}); err != nil {
 			return nil, err
 		}
 	}
-	disk, err := l.FS.Disk(d.Major, d.Minor)
+	disk, err := l.FS.Disk(d.Number())
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -32,7 +33,7 @@ type limitShown struct {
 	// Above are the groups above its own that hold it as well, the nearest first.
 	Above []cgroup.State `json:"above"`
 	// Places are what of the target's data is on each device.
-	Places map[cgroup.Device][]string `json:"places"`
+	Places map[device.Number][]string `json:"places"`
 	// Stored is what the engine sets again at the container's next start.
 	Stored *hold.Stored `json:"stored,omitempty"`
 	// Notes say what could not be found out.
@@ -173,8 +174,8 @@ func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error
 		}
 		if s.Target.Kind == target.Volume {
 			for i := range groups {
-				maps.DeleteFunc(groups[i].Devices, func(d cgroup.Device, _ limit.Limits) bool {
-					return !slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number() == d.String() })
+				maps.DeleteFunc(groups[i].Devices, func(d device.Number, _ limit.Limits) bool {
+					return !slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number() == d })
 				})
 			}
 		}
@@ -193,7 +194,7 @@ func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error
 }
 
 // places are what of a part's data is on each device.
-func (l *limiter) places(p hold.Part) map[cgroup.Device][]string {
+func (l *limiter) places(p hold.Part) map[device.Number][]string {
 	if p.Target == nil || p.Target.PID == 0 {
 		return nil
 	}
@@ -201,10 +202,10 @@ func (l *limiter) places(p hold.Part) map[cgroup.Device][]string {
 	if err != nil {
 		return nil
 	}
-	places := map[cgroup.Device][]string{}
+	places := map[device.Number][]string{}
 	for _, g := range s.Grounds {
 		for _, d := range g.Explanation.Hard {
-			n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+			n := d.Number()
 			name := g.Name
 			if d.ReadsOnly {
 				name += " (lower folders)"
@@ -224,7 +225,7 @@ func (l *limiter) keepers(notes []hold.Wide, out limitShow, run string) ([]hold.
 	for _, h := range held {
 		w := h.Noted()
 		if out.Scope == nil || slices.ContainsFunc(out.Shown, func(s limitShown) bool { return len(s.Places[w.Device]) > 0 }) ||
-			slices.ContainsFunc(out.Scope.Devices(), func(d explain.Spot) bool { return d.Number() == h.Device }) {
+			slices.ContainsFunc(out.Scope.Devices(), func(d explain.Spot) bool { return d.Number().String() == h.Device }) {
 			notes = append(notes, w)
 		}
 	}
@@ -266,7 +267,7 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 			if !g.Limits.IsZero() {
 				row(clean.Name(s.Part.Name), clean.Name(g.Group), "", limitWords(g.Limits))
 			}
-			for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
+			for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
 				row(clean.Name(s.Part.Name), clean.Name(g.Group), l.deviceName(d), limitWords(g.Devices[d]), strings.Join(s.Places[d], ", "))
 			}
 		}
@@ -336,15 +337,15 @@ func (l *limiter) stateWords(g cgroup.State) string {
 	if !g.Limits.IsZero() {
 		words = append(words, limitWords(g.Limits))
 	}
-	for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
+	for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
 		words = append(words, limitWords(g.Devices[d])+" on "+l.deviceName(d))
 	}
 	return strings.Join(words, ", ")
 }
 
 // deviceName is a device's name and number.
-func (l *limiter) deviceName(d cgroup.Device) string {
-	dev, err := l.FS.Disk(d.Major, d.Minor)
+func (l *limiter) deviceName(d device.Number) string {
+	dev, err := l.FS.Disk(d)
 	if err != nil {
 		return d.String()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -202,7 +203,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 
 // verifications finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
 // devices, empty for all.
-func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string) ([]verification, error) {
+func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []device.Number) ([]verification, error) {
 	root := l.RootLimits()
 	wide := slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
 	var list []verification
@@ -223,7 +224,7 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string
 				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
 					continue
 				}
-				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+				n := d.Number()
 				v := verification{part: p, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
 				all := []limit.Limits{v.inGroup, v.inRoot}
 				for _, a := range above {
@@ -290,7 +291,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	if r.Rows() == 0 {
 		return verify.Run(ctx, r)
 	}
-	d, err := l.FS.Disk(v.spot.Major, v.spot.Minor)
+	d, err := l.FS.Disk(v.spot.Number())
 	if err != nil {
 		return nil, err
 	}

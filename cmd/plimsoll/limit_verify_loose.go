@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/text/clean"
@@ -126,8 +126,8 @@ func (w *looseWatch) lacking(g hold.Loose) (n int) {
 }
 
 // device is the number of the verification's device.
-func (v verification) device() cgroup.Device {
-	return cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+func (v verification) device() device.Number {
+	return v.spot.Number()
 }
 
 // mostLoose is how many groups have a row for a limit: a target may make them without end.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -19,7 +20,7 @@ import (
 
 // verifyScope finds what a command line names, to be tried: the files that it writes are a container's own, or in the folder that
 // --path names. only are the numbers of the devices that --device means, empty for all.
-func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere) (s *hold.Scope, only []string, err error) {
+func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere) (s *hold.Scope, only []device.Number, err error) {
 	ref, err := target.Parse(name)
 	if err != nil {
 		return nil, nil, &exitError{exitUsage, err}
@@ -41,13 +42,13 @@ func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere
 		for _, d := range on.Devices() {
 			only = append(only, d.Number())
 		}
-		device := where.Device
+		named := where.Device
 		where.Device = ""
 		if s, err = l.scope(ctx, name, where, true); err != nil {
 			return nil, nil, err
 		}
 		if !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return slices.Contains(only, d.Number()) }) {
-			return nil, nil, limitError(&hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "none of its data is on " + device + ", and verify writes files",
+			return nil, nil, limitError(&hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "none of its data is on " + named + ", and verify writes files",
 				Instead: "name with --path a folder of it that is"})
 		}
 		return s, only, nil
@@ -87,7 +88,7 @@ func (l *limiter) limitedOn(t target.Target, device string) string {
 	var on []string
 	for n := range states[0].Devices {
 		name := n.String()
-		if d, err := l.FS.Disk(n.Major, n.Minor); err == nil {
+		if d, err := l.FS.Disk(n); err == nil {
 			name = fmt.Sprintf("%s (%s)", d.Name, n)
 		}
 		on = append(on, name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/text/clean"
@@ -24,7 +25,7 @@ type verified struct {
 	// Error reports why it broke off, after the rows that there are.
 	Error string `json:"error,omitempty"`
 
-	number  string
+	number  device.Number
 	members int
 }
 

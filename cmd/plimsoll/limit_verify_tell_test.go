@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/verify"
@@ -18,7 +19,7 @@ import (
 // TestVerifyText: all that is printed of rows, each column of it.
 func TestVerifyText(t *testing.T) {
 	const mib = 1 << 20
-	v := verified{Part: "container web", Ground: "volume data", Device: "loop1", number: "7:1", Rows: []verify.Row{
+	v := verified{Part: "container web", Ground: "volume data", Device: "loop1", number: device.Number{Major: 7, Minor: 1}, Rows: []verify.Row{
 		{Key: limit.WriteBPS, Mode: verify.Direct, Asked: 8 * mib, App: 8.1 * mib, Device: 7.99 * mib, Seen: 8.1 * mib, Off: 0.0125, Overshoot: 0.08, Converged: 300 * time.Millisecond, Elapsed: 5 * time.Second, Verdict: judge.Held},
 		// Others' I/O is shown beside the device's, and a rate that never settled isn't said to have settled.
 		{Key: limit.WriteBPS, Mode: verify.DSync, Asked: 8 * mib, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Seen: 5 * mib, Off: -0.375, Converged: -1, Elapsed: 5 * time.Second, Verdict: judge.Held},

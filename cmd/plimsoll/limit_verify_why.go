@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -38,7 +39,7 @@ func (v verification) explain(rows []verify.Row) {
 // lower names the group above whose limit is what was seen, where it is lower than the one that is tried; "" if none is.
 func (v verification) lower(r verify.Row) string {
 	for _, g := range v.above {
-		l := g.Devices[cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}]
+		l := g.Devices[v.spot.Number()]
 		if n := *l.Whole(r.Key); n > 0 && n < r.Asked && r.Seen <= float64(n)*(1+judge.Tolerance) {
 			return fmt.Sprintf("; the group %s above it %s", clean.Line(g.Group), has(r.Key, n))
 		}
@@ -132,7 +133,7 @@ func (l *limiter) changed(v verification) func(limit.Key, verify.Mode) (int64, b
 }
 
 // lowest are the lowest rates on a device of a group and of those above it.
-func lowest(group limit.Limits, above []cgroup.State, d cgroup.Device) map[limit.Key]int64 {
+func lowest(group limit.Limits, above []cgroup.State, d device.Number) map[limit.Key]int64 {
 	all := []limit.Limits{group}
 	for _, s := range above {
 		all = append(all, s.Devices[d])

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -25,9 +26,9 @@ func TestWholeMachineNamesRootOnce(t *testing.T) {
 
 // TestLowest: a limit of a group above counts where it is lower than the group's own; one that is higher changes nothing.
 func TestLowest(t *testing.T) {
-	d := cgroup.Device{Major: 7}
+	d := device.Number{Major: 7}
 	above := func(n int64) []cgroup.State {
-		return []cgroup.State{{Devices: map[cgroup.Device]limit.Limits{d: {WriteBPS: n}}}, {Devices: map[cgroup.Device]limit.Limits{d: {WriteBPS: 100}}}}
+		return []cgroup.State{{Devices: map[device.Number]limit.Limits{d: {WriteBPS: n}}}, {Devices: map[device.Number]limit.Limits{d: {WriteBPS: 100}}}}
 	}
 	for n, want := range map[int64]int64{0: 8, 5: 5, 8: 8, 9: 8, 200: 8} {
 		if got := lowest(limit.Limits{WriteBPS: 8}, above(n), d)[limit.WriteBPS]; got != want {

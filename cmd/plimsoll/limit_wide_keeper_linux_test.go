@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
-	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/disktest"
@@ -51,12 +51,12 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	says(exitDone, []string{"the root group still has write_bps=5MiB on " + filepath.Base(loop) + ", for rule one of plimsoll daemon", "clear --device-wide --device " + loop + " takes it away"},
 		"clear", "cgroup:"+string(group), "--device", loop, "--run", run)
 	// A target has it where its data is on the device.
-	var d cgroup.Device
+	var d device.Number
 	mustDo(t, d.UnmarshalText([]byte(number)))
 	for _, x := range []struct {
-		places map[cgroup.Device][]string
+		places map[device.Number][]string
 		want   int
-	}{{nil, 0}, {map[cgroup.Device][]string{d: {"volume data"}}, 1}} {
+	}{{nil, 0}, {map[device.Number][]string{d: {"volume data"}}, 1}} {
 		all, err := l.keepers(nil, limitShow{Scope: &hold.Scope{}, Shown: []limitShown{{Places: x.places}}}, run)
 		if err != nil || len(all) != x.want {
 			t.Errorf("with data on %v: %+v, %v", x.places, all, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -26,31 +27,22 @@ func (s *Sampler) beyond(r *Reading) {
 			continue
 		}
 		if r.Beyond == nil {
-			r.Beyond = map[string]map[Number]cgroupio.Counters{}
+			r.Beyond = map[string]map[device.Number]cgroupio.Counters{}
 		}
-		r.Beyond[a.Path] = numbered(all)
+		r.Beyond[a.Path] = all
 	}
-}
-
-// numbered are counters by the device's number.
-func numbered(all map[string]cgroupio.Counters) map[Number]cgroupio.Counters {
-	of := make(map[Number]cgroupio.Counters, len(all))
-	for d, c := range all {
-		of[Number(d)] = c
-	}
-	return of
 }
 
 // withBeyond adds the deltas of groups above that hold a rate. One that was not read before is left out: what it did before is no part of the
 // interval.
-func (p pair) withBeyond(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters) map[string]map[Number]cgroupio.Counters {
+func (p pair) withBeyond(a, b *Reading, deltas map[string]map[device.Number]cgroupio.Counters) map[string]map[device.Number]cgroupio.Counters {
 	if len(a.Beyond) == 0 {
 		return deltas
 	}
 	all := maps.Clone(deltas)
 	if b != nil && len(b.Beyond) > 0 {
 		now := maps.Clone(a.Beyond)
-		maps.DeleteFunc(now, func(path string, _ map[Number]cgroupio.Counters) bool { return b.Beyond[path] == nil })
+		maps.DeleteFunc(now, func(path string, _ map[device.Number]cgroupio.Counters) bool { return b.Beyond[path] == nil })
 		maps.Copy(all, p.between(now, b.Beyond))
 	}
 	return all

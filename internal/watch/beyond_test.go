@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -13,9 +14,9 @@ import (
 func TestBeyond(t *testing.T) {
 	read := func(own, pod int64) *Reading {
 		r := reading(web(), counts{vda: written(own)}, own)
-		r.Above = []cgroup.State{{Group: "/pod", Version: 2, Devices: map[cgroup.Device]limit.Limits{{Major: 254}: {WriteBPS: 10 * mib}}}}
+		r.Above = []cgroup.State{{Group: "/pod", Version: 2, Devices: map[device.Number]limit.Limits{{Major: 254}: {WriteBPS: 10 * mib}}}}
 		if pod > 0 {
-			r.Beyond = map[string]map[Number]cgroupio.Counters{"/pod": {vda: written(pod)}}
+			r.Beyond = map[string]map[device.Number]cgroupio.Counters{"/pod": {vda: written(pod)}}
 		}
 		return r
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
 )
 
@@ -18,8 +19,8 @@ import (
 // one, and a Total counts what went through them once.
 type Charge struct {
 	// Name is the device's, its number where it has none any more.
-	Name   string `json:"name"`
-	Number Number `json:"number"`
+	Name   string        `json:"name"`
+	Number device.Number `json:"number"`
 	// Places are the subject's data on it: "volume data". Empty: it is only beneath another device, or it isn't known.
 	Places []string `json:"places"`
 	Above  []string `json:"above"`
@@ -37,7 +38,7 @@ type Charge struct {
 	Waited *float64 `json:"waited_seconds,omitempty"`
 
 	counters cgroupio.Counters
-	above    []Number
+	above    []device.Number
 }
 
 // A Total is what a subject's devices did for it, with every byte of a stack counted once.
@@ -80,29 +81,29 @@ func add(a, b cgroupio.Counters) cgroupio.Counters {
 type pair struct {
 	before, after *Sample
 	// names are devices' names, of both samples.
-	names map[Number]string
+	names map[device.Number]string
 	// beneath are the devices that one stands on.
-	beneath func(Number) []Number
+	beneath func(device.Number) []device.Number
 	// paces are of the devices where what is charged may have to wait.
-	paces map[Number]pace
+	paces map[device.Number]pace
 }
 
 // counts reports whether the kernel counted on a device all the time.
-func (p pair) counts(n Number) bool {
+func (p pair) counts(n device.Number) bool {
 	return p.after.CountsAll || slices.Contains(p.before.Counted, n) && slices.Contains(p.after.Counted, n)
 }
 
 // name is a device's name.
-func (p pair) name(n Number) string {
+func (p pair) name(n device.Number) string {
 	if s := p.names[n]; s != "" {
 		return s
 	}
-	return string(n)
+	return n.String()
 }
 
 // deltas are what was charged to a subject's groups, by group and device. The device is left out where the kernel began to count in
 // between. b is nil for a subject that began after the first sample.
-func (p pair) deltas(a, b *Reading) map[string]map[Number]cgroupio.Counters {
+func (p pair) deltas(a, b *Reading) map[string]map[device.Number]cgroupio.Counters {
 	if b == nil {
 		return p.between(a.Groups, nil)
 	}
@@ -110,10 +111,10 @@ func (p pair) deltas(a, b *Reading) map[string]map[Number]cgroupio.Counters {
 }
 
 // between are the deltas of two readings of groups.
-func (p pair) between(a, b map[string]map[Number]cgroupio.Counters) map[string]map[Number]cgroupio.Counters {
-	out := make(map[string]map[Number]cgroupio.Counters, len(a))
+func (p pair) between(a, b map[string]map[device.Number]cgroupio.Counters) map[string]map[device.Number]cgroupio.Counters {
+	out := make(map[string]map[device.Number]cgroupio.Counters, len(a))
 	for path, devices := range a {
-		of := make(map[Number]cgroupio.Counters, len(devices))
+		of := make(map[device.Number]cgroupio.Counters, len(devices))
 		for n, now := range devices {
 			before, was := b[path][n]
 			if was || p.counts(n) {
@@ -126,14 +127,14 @@ func (p pair) between(a, b map[string]map[Number]cgroupio.Counters) map[string]m
 }
 
 // charges are what was charged to a subject, device by device, with those first that stand on others.
-func (p pair) charges(sub *Subject, deltas map[string]map[Number]cgroupio.Counters, seconds float64) []Charge {
-	sums := map[Number]cgroupio.Counters{}
+func (p pair) charges(sub *Subject, deltas map[string]map[device.Number]cgroupio.Counters, seconds float64) []Charge {
+	sums := map[device.Number]cgroupio.Counters{}
 	for _, of := range deltas {
 		for n, c := range of {
 			sums[n] = add(sums[n], c)
 		}
 	}
-	list := map[Number]bool{}
+	list := map[device.Number]bool{}
 	for n, c := range sums {
 		if idle := (cgroupio.Counters{Timed: c.Timed}); c != idle {
 			list[n] = true
@@ -191,7 +192,7 @@ func (p pair) stack(list []Charge) {
 	if len(list) < 2 {
 		return
 	}
-	on := map[Number][]Number{}
+	on := map[device.Number][]device.Number{}
 	for _, c := range list {
 		on[c.Number] = p.beneath(c.Number)
 	}
@@ -216,7 +217,7 @@ func (p pair) stack(list []Charge) {
 
 // total adds up one direction. of picks its bytes and I/Os.
 func total(sub *Subject, list []Charge, seconds float64, of func(cgroupio.Counters) (bytes, ios int64)) *Total {
-	by := map[Number]cgroupio.Counters{}
+	by := map[device.Number]cgroupio.Counters{}
 	counted := 0
 	t := &Total{}
 	for _, c := range list {

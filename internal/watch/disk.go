@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/host/device"
 )
 
 // A Disk is what the kernel has counted for a whole block device since it was made: a line of /proc/diskstats
 // (Documentation/admin-guide/iostats.rst).
 type Disk struct {
 	Name   string
-	Number Number
+	Number device.Number
 	// Read, Write and Discard are what was completed. Flushes are not in Write.
 	Read, Write, Discard Requests
 	// Flushes are requests to empty the device's cache, FlushTicks the milliseconds that they took.
@@ -33,31 +35,31 @@ type Requests struct {
 // A DiskUse is what iostat -x prints of a device, under the names that iostat -o JSON has for it, computed the way it does
 // (write_ext_stat in sysstat's iostat.c). Sizes are in KiB, times in milliseconds.
 type DiskUse struct {
-	Name     string   `json:"disk_device"`
-	Number   Number   `json:"number"`
-	ReadsS   float64  `json:"r/s"`
-	WritesS  float64  `json:"w/s"`
-	DiscardS float64  `json:"d/s"`
-	FlushesS float64  `json:"f/s"`
-	ReadKBS  float64  `json:"rkB/s"`
-	WriteKBS float64  `json:"wkB/s"`
-	DiscKBS  float64  `json:"dkB/s"`
-	ReadMS   float64  `json:"rrqm/s"`
-	WriteMS  float64  `json:"wrqm/s"`
-	DiscMS   float64  `json:"drqm/s"`
-	ReadMPC  float64  `json:"rrqm"`
-	WriteMPC float64  `json:"wrqm"`
-	DiscMPC  float64  `json:"drqm"`
-	ReadAw   float64  `json:"r_await"`
-	WriteAw  float64  `json:"w_await"`
-	DiscAw   float64  `json:"d_await"`
-	FlushAw  float64  `json:"f_await"`
-	ReadSz   float64  `json:"rareq-sz"`
-	WriteSz  float64  `json:"wareq-sz"`
-	DiscSz   float64  `json:"dareq-sz"`
-	Queue    float64  `json:"aqu-sz"`
-	Util     float64  `json:"util"`
-	Beneath  []string `json:"beneath"`
+	Name     string        `json:"disk_device"`
+	Number   device.Number `json:"number"`
+	ReadsS   float64       `json:"r/s"`
+	WritesS  float64       `json:"w/s"`
+	DiscardS float64       `json:"d/s"`
+	FlushesS float64       `json:"f/s"`
+	ReadKBS  float64       `json:"rkB/s"`
+	WriteKBS float64       `json:"wkB/s"`
+	DiscKBS  float64       `json:"dkB/s"`
+	ReadMS   float64       `json:"rrqm/s"`
+	WriteMS  float64       `json:"wrqm/s"`
+	DiscMS   float64       `json:"drqm/s"`
+	ReadMPC  float64       `json:"rrqm"`
+	WriteMPC float64       `json:"wrqm"`
+	DiscMPC  float64       `json:"drqm"`
+	ReadAw   float64       `json:"r_await"`
+	WriteAw  float64       `json:"w_await"`
+	DiscAw   float64       `json:"d_await"`
+	FlushAw  float64       `json:"f_await"`
+	ReadSz   float64       `json:"rareq-sz"`
+	WriteSz  float64       `json:"wareq-sz"`
+	DiscSz   float64       `json:"dareq-sz"`
+	Queue    float64       `json:"aqu-sz"`
+	Util     float64       `json:"util"`
+	Beneath  []string      `json:"beneath"`
 	// Active is whether any request was completed: iostat -z leaves others out.
 	Active bool `json:"active"`
 	// Read and Write are the bytes and I/Os behind the rates.
@@ -73,6 +75,10 @@ func parseDisks(text string, whole func(name string) bool) ([]Disk, error) {
 		f := strings.Fields(line)
 		if len(f) < 3 || !whole(f[2]) {
 			continue
+		}
+		number, err := device.ParseNumber(f[0] + ":" + f[1])
+		if err != nil {
+			return nil, fmt.Errorf("/proc/diskstats: %w", err)
 		}
 		// 11 numbers; discards since Linux 4.18, flushes since 5.5.
 		if len(f) < 14 {
@@ -92,7 +98,7 @@ func parseDisks(text string, whole func(name string) bool) ([]Disk, error) {
 		}
 		requests := func(i int) Requests { return Requests{n[i], n[i+1], n[i+2], uint32(n[i+3])} }
 		out = append(out, Disk{
-			Name: f[2], Number: Number(f[0] + ":" + f[1]), Read: requests(0), Write: requests(4), Discard: requests(11),
+			Name: f[2], Number: number, Read: requests(0), Write: requests(4), Discard: requests(11),
 			Busy: uint32(n[9]), Queued: uint32(n[10]), Flushes: n[15], FlushTicks: uint32(n[16]),
 		})
 	}

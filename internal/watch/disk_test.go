@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"plimsoll/internal/host/device"
 )
 
 // near compares figures that were divided and multiplied.
@@ -25,9 +27,9 @@ func TestParseDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Disk{
-		{Name: "vda", Number: "254:0", Read: Requests{100, 3, 2000, 400}, Write: Requests{200, 20, 80000, 900}, Discard: Requests{5, 1, 4096, 12}, Flushes: 9, FlushTicks: 33, Busy: 700, Queued: 1300},
+		{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Read: Requests{100, 3, 2000, 400}, Write: Requests{200, 20, 80000, 900}, Discard: Requests{5, 1, 4096, 12}, Flushes: 9, FlushTicks: 33, Busy: 700, Queued: 1300},
 		// A kernel before 4.18, which counts neither discards nor flushes.
-		{Name: "cciss/c0d0", Number: "104:0", Read: Requests{1, 0, 8, 1}, Write: Requests{2, 0, 16, 2}, Busy: 3, Queued: 3},
+		{Name: "cciss/c0d0", Number: device.Number{Major: 104, Minor: 0}, Read: Requests{1, 0, 8, 1}, Write: Requests{2, 0, 16, 2}, Busy: 3, Queued: 3},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -41,13 +43,13 @@ func TestParseDisks(t *testing.T) {
 
 // TestDiskSince: each column by hand, for two seconds.
 func TestDiskSince(t *testing.T) {
-	before := Disk{Name: "vda", Number: "254:0", Read: Requests{100, 3, 2000, 400}, Write: Requests{200, 20, 80000, 900}, Discard: Requests{5, 1, 4096, 12}, Flushes: 9, FlushTicks: 33, Busy: 700, Queued: 1300}
+	before := Disk{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Read: Requests{100, 3, 2000, 400}, Write: Requests{200, 20, 80000, 900}, Discard: Requests{5, 1, 4096, 12}, Flushes: 9, FlushTicks: 33, Busy: 700, Queued: 1300}
 	after := before
 	after.Read = Requests{140, 13, 2800, 500}
 	after.Write = Requests{210, 20, 80160, 905}
 	after.Flushes, after.FlushTicks, after.Busy, after.Queued = 11, 39, 1200, 1411
 	want := DiskUse{
-		Name: "vda", Number: "254:0", Active: true,
+		Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Active: true,
 		ReadsS: 20, ReadKBS: 200, ReadMS: 5, ReadMPC: 20, ReadAw: 2.5, ReadSz: 10,
 		WritesS: 5, WriteKBS: 40, WriteAw: 0.5, WriteSz: 8,
 		FlushesS: 1, FlushAw: 3, Queue: 0.0555, Util: 25,

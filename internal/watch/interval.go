@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -91,12 +92,12 @@ type VolumeUse struct {
 
 // Between returns what was done between two samples of one Sampler. beneath are the devices that one stands on
 // (Sampler.Beneath).
-func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, error) {
+func Between(before, after *Sample, beneath func(device.Number) []device.Number) (*Interval, error) {
 	seconds, err := secondsOf(after.At, before.At)
 	if err != nil {
 		return nil, err
 	}
-	p := pair{before: before, after: after, names: map[Number]string{}, beneath: beneath, paces: paces(before, after)}
+	p := pair{before: before, after: after, names: map[device.Number]string{}, beneath: beneath, paces: paces(before, after)}
 	for _, s := range []*Sample{before, after} {
 		for _, d := range s.Disks {
 			p.names[d.Number] = d.Name
@@ -162,7 +163,7 @@ func (u Usage) busy() int64 {
 
 // disks fills in the devices, and says which came and went.
 func (p pair) disks(out *Interval) {
-	before := map[Number]Disk{}
+	before := map[device.Number]Disk{}
 	for _, d := range p.before.Disks {
 		before[d.Number] = d
 	}

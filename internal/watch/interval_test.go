@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -19,24 +20,24 @@ import (
 const mib = 1 << 20
 
 // The devices of these tests: two loops, a disk beneath the first, and one more.
-const (
-	loop0 Number = "7:0"
-	loop1 Number = "7:1"
-	vda   Number = "254:0"
-	sdb   Number = "8:16"
+var (
+	loop0 = device.Number{Major: 7, Minor: 0}
+	loop1 = device.Number{Major: 7, Minor: 1}
+	vda   = device.Number{Major: 254, Minor: 0}
+	sdb   = device.Number{Major: 8, Minor: 16}
 )
 
 // onDisk: loop1 stands on loop0, and that on vda.
-func onDisk(n Number) []Number {
-	return map[Number][]Number{loop0: {vda}, loop1: {loop0, vda}}[n]
+func onDisk(n device.Number) []device.Number {
+	return map[device.Number][]device.Number{loop0: {vda}, loop1: {loop0, vda}}[n]
 }
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // at is a sample of a machine that counts on all of the devices, so many seconds after noon.
 func at(seconds int, readings ...*Reading) *Sample {
-	s := &Sample{At: noon.Add(time.Duration(seconds) * time.Second), Ticks: uint64(1000 + 100*seconds), Counted: []Number{loop0, loop1, vda, sdb}, Subjects: map[string]*Reading{}}
-	for name, n := range map[string]Number{"loop0": loop0, "loop1": loop1, "vda": vda, "sdb": sdb} {
+	s := &Sample{At: noon.Add(time.Duration(seconds) * time.Second), Ticks: uint64(1000 + 100*seconds), Counted: []device.Number{loop0, loop1, vda, sdb}, Subjects: map[string]*Reading{}}
+	for name, n := range map[string]device.Number{"loop0": loop0, "loop1": loop1, "vda": vda, "sdb": sdb} {
 		s.Disks = append(s.Disks, Disk{Name: name, Number: n})
 	}
 	for _, r := range readings {
@@ -50,8 +51,8 @@ func web() *Subject {
 	return &Subject{
 		Ref: "docker:web", Target: target.Target{Kind: target.Container, Engine: target.Docker, Name: "web", ID: "abc", PID: 7, StartTime: 10},
 		Places: []Place{
-			{Name: "its own layer", Devices: []Number{vda}, Buffered: explain.Leaks},
-			{Name: "volume data", Devices: []Number{loop0}, Buffered: explain.Leaks},
+			{Name: "its own layer", Devices: []device.Number{vda}, Buffered: explain.Leaks},
+			{Name: "volume data", Devices: []device.Number{loop0}, Buffered: explain.Leaks},
 		},
 		Buffered: explain.Leaks,
 	}
@@ -62,11 +63,11 @@ func written(mibs int64) cgroupio.Counters {
 	return cgroupio.Counters{WriteBytes: mibs * mib, Writes: mibs}
 }
 
-type counts map[Number]cgroupio.Counters
+type counts map[device.Number]cgroupio.Counters
 
 // reading is one of a subject with one group.
 func reading(s *Subject, c counts, app int64) *Reading {
-	return &Reading{Subject: s, Groups: map[string]map[Number]cgroupio.Counters{"/web": c}, Processes: map[int]Process{7: wrote(10, 1, app*mib)}}
+	return &Reading{Subject: s, Groups: map[string]map[device.Number]cgroupio.Counters{"/web": c}, Processes: map[int]Process{7: wrote(10, 1, app*mib)}}
 }
 
 // one is the only usage of an interval.
@@ -90,7 +91,7 @@ func TestStack(t *testing.T) {
 	volume := web()
 	volume.Places = volume.Places[1:]
 	nested := web()
-	nested.Places = []Place{{Name: "volume data", Devices: []Number{loop1}}}
+	nested.Places = []Place{{Name: "volume data", Devices: []device.Number{loop1}}}
 	for _, tt := range []struct {
 		name        string
 		sub         *Subject
@@ -134,7 +135,7 @@ func TestStack(t *testing.T) {
 func TestCounts(t *testing.T) {
 	s := web()
 	s.Places = s.Places[1:]
-	uncounted := func(sample *Sample) *Sample { sample.Counted = []Number{vda}; return sample }
+	uncounted := func(sample *Sample) *Sample { sample.Counted = []device.Number{vda}; return sample }
 	for _, tt := range []struct {
 		name          string
 		before, after *Sample
@@ -253,8 +254,8 @@ func TestComeAndGo(t *testing.T) {
 // TestDisksComeAndGo: a device that vanished is told of, one that appeared counts from 0.
 func TestDisksComeAndGo(t *testing.T) {
 	before, after := at(0), at(1)
-	before.Disks = []Disk{{Name: "sda", Number: "8:0", Read: Requests{IOs: 5}}, {Name: "dm-0", Number: "252:0", Read: Requests{IOs: 5, Sectors: 10}}}
-	after.Disks = []Disk{{Name: "sdc", Number: "8:32", Read: Requests{IOs: 7}}, {Name: "dm-1", Number: "252:0", Read: Requests{IOs: 9, Sectors: 90}}}
+	before.Disks = []Disk{{Name: "sda", Number: device.Number{Major: 8, Minor: 0}, Read: Requests{IOs: 5}}, {Name: "dm-0", Number: device.Number{Major: 252, Minor: 0}, Read: Requests{IOs: 5, Sectors: 10}}}
+	after.Disks = []Disk{{Name: "sdc", Number: device.Number{Major: 8, Minor: 32}, Read: Requests{IOs: 7}}, {Name: "dm-1", Number: device.Number{Major: 252, Minor: 0}, Read: Requests{IOs: 9, Sectors: 90}}}
 	i, err := Between(before, after, onDisk)
 	if err != nil {
 		t.Fatal(err)
@@ -276,19 +277,19 @@ func TestDisksComeAndGo(t *testing.T) {
 
 // TestRates: asked against seen, in version 1 of each group by itself.
 func TestRates(t *testing.T) {
-	limits := map[cgroup.Device]limit.Limits{{Major: 7}: {WriteBPS: 10 * mib, WriteIOPS: 100}, {Major: 8, Minor: 16}: {ReadBPS: mib}}
+	limits := map[device.Number]limit.Limits{{Major: 7}: {WriteBPS: 10 * mib, WriteIOPS: 100}, {Major: 8, Minor: 16}: {ReadBPS: mib}}
 	r := func(own, below int64) *Reading {
 		out := reading(web(), counts{loop0: written(own)}, 0)
 		out.Groups["/web/below"] = counts{loop0: written(below)}
 		out.Limits = []cgroup.State{
 			{Group: "/web", Version: 1, Devices: limits, Limits: limit.Limits{CPUs: 1.5}},
-			{Group: "/web/below", Version: 1, Devices: map[cgroup.Device]limit.Limits{{Major: 7}: {WriteBPS: 10 * mib}}},
+			{Group: "/web/below", Version: 1, Devices: map[device.Number]limit.Limits{{Major: 7}: {WriteBPS: 10 * mib}}},
 		}
 		return out
 	}
 	before, after := at(0, r(0, 0)), at(2, r(19, 40))
 	for _, s := range []*Sample{before, after} {
-		s.Counted = []Number{loop0, vda}
+		s.Counted = []device.Number{loop0, vda}
 	}
 	u := one(t, before, after)
 	var got []string
@@ -364,9 +365,9 @@ func TestVolumes(t *testing.T) {
 	before, after := at(0), at(2)
 	after.Disks[slices.IndexFunc(after.Disks, func(d Disk) bool { return d.Name == "loop0" })].Write = Requests{IOs: 10, Sectors: 2048}
 	after.Volumes = []Volume{
-		{Ref: "volume:docker:data", Name: "data", Devices: []Number{loop0}, Own: true, Users: []string{"docker:web"}},
-		{Ref: "volume:docker:more", Name: "more", Devices: []Number{vda}, Why: "other data"},
-		{Ref: "volume:docker:lost", Name: "lost", Devices: []Number{"9:9"}, Own: true},
+		{Ref: "volume:docker:data", Name: "data", Devices: []device.Number{loop0}, Own: true, Users: []string{"docker:web"}},
+		{Ref: "volume:docker:more", Name: "more", Devices: []device.Number{vda}, Why: "other data"},
+		{Ref: "volume:docker:lost", Name: "lost", Devices: []device.Number{{Major: 9, Minor: 9}}, Own: true},
 	}
 	i, err := Between(before, after, onDisk)
 	if err != nil {

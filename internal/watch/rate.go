@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/judge"
 )
 
@@ -35,10 +35,10 @@ const matters = 0.1
 type Rate struct {
 	// Group is the group that has the limit: version 1 holds each by itself, and version 2 with all that are above it. What was seen of
 	// the limit of a group above is all that the group did.
-	Group  string    `json:"group"`
-	Device string    `json:"device"`
-	Number Number    `json:"number"`
-	Key    limit.Key `json:"key"`
+	Group  string        `json:"group"`
+	Device string        `json:"device"`
+	Number device.Number `json:"number"`
+	Key    limit.Key     `json:"key"`
 	// Asked and Seen are bytes or I/Os a second; Seen is nil where the kernel doesn't count. In version 1 it is what came through, as
 	// far as the device's own counters tell: what is charged may have to wait. It is nil too where that isn't known: what was submitted
 	// before the first sample was charged then.
@@ -85,7 +85,7 @@ func (i *Interval) LimitsChanged(ref string) {
 
 // rates are the limits of a reading and what was seen of each, those of groups above among them, and its limits that are for no device.
 // b is the reading before, nil if there was none.
-func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
+func (p pair) rates(a, b *Reading, deltas map[string]map[device.Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
 	var out []Rate
 	var others *limit.Limits
 	idle := waitsForNothing(a, b, deltas, seconds)
@@ -96,8 +96,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 	}
 	deltas = p.withBeyond(a, b, deltas)
 	for _, s := range slices.Concat(a.Limits, a.Above) {
-		for d, l := range s.Devices {
-			n := number(d.Major, d.Minor)
+		for n, l := range s.Devices {
 			for _, k := range limit.Keys {
 				if !k.Rate() || !l.Has(k) {
 					continue
@@ -125,7 +124,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 				} else {
 					r.Waiting = w.WriteBytes
 				}
-				r.judge(min(least, seen*seconds)/seconds, seconds, b.limit(s.Group, d, k))
+				r.judge(min(least, seen*seconds)/seconds, seconds, b.limit(s.Group, n, k))
 				if pace, ahead := p.paces[n]; ahead && r.Standing == Below && pace.hides(k, l, idle, seconds) {
 					r.Seen, r.Standing, r.hidden = nil, Unknown, true
 				}
@@ -140,7 +139,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 }
 
 // limit is what a group was held to when it was read; 0: nothing.
-func (r *Reading) limit(group string, d cgroup.Device, k limit.Key) int64 {
+func (r *Reading) limit(group string, d device.Number, k limit.Key) int64 {
 	if r == nil {
 		return 0
 	}
@@ -157,7 +156,7 @@ func (r *Reading) limit(group string, d cgroup.Device, k limit.Key) int64 {
 const mostlyWaits = 0.5
 
 // waitsForNothing reports whether a subject waited for I/O and was charged for none on any device: it waits for what it had submitted.
-func waitsForNothing(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) bool {
+func waitsForNothing(a, b *Reading, deltas map[string]map[device.Number]cgroupio.Counters, seconds float64) bool {
 	w := waits(a, b)
 	if b == nil || w == nil || w.Some < mostlyWaits*seconds {
 		return false

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 )
@@ -14,9 +15,9 @@ import (
 // TestSeparate: two volumes on one device have none of their own.
 func TestSeparate(t *testing.T) {
 	got := separate(map[string]*Volume{
-		"c": {Ref: "c", Devices: []Number{sdb}, Own: true, Users: []string{"y", "x"}},
-		"a": {Ref: "a", Devices: []Number{loop0}, Own: true},
-		"b": {Ref: "b", Devices: []Number{loop0, loop1}, Own: true},
+		"c": {Ref: "c", Devices: []device.Number{sdb}, Own: true, Users: []string{"y", "x"}},
+		"a": {Ref: "a", Devices: []device.Number{loop0}, Own: true},
+		"b": {Ref: "b", Devices: []device.Number{loop0, loop1}, Own: true},
 	})
 	var words []string
 	for _, v := range got {
@@ -52,9 +53,9 @@ func TestPlaceOf(t *testing.T) {
 	if p.Name != "/srv" || len(p.Devices) != 2 || p.Devices[1] != sdb || p.Buffered != explain.Leaks {
 		t.Errorf("PlaceOf() = %+v", p)
 	}
-	s := &Subject{Places: []Place{p, {Name: "ro", Devices: []Number{sdb}, Buffered: explain.Never}, {Name: "late", Devices: []Number{vda}, Buffered: explain.Late}}, Buffered: explain.Leaks}
-	if s.buffered(sdb) != explain.Leaks || s.buffered(vda) != explain.Late || s.buffered("9:9") != explain.Leaks || !s.leaks() {
-		t.Errorf("buffered: %s, %s, %s", s.buffered(sdb), s.buffered(vda), s.buffered("9:9"))
+	s := &Subject{Places: []Place{p, {Name: "ro", Devices: []device.Number{sdb}, Buffered: explain.Never}, {Name: "late", Devices: []device.Number{vda}, Buffered: explain.Late}}, Buffered: explain.Leaks}
+	if s.buffered(sdb) != explain.Leaks || s.buffered(vda) != explain.Late || s.buffered(device.Number{Major: 9, Minor: 9}) != explain.Leaks || !s.leaks() {
+		t.Errorf("buffered: %s, %s, %s", s.buffered(sdb), s.buffered(vda), s.buffered(device.Number{Major: 9, Minor: 9}))
 	}
 	if n := PlaceOf(hold.Ground{Name: "/tmp", Explanation: &explain.Explanation{Why: "memory"}}); n.Why != "memory" || len(n.Devices) > 0 {
 		t.Errorf("PlaceOf() = %+v", n)

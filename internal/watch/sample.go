@@ -34,11 +34,11 @@ type Sample struct {
 	// of what was left in the page cache.
 	Nobody *Reading
 	// Counted are the devices on which the kernel counts by group; CountsAll is set where it does on each.
-	Counted   []Number
+	Counted   []device.Number
 	CountsAll bool
 	// All is what version 1 has charged to everybody on each device, and Ahead what of that was not done yet: see Held. Both are nil
 	// with version 2, which charges what is let through.
-	All, Ahead map[Number]cgroupio.Counters
+	All, Ahead map[device.Number]cgroupio.Counters
 }
 
 // A Reading is what was counted for one subject.
@@ -47,9 +47,9 @@ type Reading struct {
 	// At is when its groups were read.
 	At time.Time
 	// Groups are the counters by the group's path and the device.
-	Groups map[string]map[Number]cgroupio.Counters
+	Groups map[string]map[device.Number]cgroupio.Counters
 	// Waiting is what was charged and not done yet, by group and device.
-	Waiting map[string]map[Number]Held
+	Waiting map[string]map[device.Number]Held
 	// Processes are the group's; AppErr says why they can't be read.
 	Processes map[int]Process
 	AppErr    error
@@ -58,7 +58,7 @@ type Reading struct {
 	// Above is what groups above hold it to as well (cgroup.Host.Above), and Beyond the counters of those that hold a rate, by path and
 	// device: they are of all that those groups hold.
 	Above  []cgroup.State
-	Beyond map[string]map[Number]cgroupio.Counters
+	Beyond map[string]map[device.Number]cgroupio.Counters
 	// read counts the samples since they were read.
 	read int
 	// CPU is how the CPU controller stopped it; nil where it can't.
@@ -91,8 +91,8 @@ type Sampler struct {
 	// births are of processes that were seen before: they don't change.
 	births map[int]birth
 	// stacks are what was found beneath devices, and trees what finds it; nil until it is needed.
-	stacks map[Number][]Number
-	trees  func(major, minor uint32) (*device.Node, error)
+	stacks map[device.Number][]device.Number
+	trees  func(device.Number) (*device.Node, error)
 	// disks are the names of the last sample's: a change means that stacks may have changed.
 	disks  []string
 	traced time.Time
@@ -115,7 +115,7 @@ func NewSampler(f device.FS, groups *cgroup.Host) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sampler{fs: f, groups: groups, tree: tree, births: map[int]birth{}, stacks: map[Number][]Number{}}, nil
+	return &Sampler{fs: f, groups: groups, tree: tree, births: map[int]birth{}, stacks: map[device.Number][]device.Number{}}, nil
 }
 
 // read reads a file of the kernel's. What it returns is good until the next call.
@@ -141,13 +141,7 @@ func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error)
 			return nil, err
 		}
 		out.CountsAll = all == nil
-		if all != nil {
-			out.All = make(map[Number]cgroupio.Counters, len(all))
-		}
-		for d, c := range all {
-			out.Counted = append(out.Counted, Number(d))
-			out.All[Number(d)] = c
-		}
+		out.All, out.Counted = all, slices.Collect(maps.Keys(all))
 		if root.Version == 1 && len(subjects) > 0 {
 			out.Nobody = s.nobody()
 		}
@@ -212,7 +206,7 @@ func parseUptime(text string) (uint64, error) {
 }
 
 // Beneath are the devices that one stands on, down to the disks, through the file of a loop device, too.
-func (s *Sampler) Beneath(n Number) []Number {
+func (s *Sampler) Beneath(n device.Number) []device.Number {
 	if known, ok := s.stacks[n]; ok {
 		return known
 	}
@@ -223,16 +217,13 @@ func (s *Sampler) Beneath(n Number) []Number {
 		}
 		s.trees = trees
 	}
-	var list []Number
-	var major, minor uint32
-	if _, err := fmt.Sscanf(string(n), "%d:%d", &major, &minor); err == nil {
-		if tree, err := s.trees(major, minor); err == nil {
-			walk(tree, func(d *device.Node) {
-				if m := number(d.Device.Major, d.Device.Minor); m != n && !slices.Contains(list, m) {
-					list = append(list, m)
-				}
-			})
-		}
+	var list []device.Number
+	if tree, err := s.trees(n); err == nil {
+		walk(tree, func(d *device.Node) {
+			if m := d.Device.Number(); m != n && !slices.Contains(list, m) {
+				list = append(list, m)
+			}
+		})
 	}
 	s.stacks[n] = list
 	return list
@@ -240,7 +231,7 @@ func (s *Sampler) Beneath(n Number) []Number {
 
 // walk visits the whole devices of a tree.
 func walk(n *device.Node, visit func(*device.Node)) {
-	if n.Device != nil && n.Kind != device.KindPartition && n.Device.Major+n.Device.Minor != 0 {
+	if n.Device != nil && n.Kind != device.KindPartition && n.Device.Number() != (device.Number{}) {
 		visit(n)
 	}
 	for _, b := range n.Below {
@@ -291,7 +282,7 @@ func (s *Sampler) subject(sub *Subject, births map[int]birth, i int) *Reading {
 // waiting reads what threads of a subject wait for, unless it has done nothing since the last sample and none waited then.
 func (s *Sampler) waiting(r *Reading) {
 	last := s.last[r.Subject.Ref]
-	if last != nil && len(last.Async) == 0 && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
+	if last != nil && len(last.Async) == 0 && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[device.Number]cgroupio.Counters]) {
 		return
 	}
 	r.Async = s.asyncWaits(r.Processes, r.rated())
@@ -318,7 +309,7 @@ const limitsFor = 10
 
 // limits reads what a subject, the i-th, is held to.
 func (s *Sampler) limits(r *Reading, i int) {
-	if last := s.last[r.Subject.Ref]; last != nil && last.Subject == r.Subject && last.Limits != nil && last.read < limitsFor && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
+	if last := s.last[r.Subject.Ref]; last != nil && last.Subject == r.Subject && last.Limits != nil && last.read < limitsFor && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[device.Number]cgroupio.Counters]) {
 		r.Limits, r.Above, r.read = last.Limits, last.Above, last.read+1
 		s.beyond(r)
 		return
@@ -349,7 +340,7 @@ func (s *Sampler) counters(r *Reading) {
 	if groups[0].Version == 1 {
 		r.below = groups
 	}
-	r.Groups = make(map[string]map[Number]cgroupio.Counters, len(groups))
+	r.Groups = make(map[string]map[device.Number]cgroupio.Counters, len(groups))
 	for i, g := range groups {
 		all, err := cgroupio.GroupCounters(g, s.read)
 		// One whose file was open says ENODEV.
@@ -364,7 +355,7 @@ func (s *Sampler) counters(r *Reading) {
 			r.Err = err
 			return
 		}
-		r.Groups[g.Path] = numbered(all)
+		r.Groups[g.Path] = all
 	}
 }
 

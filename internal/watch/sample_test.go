@@ -124,7 +124,7 @@ func TestSampleV1(t *testing.T) {
 	if r.Pressure == nil || r.Pressure.Some.Seconds() != 2 || r.Pressure.Full.Seconds() != 1 {
 		t.Errorf("pressure: %+v", r.Pressure)
 	}
-	if l := r.Limits[0].Devices[cgroup.Device{Major: 254}]; l != (limit.Limits{WriteBPS: 1 << 20}) {
+	if l := r.Limits[0].Devices[device.Number{Major: 254}]; l != (limit.Limits{WriteBPS: 1 << 20}) {
 		t.Errorf("limits: %+v", r.Limits)
 	}
 	// Another process has the number: its birth is read anew.
@@ -165,7 +165,7 @@ func TestSampleV2(t *testing.T) {
 	if len(r.Processes) != 1 || r.CPU == nil || r.CPU.Periods != 2 || r.Pressure == nil {
 		t.Errorf("processes %v, CPU %+v, pressure %+v", r.Processes, r.CPU, r.Pressure)
 	}
-	if len(r.Limits) != 1 || r.Limits[0].Limits.CPUs != 1.5 || r.Limits[0].Devices[cgroup.Device{Major: 254}].WriteBPS != 1<<20 {
+	if len(r.Limits) != 1 || r.Limits[0].Limits.CPUs != 1.5 || r.Limits[0].Devices[device.Number{Major: 254}].WriteBPS != 1<<20 {
 		t.Errorf("limits: %+v", r.Limits)
 	}
 }

@@ -1,5 +1,9 @@
 package watch
 
+import (
+	"plimsoll/internal/host/device"
+)
+
 // A Service is the device's time that a subject's requests took: the columns await, aqu-sz and %util of iostat -x, for one
 // container on one device.
 //
@@ -54,7 +58,7 @@ func service(c Charge, d DiskUse) *Service {
 
 // services fills in the device's time of each charge.
 func services(list []Charge, devices []DiskUse) {
-	by := make(map[Number]*DiskUse, len(devices))
+	by := make(map[device.Number]*DiskUse, len(devices))
 	for i := range devices {
 		by[devices[i].Number] = &devices[i]
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -29,7 +30,7 @@ type Place struct {
 	// Name describes it: "its own layer", "volume data", "/srv".
 	Name string
 	// Devices are those right under the file system, the whole disk of a partition. Empty: Why says why there are none.
-	Devices []Number
+	Devices []device.Number
 	Why     string
 	// Buffered is how much of the buffered writes there is charged to the writer.
 	Buffered explain.Verdict
@@ -42,7 +43,7 @@ type Volume struct {
 	// Path is its folder on the host.
 	Path string
 	// Devices are those that it lies on, Own whether nothing else does: what such a device does is the volume's.
-	Devices []Number
+	Devices []device.Number
 	Own     bool
 	// Why is the reason why it is not told apart from others.
 	Why string
@@ -55,7 +56,7 @@ func PlaceOf(g hold.Ground) Place {
 	e := g.Explanation
 	p := Place{Name: g.Name, Why: e.Why}
 	for _, s := range e.Hard {
-		p.Devices = append(p.Devices, number(s.Major, s.Minor))
+		p.Devices = append(p.Devices, s.Number())
 	}
 	if i := slices.IndexFunc(e.Modes, func(m explain.Mode) bool { return m.Name == explain.Buffered }); i >= 0 {
 		p.Buffered = e.Modes[i].Group
@@ -64,7 +65,7 @@ func PlaceOf(g hold.Ground) Place {
 }
 
 // buffered reports how much of the buffered writes on a device is charged to the subject: the worst of the places on it.
-func (s *Subject) buffered(n Number) explain.Verdict {
+func (s *Subject) buffered(n device.Number) explain.Verdict {
 	v := explain.Verdict("")
 	for _, p := range s.Places {
 		if !slices.Contains(p.Devices, n) || p.Buffered == explain.Never {
@@ -89,7 +90,7 @@ func (s *Subject) leaks() bool {
 }
 
 // on names the places on a device.
-func (s *Subject) on(n Number) (names []string) {
+func (s *Subject) on(n device.Number) (names []string) {
 	for _, p := range s.Places {
 		if slices.Contains(p.Devices, n) {
 			names = append(names, p.Name)

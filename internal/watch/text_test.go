@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/testkit/golden"
@@ -29,24 +30,24 @@ func watchedInterval() *Interval {
 				App:  &App{ReadCalls: *flow(1), WriteCalls: *flow(17), StorageRead: mib, StorageWritten: 17 * mib, Cancelled: mib, Processes: 1},
 				Read: total(1, 1), Write: total(11, 12), Uncharged: &left,
 				Devices: []Charge{
-					{Name: "loop0", Number: "7:0", Places: []string{"volume data"}, Read: flow(0), Write: flow(10), Buffered: explain.Leaks, Waited: &waited, Service: &Service{Await: 1.5, Queue: 0.02, Util: 12, Alone: true}},
-					{Name: "vda", Number: "254:0", Places: []string{"its own layer", "/srv"}, Above: []string{"loop0"}, Read: flow(1), Write: flow(2), Buffered: explain.Late, Service: &Service{Await: 0.25, Queue: 0.5, Util: 40}},
-					{Name: "sdb", Number: "8:16", Places: []string{"/logs"}, Why: "not counted"},
-					{Name: "sdc", Number: "8:32", Above: []string{"vda"}, Read: flow(0), Write: flow(0)},
+					{Name: "loop0", Number: device.Number{Major: 7, Minor: 0}, Places: []string{"volume data"}, Read: flow(0), Write: flow(10), Buffered: explain.Leaks, Waited: &waited, Service: &Service{Await: 1.5, Queue: 0.02, Util: 12, Alone: true}},
+					{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Places: []string{"its own layer", "/srv"}, Above: []string{"loop0"}, Read: flow(1), Write: flow(2), Buffered: explain.Late, Service: &Service{Await: 0.25, Queue: 0.5, Util: 40}},
+					{Name: "sdb", Number: device.Number{Major: 8, Minor: 16}, Places: []string{"/logs"}, Why: "not counted"},
+					{Name: "sdc", Number: device.Number{Major: 8, Minor: 32}, Above: []string{"vda"}, Read: flow(0), Write: flow(0)},
 				},
 				Rates: []Rate{
-					{Group: "/web", Device: "loop0", Number: "7:0", Key: limit.WriteBPS, Asked: 10 * mib, Seen: &seen, Standing: At},
-					{Group: "/web", Device: "sdb", Number: "8:16", Key: limit.ReadIOPS, Asked: 500, Standing: Unknown},
-					{Group: "/web/below", Device: "loop0", Number: "7:0", Key: limit.WriteBPS, Asked: 40 * mib, Seen: &seen, Standing: Below},
+					{Group: "/web", Device: "loop0", Number: device.Number{Major: 7, Minor: 0}, Key: limit.WriteBPS, Asked: 10 * mib, Seen: &seen, Standing: At},
+					{Group: "/web", Device: "sdb", Number: device.Number{Major: 8, Minor: 16}, Key: limit.ReadIOPS, Asked: 500, Standing: Unknown},
+					{Group: "/web/below", Device: "loop0", Number: device.Number{Major: 7, Minor: 0}, Key: limit.WriteBPS, Asked: 40 * mib, Seen: &seen, Standing: Below},
 				},
 				Limits: &limit.Limits{CPUs: 1.5}, CPU: &CPU{Periods: 5, Seconds: 0.5}, Waits: &Waits{Some: 0.97, Full: 0.5}, WaitTime: &WaitTime{Seconds: 0.97, From: "pressure"},
 				Notes: []string{"a doubt\x1b[2J"},
 			},
-			{Ref: "podman:user", AppWhy: "process 7: permission denied", Read: total(0, 1), Write: total(0, 0), Devices: []Charge{{Name: "vda", Number: "254:0", Read: flow(1), Write: flow(0)}}},
+			{Ref: "podman:user", AppWhy: "process 7: permission denied", Read: total(0, 1), Write: total(0, 0), Devices: []Charge{{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Read: flow(1), Write: flow(0)}}},
 			{Ref: "docker:old", Ended: true},
 			{Ref: "docker:idle", App: &App{}, Read: total(0, 0), Write: total(0, 0)},
 		},
-		Nobody: &Nobody{Devices: []Charge{{Name: "vda", Number: "254:0", Read: flow(0), Write: flow(3)}}},
+		Nobody: &Nobody{Devices: []Charge{{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Read: flow(0), Write: flow(3)}}},
 		Volumes: []VolumeUse{
 			{Ref: "volume:docker:data", Devices: []string{"loop0"}, Read: flow(0), Write: flow(10), Users: []string{"docker:web"}},
 			{Ref: "volume:docker:more", Devices: []string{"vda"}, Why: "other data is on its device"},

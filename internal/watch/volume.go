@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/hold"
 )
 
@@ -44,7 +45,7 @@ func addVolume(h *hold.Holder, all map[string]*Volume, t target.Target) {
 			v.Why = e.Why
 		default:
 			for _, s := range e.Hard {
-				v.Devices = append(v.Devices, number(s.Major, s.Minor))
+				v.Devices = append(v.Devices, s.Number())
 			}
 			// The mount must be the root of its file system, and there must be no other on the device.
 			if m := e.Tree.Mount; e.Own() && m.Root == "/" && m.Point == v.Path {
@@ -67,7 +68,7 @@ func separate(all map[string]*Volume) []Volume {
 	var out []Volume
 	for _, v := range all {
 		for _, o := range all {
-			if o != v && v.Own && slices.ContainsFunc(o.Devices, func(n Number) bool { return slices.Contains(v.Devices, n) }) {
+			if o != v && v.Own && slices.ContainsFunc(o.Devices, func(n device.Number) bool { return slices.Contains(v.Devices, n) }) {
 				v.Own, v.Why = false, o.Ref+" is on its device, too, and the kernel counts by device"
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 )
 
 // A Held is what was charged to a group on a device and wasn't done yet, as far as the device's own counters tell.
@@ -25,8 +26,8 @@ const stuck = time.Minute
 type pace struct{ done, charged, ahead cgroupio.Counters }
 
 // doneOn are what each device has done since it was made.
-func (s *Sample) doneOn() map[Number]cgroupio.Counters {
-	out := make(map[Number]cgroupio.Counters, len(s.Disks))
+func (s *Sample) doneOn() map[device.Number]cgroupio.Counters {
+	out := make(map[device.Number]cgroupio.Counters, len(s.Disks))
 	for _, d := range s.Disks {
 		out[d.Number] = cgroupio.Counters{
 			ReadBytes: int64(d.Read.Sectors) * 512, WriteBytes: int64(d.Write.Sectors) * 512, Reads: int64(d.Read.IOs), Writes: int64(d.Write.IOs),
@@ -36,8 +37,8 @@ func (s *Sample) doneOn() map[Number]cgroupio.Counters {
 }
 
 // paces are those of the devices where the kernel charges before it makes I/O wait, and counts.
-func paces(before, after *Sample) map[Number]pace {
-	out := map[Number]pace{}
+func paces(before, after *Sample) map[device.Number]pace {
+	out := map[device.Number]pace{}
 	was, now := before.doneOn(), after.doneOn()
 	for n, all := range after.All {
 		b, counted := before.All[n]
@@ -104,7 +105,7 @@ func (s *Sample) wait(before *Sample) {
 		return
 	}
 	all := paces(before, s)
-	s.Ahead = map[Number]cgroupio.Counters{}
+	s.Ahead = map[device.Number]cgroupio.Counters{}
 	for n, p := range all {
 		// All that is charged is everybody's.
 		alone := pace{done: p.done, charged: p.charged}
@@ -121,7 +122,7 @@ func (s *Sample) wait(before *Sample) {
 }
 
 // wait fills in what waits of one.
-func (r *Reading) wait(before *Reading, all map[Number]pace, at time.Time) {
+func (r *Reading) wait(before *Reading, all map[device.Number]pace, at time.Time) {
 	if before == nil || before.Subject.Target.StartTime != r.Subject.Target.StartTime {
 		return
 	}
@@ -141,10 +142,10 @@ func (r *Reading) wait(before *Reading, all map[Number]pace, at time.Time) {
 				continue
 			}
 			if r.Waiting == nil {
-				r.Waiting = map[string]map[Number]Held{}
+				r.Waiting = map[string]map[device.Number]Held{}
 			}
 			if r.Waiting[path] == nil {
-				r.Waiting[path] = map[Number]Held{}
+				r.Waiting[path] = map[device.Number]Held{}
 			}
 			r.Waiting[path][n] = h
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -23,14 +24,14 @@ func ticks(list ...tick) []*Sample {
 	for i, k := range append([]tick{{}}, list...) {
 		own, all, done = own+k.own, all+k.own+k.others, done+k.done
 		r := reading(web(), counts{loop0: written(own)}, 0)
-		r.Limits = []cgroup.State{{Group: "/web", Version: 1, Devices: map[cgroup.Device]limit.Limits{{Major: 7}: {WriteBPS: 10 * mib}}}}
+		r.Limits = []cgroup.State{{Group: "/web", Version: 1, Devices: map[device.Number]limit.Limits{{Major: 7}: {WriteBPS: 10 * mib}}}}
 		s := at(i, r)
 		for n := range s.Disks {
 			if s.Disks[n].Number == loop0 {
 				s.Disks[n].Write = Requests{IOs: uint64(done), Sectors: uint64(done * mib / 512)}
 			}
 		}
-		s.All = map[Number]cgroupio.Counters{loop0: written(all)}
+		s.All = map[device.Number]cgroupio.Counters{loop0: written(all)}
 		if i > 0 {
 			s.wait(out[i-1])
 		}

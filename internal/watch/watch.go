@@ -22,7 +22,6 @@
 package watch
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -50,9 +49,3 @@ type Flow struct {
 func flow(bytes, ios int64, seconds float64) Flow {
 	return Flow{bytes, ios, float64(bytes) / seconds, float64(ios) / seconds}
 }
-
-// A Number is a block device's number as the kernel writes it: "254:0".
-type Number string
-
-// number is that of a major and a minor.
-func number(major, minor uint32) Number { return Number(fmt.Sprintf("%d:%d", major, minor)) }

@@ -33,7 +33,7 @@ func fixture(version, groups int) (_ *place, remove func() error, err error) {
 	if version == 2 {
 		mount = fmt.Sprintf("1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:30 / %s rw - cgroup2 cgroup2 rw\n", cg)
 	}
-	dev := cgroup.Device{Major: 254}
+	dev := device.Number{Major: 254}
 	put := func(name, text string) {
 		name = filepath.Join(root, name)
 		if err == nil {

@@ -69,7 +69,7 @@ func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 type place struct {
 	name    string
 	host    *cgroup.Host
-	device  cgroup.Device
+	device  device.Number
 	targets []*cgroup.Target
 	// paths are the groups' names, and node is that of the device.
 	paths []string
@@ -117,8 +117,8 @@ func measure(ctx context.Context, name string, groups, rounds int, idle time.Dur
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	set := cgroup.Want{Change: limit.Change{Set: rates}, Devices: []cgroup.Device{p.device}}
-	other := cgroup.Want{Change: limit.Change{Set: otherRates}, Devices: []cgroup.Device{p.device}}
+	set := cgroup.Want{Change: limit.Change{Set: rates}, Devices: []device.Number{p.device}}
+	other := cgroup.Want{Change: limit.Change{Set: otherRates}, Devices: []device.Number{p.device}}
 	clear := cgroup.Want{Change: limit.Clear(limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS)}
 	var apply, same, change, gone, watched sample
 	sampler, subjects, err := p.watch()

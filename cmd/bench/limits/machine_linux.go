@@ -73,10 +73,10 @@ func machine(groups int) (_ *place, remove func() error, err error) {
 }
 
 // loop makes a loop device over an empty file.
-func loop() (node string, _ cgroup.Device, detach func() error, err error) {
+func loop() (node string, _ device.Number, detach func() error, err error) {
 	dir, err := os.MkdirTemp("", "plimsoll-bench-limit-")
 	if err != nil {
-		return "", cgroup.Device{}, nil, err
+		return "", device.Number{}, nil, err
 	}
 	image := filepath.Join(dir, "image")
 	err = os.WriteFile(image, nil, 0o600)
@@ -84,11 +84,11 @@ func loop() (node string, _ cgroup.Device, detach func() error, err error) {
 		err = os.Truncate(image, 16<<20)
 	}
 	if err != nil {
-		return "", cgroup.Device{}, nil, errors.Join(err, os.RemoveAll(dir))
+		return "", device.Number{}, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
 	if err != nil {
-		return "", cgroup.Device{}, nil, errors.Join(fmt.Errorf("losetup: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(dir))
+		return "", device.Number{}, nil, errors.Join(fmt.Errorf("losetup: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(dir))
 	}
 	name := strings.TrimSpace(string(out))
 	detach = func() error {
@@ -100,7 +100,7 @@ func loop() (node string, _ cgroup.Device, detach func() error, err error) {
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(name, &st); err != nil {
-		return "", cgroup.Device{}, nil, errors.Join(err, detach())
+		return "", device.Number{}, nil, errors.Join(err, detach())
 	}
-	return name, cgroup.Device{Major: unix.Major(uint64(st.Rdev)), Minor: unix.Minor(uint64(st.Rdev))}, detach, nil
+	return name, device.NumberOf(uint64(st.Rdev)), detach, nil
 }

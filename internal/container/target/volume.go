@@ -121,7 +121,7 @@ func (f *Finder) later(v volume.Volume) string {
 	if err != nil || slices.ContainsFunc(mounts, func(m device.Mount) bool { return m.Point == v.Mountpoint }) {
 		return ""
 	}
-	if _, _, block := device.BlockNode(of); block || filepath.IsAbs(of) && bound(kind, v.Options["o"]) {
+	if _, block := device.BlockNode(of); block || filepath.IsAbs(of) && bound(kind, v.Options["o"]) {
 		return of
 	}
 	return kind + ":" + of

@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// ReadCosts returns by device ("254:0") how much of the device's time the group of process pid has used by iocost's model of the device, and the
+// ReadCosts returns by device how much of the device's time the group of process pid has used by iocost's model of the device, and the
 // group's name. Take the difference of two calls. Devices without iocost are left out, and the root group, which iocost does not hold, has none.
-func ReadCosts(f device.FS, pid int) (used map[string]time.Duration, group string, err error) {
+func ReadCosts(f device.FS, pid int) (used map[device.Number]time.Duration, group string, err error) {
 	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.IO)
 	if err != nil || g.Version == 1 || g.IsRoot() {
 		return nil, "", err
@@ -25,7 +25,7 @@ func ReadCosts(f device.FS, pid int) (used map[string]time.Duration, group strin
 	for d, c := range all {
 		if c.Cost > 0 {
 			if used == nil {
-				used = map[string]time.Duration{}
+				used = map[device.Number]time.Duration{}
 			}
 			used[d] = c.Cost
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 )
 
@@ -35,14 +36,14 @@ const (
 	servicedAll = "blkio.throttle.io_serviced_recursive"
 )
 
-// GroupCounters returns the counters of an I/O controller's group by device ("254:0"). A device that has
+// GroupCounters returns the counters of an I/O controller's group by device. A device that has
 // none is left out: in version 2 the group has not used it; in version 1 neither, or the kernel doesn't count there
 // (see Everybody).
 //
 // In version 1 the counters are the group's own, without those of the groups below it: whoever
 // wants a container's adds up its groups. (The kernel's own sum forgets a group as it is
 // removed.) In version 2 they hold the groups below, those that are gone too.
-func GroupCounters(g *hierarchy.Group, read func(path string) ([]byte, error)) (map[string]Counters, error) {
+func GroupCounters(g *hierarchy.Group, read func(path string) ([]byte, error)) (map[device.Number]Counters, error) {
 	if g.Version == 2 {
 		b, err := read(filepath.Join(g.Dir, "io.stat"))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -64,8 +65,8 @@ func GroupCounters(g *hierarchy.Group, read func(path string) ([]byte, error)) (
 }
 
 // services reads two files of version 1, of bytes and of I/Os.
-func services(g *hierarchy.Group, read func(path string) ([]byte, error), bytes, ios string) (map[string]Counters, error) {
-	out := map[string]Counters{}
+func services(g *hierarchy.Group, read func(path string) ([]byte, error), bytes, ios string) (map[device.Number]Counters, error) {
+	out := map[device.Number]Counters{}
 	for _, f := range []struct {
 		file string
 		put  func(c *Counters, op string, n int64)
@@ -77,7 +78,7 @@ func services(g *hierarchy.Group, read func(path string) ([]byte, error), bytes,
 		if err != nil {
 			return nil, fmt.Errorf("group %s: %w", g.Path, err)
 		}
-		if err := parseServices(string(b), func(key, op string, n int64) {
+		if err := parseServices(string(b), func(key device.Number, op string, n int64) {
 			c := out[key]
 			f.put(&c, op, n)
 			out[key] = c
@@ -101,25 +102,29 @@ func (c *Counters) count(op string, n int64, read, write, discard *int64) {
 }
 
 // parseServices reads the lines "254:0 Read 4096" of version 1. The last is "Total 4096".
-func parseServices(text string, each func(key, op string, n int64)) error {
+func parseServices(text string, each func(key device.Number, op string, n int64)) error {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		if len(fields) != 3 || !strings.Contains(fields[0], ":") {
+		if len(fields) != 3 {
+			continue
+		}
+		key, err := device.ParseNumber(fields[0])
+		if err != nil {
 			continue
 		}
 		n, err := strconv.ParseInt(fields[2], 10, 64)
 		if err != nil {
 			return fmt.Errorf("%q is no count", strings.TrimSpace(line))
 		}
-		each(fields[0], fields[1], n)
+		each(key, fields[1], n)
 	}
 	return nil
 }
 
-// Everybody returns what version 1 has charged to all groups together by device ("254:0"), from the kernel's own sum, which
+// Everybody returns what version 1 has charged to all groups together by device, from the kernel's own sum, which
 // forgets a group as it is removed. Since kernel 6.10 it counts on a disk from the first limit on that was set there:
 // a device that isn't in the list may have been used or not. It is nil where each device is counted, as in version 2.
-func Everybody(root *hierarchy.Group, read func(path string) ([]byte, error)) (map[string]Counters, error) {
+func Everybody(root *hierarchy.Group, read func(path string) ([]byte, error)) (map[device.Number]Counters, error) {
 	if root.Version == 2 {
 		return nil, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/host/device"
 )
 
 // TestReadDirtyRoom: the least limit on memory around a process leaves it the mean of the two thresholds of unwritten data, where that is
@@ -50,7 +52,7 @@ func TestReadCosts(t *testing.T) {
 		"cg/pod/io.stat": "7:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0 cost.usage=1500000\n254:0 rbytes=1 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n",
 		"cg/io.stat":     "7:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0 cost.vrate=100.00 cost.usage=9\n",
 	})
-	if got, group, err := ReadCosts(f, 10); err != nil || group != "/pod" || !cmp.Equal(got, map[string]time.Duration{"7:0": 1500 * time.Millisecond}) {
+	if got, group, err := ReadCosts(f, 10); err != nil || group != "/pod" || !cmp.Equal(got, map[device.Number]time.Duration{{Major: 7}: 1500 * time.Millisecond}) {
 		t.Errorf("ReadCosts = %v, %q, %v", got, group, err)
 	}
 	if got, _, err := ReadCosts(f, 11); err != nil || got != nil {

@@ -33,11 +33,10 @@ func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64
 	if dev == nil {
 		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.Path, ErrNotCounted)
 	}
-	key := fmt.Sprintf("%d:%d", dev.Major, dev.Minor)
 	if version == 2 {
-		read, written, err = readV2(g, key)
+		read, written, err = readV2(g, dev.Number())
 	} else {
-		read, written, err = readV1(g, key)
+		read, written, err = readV1(g, dev.Number())
 	}
 	if err != nil {
 		return -1, -1, version, fmt.Errorf("group %s: %w", g.Path, err)
@@ -47,7 +46,7 @@ func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64
 
 // readV2 reads io.stat: "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
 // A device that the group never used has no line.
-func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
+func readV2(g *hierarchy.Group, key device.Number) (read, written int64, err error) {
 	b, err := os.ReadFile(filepath.Join(g.Dir, "io.stat"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("the parent doesn't give it the io controller: %w", ErrNotCounted)
@@ -62,20 +61,21 @@ func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
 	return stats[key].ReadBytes, stats[key].WriteBytes, nil
 }
 
-// parseStat reads io.stat by device ("254:0"). Policies add fields of their own ("cost.vrate=100.00",
+// parseStat reads io.stat by device. Policies add fields of their own ("cost.vrate=100.00",
 // "use_delay=0"), which are left out. Kernels from 5.15 on, until they were mended by "blk-cgroup: always
 // terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
 // several names can stand before the first field, which belongs to the last of them. A path of an
 // NVMe multipath disk is "(unknown)", which names no device.
-func parseStat(text string) (map[string]Counters, error) {
-	stats := map[string]Counters{}
+func parseStat(text string) (map[device.Number]Counters, error) {
+	stats := map[device.Number]Counters{}
 	for line := range strings.Lines(text) {
-		key, s := "", Counters{}
+		var key device.Number
+		named, s := false, Counters{}
 		for _, f := range strings.Fields(line) {
 			name, value, counted := strings.Cut(f, "=")
 			if !counted {
-				if strings.Contains(f, ":") && s == (Counters{}) {
-					key = f
+				if n, err := device.ParseNumber(f); err == nil && s == (Counters{}) {
+					key, named = n, true
 				}
 				continue
 			}
@@ -89,7 +89,7 @@ func parseStat(text string) (map[string]Counters, error) {
 			}
 			set(n)
 		}
-		if key != "" {
+		if named {
 			stats[key] = s
 		}
 	}
@@ -136,7 +136,7 @@ const serviceBytes = "blkio.throttle.io_service_bytes_recursive"
 // Since kernel 6.10 that policy is activated on a disk by the first limit that anybody
 // sets on it; before that nothing is counted and a missing line means nothing. The
 // root group shows a line for the disk once it is active.
-func readV1(g *hierarchy.Group, key string) (read, written int64, err error) {
+func readV1(g *hierarchy.Group, key device.Number) (read, written int64, err error) {
 	read, written, found, err := parseService(filepath.Join(g.Dir, serviceBytes), key)
 	if err != nil || found {
 		return read, written, err
@@ -148,14 +148,15 @@ func readV1(g *hierarchy.Group, key string) (read, written int64, err error) {
 	return 0, 0, err
 }
 
-func parseService(name, key string) (read, written int64, found bool, err error) {
+func parseService(name string, key device.Number) (read, written int64, found bool, err error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return 0, 0, false, err
 	}
+	of := key.String()
 	for line := range strings.Lines(string(b)) {
 		fields := strings.Fields(line)
-		if len(fields) != 3 || fields[0] != key {
+		if len(fields) != 3 || fields[0] != of {
 			continue
 		}
 		n, err := strconv.ParseInt(fields[2], 10, 64)

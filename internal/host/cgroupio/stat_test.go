@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/host/device"
 )
 
 // ioStat has lines of Linux 6.1 with iocost, of one with io.latency, and of one before 5.17 with
@@ -22,11 +24,11 @@ func TestParseStat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Counters{
-		"254:0": {ReadBytes: 100, WriteBytes: 200, DiscardBytes: 3, Reads: 1, Writes: 2, Discards: 4, Waited: 1500 * time.Microsecond, Delayed: 20 * time.Microsecond, Timed: true, Cost: 9 * time.Microsecond},
-		"8:0":   {ReadBytes: 5, WriteBytes: 6, Reads: 7, Writes: 8},
-		"259:0": {ReadBytes: 11, WriteBytes: 12, DiscardBytes: 15, Reads: 13, Writes: 14, Discards: 16},
-		"7:2":   {},
+	want := map[device.Number]Counters{
+		{Major: 254, Minor: 0}: {ReadBytes: 100, WriteBytes: 200, DiscardBytes: 3, Reads: 1, Writes: 2, Discards: 4, Waited: 1500 * time.Microsecond, Delayed: 20 * time.Microsecond, Timed: true, Cost: 9 * time.Microsecond},
+		{Major: 8, Minor: 0}:   {ReadBytes: 5, WriteBytes: 6, Reads: 7, Writes: 8},
+		{Major: 259, Minor: 0}: {ReadBytes: 11, WriteBytes: 12, DiscardBytes: 15, Reads: 13, Writes: 14, Discards: 16},
+		{Major: 7, Minor: 2}:   {},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -49,7 +51,7 @@ func FuzzParseStat(f *testing.F) {
 			return
 		}
 		for key, s := range stats {
-			if !strings.Contains(key, ":") || s.ReadBytes < 0 || s.Writes < 0 || !strings.Contains(text, key) {
+			if s.ReadBytes < 0 || s.Writes < 0 || !strings.Contains(text, key.String()) {
 				t.Errorf("%q: %q, %+v", text, key, s)
 			}
 		}

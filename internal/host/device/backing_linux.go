@@ -27,8 +27,6 @@ func sameFile(path string, dev, inode uint64) bool {
 	return unix.Stat(path, &st) == nil && st.Dev == dev && st.Ino == inode
 }
 
-func numberOf(dev uint64) (major, minor uint32) { return unix.Major(dev), unix.Minor(dev) }
-
 // sameRoot reports whether a folder is the upper one of the overlay that is mounted at a point: to the nanosecond it was changed when that was, and it is
 // on a file system of the same size.
 func sameRoot(overlay, upper string) bool {

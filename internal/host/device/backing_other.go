@@ -7,7 +7,6 @@ import "errors"
 // Loop devices are Linux's.
 func backing(string) (dev, inode uint64, err error) { return 0, 0, errors.ErrUnsupported }
 func sameFile(string, uint64, uint64) bool          { return true }
-func numberOf(uint64) (major, minor uint32)         { return 0, 0 }
 
 func sameRoot(string, string) bool { return false }
 

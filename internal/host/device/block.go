@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// numbered traces the block device major:minor.
-func (t *tracer) numbered(major, minor uint32, depth int) (*Node, error) {
-	link := filepath.Join(t.fs.Sys, "dev", "block", fmt.Sprintf("%d:%d", major, minor))
+// numbered traces the block device with a number.
+func (t *tracer) numbered(number Number, depth int) (*Node, error) {
+	link := filepath.Join(t.fs.Sys, "dev", "block", number.String())
 	dir, err := filepath.EvalSymlinks(link)
 	if err != nil {
-		return nil, fmt.Errorf("block device %d:%d: %w", major, minor, err)
+		return nil, fmt.Errorf("block device %s: %w", number, err)
 	}
 	n := t.block(dir, depth)
-	if d := n.Disk().Device; d.Major == 0 && d.Minor == 0 {
-		return nil, fmt.Errorf("block device %d:%d: %s has no number in %s", major, minor, n.Disk().Name, dir)
+	if n.Disk().Device.Number() == (Number{}) {
+		return nil, fmt.Errorf("block device %s: %s has no number in %s", number, n.Disk().Name, dir)
 	}
 	return n, nil
 }
@@ -71,7 +71,7 @@ func (t *tracer) dm(n *Node, dir string, depth int) {
 	n.Kind, n.Label = KindDM, Text(dir, "dm/name")
 	n.Maker, _, _ = strings.Cut(Text(dir, "dm/uuid"), "-")
 	if t.fs.Targets != nil {
-		n.Targets, _ = t.fs.Targets(n.Device.Major, n.Device.Minor)
+		n.Targets, _ = t.fs.Targets(n.Device.Number())
 	}
 	t.slaves(n, dir, depth)
 }
@@ -131,9 +131,9 @@ func hidden(n *Node) string {
 
 // Disk returns the whole disk of a block device: itself, or that of a partition. The error wraps
 // fs.ErrNotExist where sysfs shows no such device.
-func (f FS) Disk(major, minor uint32) (*Device, error) {
+func (f FS) Disk(number Number) (*Device, error) {
 	t := tracer{fs: f}
-	n, err := t.numbered(major, minor, maxDepth)
+	n, err := t.numbered(number, maxDepth)
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +142,13 @@ func (f FS) Disk(major, minor uint32) (*Device, error) {
 
 // Trees returns what traces a block device by its number down to the disks, through the file of a loop device, too. Mounts
 // are read once, now. The error of what it returns wraps fs.ErrNotExist where sysfs shows no such device.
-func (f FS) Trees() (func(major, minor uint32) (*Node, error), error) {
+func (f FS) Trees() (func(Number) (*Node, error), error) {
 	mounts, err := f.mounts()
 	if err != nil {
 		return nil, err
 	}
-	return func(major, minor uint32) (*Node, error) {
+	return func(number Number) (*Node, error) {
 		t := tracer{fs: f, mounts: mounts}
-		return t.numbered(major, minor, 0)
+		return t.numbered(number, 0)
 	}, nil
 }

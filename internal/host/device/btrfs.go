@@ -19,11 +19,11 @@ func (t *tracer) btrfs(n *Node, depth int) error {
 	}
 	n.Level = profile(dir)
 	for _, dev := range members {
-		major, minor, err := parseDev(dev)
+		number, err := ParseNumber(dev)
 		if err != nil {
 			return fmt.Errorf("btrfs on %s: %w", source, err)
 		}
-		b, err := t.numbered(major, minor, depth)
+		b, err := t.numbered(number, depth)
 		if err != nil {
 			return fmt.Errorf("btrfs on %s: %w", source, err)
 		}

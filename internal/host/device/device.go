@@ -33,7 +33,7 @@ type FS struct {
 	Proc, Sys string
 	// Targets returns the devices that a device of the device mapper is made of, which sysfs doesn't
 	// show. nil: it isn't known. An error means the same.
-	Targets func(major, minor uint32) ([]Target, error)
+	Targets func(Number) ([]Target, error)
 	// Backing returns the number of the file system and of the inode of a loop device's file, which has a name in sysfs only: that may
 	// mean another file by now, or here. nil: it isn't known. An error means the same.
 	Backing func(name string) (dev, inode uint64, err error)
@@ -102,8 +102,8 @@ func (f FS) Of(path string) (*Stack, error) {
 		return nil, err
 	}
 	t := tracer{fs: f, mounts: mounts}
-	if major, minor, ok := BlockNode(resolved); ok {
-		n, err := t.whole(Mount{FSType: RawBlock, Source: resolved, Point: resolved, Major: major, Minor: minor}, 0)
+	if number, ok := BlockNode(resolved); ok {
+		n, err := t.whole(Mount{FSType: RawBlock, Source: resolved, Point: resolved, Major: number.Major, Minor: number.Minor}, 0)
 		return stackOf(n), err
 	}
 	n, err := t.path(resolved, 0)

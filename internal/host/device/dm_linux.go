@@ -25,7 +25,7 @@ const (
 
 // targets asks the kernel for the targets of a device of the device mapper. It takes root. The status
 // is asked for and not the table: that of an encrypted device holds its key.
-func targets(major, minor uint32) ([]Target, error) {
+func targets(n Number) ([]Target, error) {
 	fd, err := unix.Open(dmControl, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dmControl, err)
@@ -38,15 +38,15 @@ func targets(major, minor uint32) ([]Target, error) {
 		e.PutUint32(buf[12:], uint32(size))
 		e.PutUint32(buf[16:], dmHeader)
 		e.PutUint32(buf[28:], dmNoFlush)
-		e.PutUint64(buf[40:], unix.Mkdev(major, minor))
+		e.PutUint64(buf[40:], unix.Mkdev(n.Major, n.Minor))
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), dmTableStatus, uintptr(unsafe.Pointer(&buf[0]))); errno != 0 {
-			return nil, fmt.Errorf("device mapper %d:%d: %w", major, minor, errno)
+			return nil, fmt.Errorf("device mapper %s: %w", n, errno)
 		}
 		if e.Uint32(buf[28:])&dmBufferFull == 0 {
 			return parseTargets(buf[e.Uint32(buf[16:]):], int(e.Uint32(buf[20:])))
 		}
 	}
-	return nil, fmt.Errorf("device mapper %d:%d: its status has over %d bytes", major, minor, dmMost)
+	return nil, fmt.Errorf("device mapper %s: its status has over %d bytes", n, dmMost)
 }
 
 // parseTargets reads count records of struct dm_target_spec, each followed by a line of status. Kinds that

@@ -8,15 +8,15 @@ import (
 )
 
 // Identity says which block device has a number now, as Device.Identity does. The error wraps fs.ErrNotExist where no device has it.
-func (f FS) Identity(major, minor uint32) (string, error) {
+func (f FS) Identity(number Number) (string, error) {
 	numbers := filepath.Join(f.Sys, "dev", "block")
 	// Where sysfs can't be seen, nothing is known.
 	if _, err := os.Stat(numbers); err != nil {
 		return "", nil
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Join(numbers, fmt.Sprintf("%d:%d", major, minor)))
+	dir, err := filepath.EvalSymlinks(filepath.Join(numbers, number.String()))
 	if err != nil {
-		return "", fmt.Errorf("block device %d:%d: %w", major, minor, err)
+		return "", fmt.Errorf("block device %s: %w", number, err)
 	}
 	return identity(dir, f.Proc), nil
 }

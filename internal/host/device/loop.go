@@ -52,30 +52,30 @@ func (t *tracer) holding(loop, file string) (m *Mount, lost string) {
 	if err != nil || sameFile(file, dev, inode) {
 		return nil, ""
 	}
-	major, minor := numberOf(dev)
-	if m := t.mounted(major, minor); m != nil {
+	n := NumberOf(dev)
+	if m := t.mounted(n); m != nil {
 		return m, ""
 	}
 	switch {
 	case dev != 0 && dev == memoryFiles():
 		// That of memfd_create(2) and shared memory: the kernel mounts it nowhere.
-		return &Mount{Major: major, Minor: minor, FSType: "tmpfs", Source: "tmpfs", Point: "not mounted", Root: "/"}, ""
-	case major != 0:
+		return &Mount{Major: n.Major, Minor: n.Minor, FSType: "tmpfs", Source: "tmpfs", Point: "not mounted", Root: "/"}, ""
+	case n.Major != 0:
 		// A file system with a device of its own, which shows it without a mount.
-		return &Mount{Major: major, Minor: minor, FSType: "unmounted", Point: "not mounted", Root: "/"}, ""
+		return &Mount{Major: n.Major, Minor: n.Minor, FSType: "unmounted", Point: "not mounted", Root: "/"}, ""
 	}
 	if at := find(t.mounts, file); at != nil && at.FSType == "btrfs" {
 		// Each subvolume has a number of its own, which no mount has.
 		return nil, ""
 	}
-	return nil, fmt.Sprintf("its file is on the file system %d:%d, which no process has mounted any more, and which may be memory (tmpfs)", major, minor)
+	return nil, fmt.Sprintf("its file is on the file system %s, which no process has mounted any more, and which may be memory (tmpfs)", n)
 }
 
 // mounted finds a mount of the file system with a number, in this mount namespace or in that of any other process.
-func (t *tracer) mounted(major, minor uint32) *Mount {
+func (t *tracer) mounted(n Number) *Mount {
 	has := func(mounts []Mount) *Mount {
 		for i := range mounts {
-			if m := &mounts[i]; m.Major == major && m.Minor == minor {
+			if m := &mounts[i]; m.Number() == n {
 				return m
 			}
 		}

@@ -108,9 +108,11 @@ func parseMount(line string) (Mount, error) {
 	if m.Parent, err = strconv.Atoi(head[1]); err != nil {
 		return bad("bad parent id")
 	}
-	if m.Major, m.Minor, err = parseDev(head[2]); err != nil {
+	n, err := ParseNumber(head[2])
+	if err != nil {
 		return bad("bad device number")
 	}
+	m.Major, m.Minor = n.Major, n.Minor
 	m.Root, m.Point = unescape(head[3]), unescape(head[4])
 	m.FSType, m.Source = unescape(tail[0]), unescape(tail[1])
 	super := tail[len(tail)-1]
@@ -160,23 +162,6 @@ func option(options, key string) string {
 		}
 	}
 	return ""
-}
-
-// parseDev reads "254:0".
-func parseDev(s string) (major, minor uint32, err error) {
-	a, b, ok := strings.Cut(strings.TrimSpace(s), ":")
-	if !ok {
-		return 0, 0, fmt.Errorf("device number %q: no colon", s)
-	}
-	maj, err := strconv.ParseUint(a, 10, 32)
-	if err != nil {
-		return 0, 0, fmt.Errorf("device number %q: %w", s, err)
-	}
-	min, err := strconv.ParseUint(b, 10, 32)
-	if err != nil {
-		return 0, 0, fmt.Errorf("device number %q: %w", s, err)
-	}
-	return uint32(maj), uint32(min), nil
 }
 
 // unescape undoes the kernel's octal escapes (seq_path: space, tab, newline and

@@ -2,11 +2,14 @@ package device
 
 import "golang.org/x/sys/unix"
 
+// NumberOf is the number that stat(2) gives: a file system's in st_dev, a device's in st_rdev.
+func NumberOf(dev uint64) Number { return Number{unix.Major(dev), unix.Minor(dev)} }
+
 // BlockNode returns the number of the block device that path names.
-func BlockNode(path string) (major, minor uint32, ok bool) {
+func BlockNode(path string) (_ Number, ok bool) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFBLK {
-		return 0, 0, false
+		return Number{}, false
 	}
-	return unix.Major(st.Rdev), unix.Minor(st.Rdev), true
+	return NumberOf(st.Rdev), true
 }

@@ -2,5 +2,8 @@
 
 package device
 
+// NumberOf is none here.
+func NumberOf(uint64) Number { return Number{} }
+
 // BlockNode says that path names no block device: only Linux's are known.
-func BlockNode(string) (major, minor uint32, ok bool) { return 0, 0, false }
+func BlockNode(string) (Number, bool) { return Number{}, false }

@@ -12,7 +12,8 @@ import (
 func Block(dir string) *Device {
 	d := &Device{Name: filepath.Base(dir), Model: model(dir)}
 	// A hidden device has no number.
-	d.Major, d.Minor, _ = parseDev(Text(dir, "dev"))
+	n, _ := ParseNumber(Text(dir, "dev"))
+	d.Major, d.Minor = n.Major, n.Minor
 	queue := filepath.Join(dir, "queue")
 	// size is in units of 512 bytes whatever the block size.
 	d.Size = number(dir, "size") * 512

@@ -200,9 +200,9 @@ func (t *tracer) whole(m Mount, depth int) (*Node, error) {
 // single goes on at the one device that mountinfo names, and at those that the options do.
 func (t *tracer) single(n *Node, depth int) error {
 	m := n.Mount
-	b, err := t.numbered(m.Major, m.Minor, depth)
+	b, err := t.numbered(m.Number(), depth)
 	if errors.Is(err, fs.ErrNotExist) {
-		n.Why = fmt.Sprintf("%s %s is on device %d:%d, which sysfs doesn't show", m.FSType, m.Source, m.Major, m.Minor)
+		n.Why = fmt.Sprintf("%s %s is on device %s, which sysfs doesn't show", m.FSType, m.Source, m.Number())
 		return nil
 	}
 	if err != nil {
@@ -224,8 +224,8 @@ func (t *tracer) others(n *Node, disk string, depth int) {
 		names[RoleLog] = t.fs.ext4Journal(disk)
 	}
 	for _, role := range []string{RoleLog, RoleRealtime} {
-		if major, minor, ok := BlockNode(names[role]); ok {
-			if b, err := t.numbered(major, minor, depth); err == nil {
+		if number, ok := BlockNode(names[role]); ok {
+			if b, err := t.numbered(number, depth); err == nil {
 				b.Role = role
 				n.Below = append(n.Below, b)
 			}

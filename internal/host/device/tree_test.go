@@ -43,8 +43,8 @@ func sketch(n *Node, indent string) string {
 
 func TestTree(t *testing.T) {
 	f := fixture(t, disktest.StackMounts, disktest.StackFiles())
-	f.Targets = func(major, minor uint32) ([]Target, error) {
-		if major == 253 && minor == 5 {
+	f.Targets = func(n Number) ([]Target, error) {
+		if n == (Number{253, 5}) {
 			return []Target{{Type: "thin"}}, nil
 		}
 		return nil, fmt.Errorf("only root is told")

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -64,5 +65,5 @@ func (s *State) bounds() {
 	for d, l := range s.Devices {
 		s.Devices[d] = only(l)
 	}
-	maps.DeleteFunc(s.Devices, func(_ Device, l limit.Limits) bool { return l.IsZero() })
+	maps.DeleteFunc(s.Devices, func(_ device.Number, l limit.Limits) bool { return l.IsZero() })
 }

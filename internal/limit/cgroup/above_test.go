@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -25,13 +26,13 @@ func TestAbove(t *testing.T) {
 			"cg/slice/pod/box/io.max": "254:0 rbps=1000 wbps=max riops=max wiops=max\n",
 			"cg/slice/other/io.max":   "254:0 rbps=1 wbps=1 riops=1 wiops=1\n",
 		}, []State{
-			{Group: "/slice/pod", Version: 2, Limits: limit.Limits{CPUs: 0.5, Memory: 1 << 20, Swap: "max"}, Devices: map[Device]limit.Limits{}},
-			{Group: "/slice", Version: 2, Devices: map[Device]limit.Limits{vda: {WriteBPS: 5000}}},
+			{Group: "/slice/pod", Version: 2, Limits: limit.Limits{CPUs: 0.5, Memory: 1 << 20, Swap: "max"}, Devices: map[device.Number]limit.Limits{}},
+			{Group: "/slice", Version: 2, Devices: map[device.Number]limit.Limits{vda: {WriteBPS: 5000}}},
 		}},
 		{"version 1", 1, map[string]string{
 			"cg/blkio/slice/blkio.throttle.write_bps_device": "254:0 5000\n",
 			"cg/memory/slice/memory.limit_in_bytes":          "1048576\n",
-		}, []State{{Group: "/slice", Version: 1, Limits: limit.Limits{Memory: 1 << 20, Swap: "max"}, Devices: map[Device]limit.Limits{}}}},
+		}, []State{{Group: "/slice", Version: 1, Limits: limit.Limits{Memory: 1 << 20, Swap: "max"}, Devices: map[device.Number]limit.Limits{}}}},
 		{"none", 2, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

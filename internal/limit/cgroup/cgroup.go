@@ -26,7 +26,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/host/device"
@@ -70,44 +69,6 @@ type files interface {
 	groups(dir string) ([]string, error)
 }
 
-// A Device is a block device's number.
-type Device struct{ Major, Minor uint32 }
-
-// DeviceOf is the number of a device.
-func DeviceOf(d *device.Device) Device { return Device{d.Major, d.Minor} }
-
-// String is "254:0", as control files have it.
-func (d Device) String() string {
-	return strconv.FormatUint(uint64(d.Major), 10) + ":" + strconv.FormatUint(uint64(d.Minor), 10)
-}
-
-// MarshalText and UnmarshalText let JSON have it as String does.
-func (d Device) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads "254:0".
-func (d *Device) UnmarshalText(b []byte) error {
-	v, ok := parseDevice(string(b))
-	if !ok {
-		return fmt.Errorf("%q is no device number such as 254:0", b)
-	}
-	*d = v
-	return nil
-}
-
-// parseDevice reads "254:0".
-func parseDevice(s string) (Device, bool) {
-	major, minor, ok := strings.Cut(s, ":")
-	if !ok || !plain(major) || !plain(minor) {
-		return Device{}, false
-	}
-	a, err := strconv.ParseUint(major, 10, 32)
-	if err != nil {
-		return Device{}, false
-	}
-	b, err := strconv.ParseUint(minor, 10, 32)
-	return Device{uint32(a), uint32(b)}, err == nil
-}
-
 // plain reports whether s is a number as the kernel prints it: ParseUint takes "+1" and "007", too.
 func plain(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == "" && (s == "0" || s[0] != '0')
@@ -115,7 +76,7 @@ func plain(s string) bool {
 
 // sysfs returns the folder of a block device, "" where there is none (any more). The folder of a
 // partition is in that of its disk.
-func (h *Host) sysfs(d Device) string {
+func (h *Host) sysfs(d device.Number) string {
 	dir, err := filepath.EvalSymlinks(filepath.Join(h.fs.Sys, "dev", "block", d.String()))
 	if err != nil {
 		return ""
@@ -136,7 +97,7 @@ func (h *Host) text(elem ...string) string {
 func (h *Host) fields(elem ...string) []string { return strings.Fields(h.text(elem...)) }
 
 // checkDevice reports what is wrong with a device that shall have a limit, and what to name instead.
-func (h *Host) checkDevice(d Device) error {
+func (h *Host) checkDevice(d device.Number) error {
 	if h.fs.Sys == "" {
 		return nil
 	}

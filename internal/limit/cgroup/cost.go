@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -97,7 +98,7 @@ func (q QoS) check() error {
 
 // PlanQoS plans a device's line in io.cost.qos. Only the root of version 2 has that file: in a container, or where
 // the kernel has no iocost, the error wraps ErrUnsupported.
-func (h *Host) PlanQoS(d Device, q QoS) (*Diff, error) {
+func (h *Host) PlanQoS(d device.Number, q QoS) (*Diff, error) {
 	if err := q.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", costQoS, err)
 	}
@@ -105,7 +106,7 @@ func (h *Host) PlanQoS(d Device, q QoS) (*Diff, error) {
 }
 
 // PlanModel plans a device's line in io.cost.model.
-func (h *Host) PlanModel(d Device, m Model) (*Diff, error) {
+func (h *Host) PlanModel(d device.Number, m Model) (*Diff, error) {
 	var fields [][2]string
 	for _, f := range []struct {
 		name string
@@ -120,7 +121,7 @@ func (h *Host) PlanModel(d Device, m Model) (*Diff, error) {
 }
 
 // planCost plans a line of one of the two files, whose name is the key of its edits and faults: it is no limit of anybody's. none is what a device without a line goes back to.
-func (h *Host) planCost(d Device, file string, want [][2]string, none string) (*Diff, error) {
+func (h *Host) planCost(d device.Number, file string, want [][2]string, none string) (*Diff, error) {
 	root, now, err := h.cost(file)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func equal(a, b string) bool {
 }
 
 // cost reads one of the two files.
-func (h *Host) cost(file string) (*hierarchy.Group, map[Device]map[string]string, error) {
+func (h *Host) cost(file string) (*hierarchy.Group, map[device.Number]map[string]string, error) {
 	root, err := h.tree.Root(hierarchy.IO)
 	if err != nil {
 		return nil, nil, err
@@ -192,15 +193,15 @@ func (h *Host) cost(file string) (*hierarchy.Group, map[Device]map[string]string
 }
 
 // parseCost reads lines such as "254:0 enable=1 ctrl=auto rpct=95.00 ...".
-func parseCost(b []byte) (map[Device]map[string]string, error) {
-	out := map[Device]map[string]string{}
+func parseCost(b []byte) (map[device.Number]map[string]string, error) {
+	out := map[device.Number]map[string]string{}
 	for line := range bytes.Lines(b) {
 		f := strings.Fields(string(line))
 		if len(f) == 0 || strings.HasPrefix(f[0], "(") {
 			continue
 		}
-		d, ok := parseDevice(f[0])
-		if !ok {
+		d, err := device.ParseNumber(f[0])
+		if err != nil {
 			return nil, fmt.Errorf("%q begins with no device", line)
 		}
 		values := map[string]string{}

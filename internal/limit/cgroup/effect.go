@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/weight"
@@ -13,7 +14,7 @@ import (
 
 // WeightEffect reports whether a weight of group g takes effect on a device, by the one rule that there is for
 // that (package weight).
-func (h *Host) WeightEffect(g *hierarchy.Group, d Device) weight.Effect {
+func (h *Host) WeightEffect(g *hierarchy.Group, d device.Number) weight.Effect {
 	dir := h.sysfs(d)
 	root, err := h.tree.Root(hierarchy.IO)
 	if err != nil {
@@ -33,7 +34,7 @@ func (h *Host) hasAny(g *hierarchy.Group, names []string) bool {
 // PlanWeights plans what makes weights take effect on a device: bfq as its scheduler (by "bfq"), or
 // iocost enabled for it (by "iocost", version 2 only). Both change the device for everybody, so nothing does this
 // unless it is asked for. Undoing it is the caller's, by the diff's Was.
-func (h *Host) PlanWeights(d Device, by string) (*Diff, error) {
+func (h *Host) PlanWeights(d device.Number, by string) (*Diff, error) {
 	keys := []limit.Key{limit.Weight}
 	if err := h.checkDevice(d); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (h *Host) PlanWeights(d Device, by string) (*Diff, error) {
 }
 
 // Weighs reports whether what PlanWeights plans for a device is so already.
-func (h *Host) Weighs(d Device, by string) bool {
+func (h *Host) Weighs(d device.Number, by string) bool {
 	diff, err := h.PlanWeights(d, by)
 	return err == nil && diff.Empty()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 )
 
@@ -20,7 +21,7 @@ func TestWeightEffect(t *testing.T) {
 		version    int
 		files      map[string]string
 		drop       []string
-		device     Device
+		device     device.Number
 		by         string
 		why        string
 		fix        string
@@ -87,7 +88,7 @@ func TestWeightEffect(t *testing.T) {
 func TestPlanWeightsRefuses(t *testing.T) {
 	f := newFake(t, 1, "/c")
 	for _, tt := range []struct {
-		d     Device
+		d     device.Number
 		by    string
 		words string
 	}{

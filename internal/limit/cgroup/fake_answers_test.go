@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"plimsoll/internal/host/device"
 )
 
 // answer is what a file reads after a write.
@@ -59,8 +61,8 @@ func (f *fake) answer(dir, name, now, text string) (string, error) {
 // keyed changes the line of the device that text begins with; an empty value removes it.
 func (f *fake) keyed(now, text string, value func(dev, rest string) (string, error)) (string, error) {
 	dev, rest, ok := strings.Cut(text, " ")
-	d, valid := parseDevice(dev)
-	if !ok || !valid {
+	d, err := device.ParseNumber(dev)
+	if !ok || err != nil {
 		return "", syscall.EINVAL
 	}
 	if f.has(f.root, "sys/dev/block/"+dev+"/partition") || !f.has(f.root, "sys/dev/block/"+dev) && d != f.hidden {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
 	"testing"
 
 	"plimsoll/internal/host/device"
@@ -29,17 +28,17 @@ type fake struct {
 	// iocost are the devices that it was set up for.
 	iocost map[string]bool
 	// hidden is a device that the kernel knows and sysfs doesn't show.
-	hidden Device
+	hidden device.Number
 }
 
 // Devices of every fake: a disk without a scheduler, a partition of it, one that bfq schedules, one that
 // stands on that, and one that is not there.
 var (
-	vda   = Device{254, 0}
-	vda1  = Device{254, 1}
-	sdb   = Device{8, 16}
-	dm0   = Device{253, 0}
-	nodev = Device{9, 9}
+	vda   = device.Number{Major: 254, Minor: 0}
+	vda1  = device.Number{Major: 254, Minor: 1}
+	sdb   = device.Number{Major: 8, Minor: 16}
+	dm0   = device.Number{Major: 253, Minor: 0}
+	nodev = device.Number{Major: 9, Minor: 9}
 )
 
 var fakeSys = map[string]string{

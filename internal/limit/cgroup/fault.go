@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -193,17 +194,17 @@ func (h *Host) noDevice(f *Fault, e *Edit) {
 		return
 	}
 	f.Why = "the kernel knows no such device to limit"
-	d, ok := parseDevice(e.Device)
+	d, err := device.ParseNumber(e.Device)
 	var reason *Fault
-	if ok && errors.As(h.checkDevice(d), &reason) {
+	if err == nil && errors.As(h.checkDevice(d), &reason) {
 		f.Why, f.Fix = reason.Why, reason.Fix
 	}
 }
 
 // noPolicy explains EOPNOTSUPP: what would act on the device is not enabled on it.
 func (h *Host) noPolicy(f *Fault, e *Edit) {
-	d, ok := parseDevice(e.Device)
-	if !ok || e.group == nil || !slices.Contains(e.Keys, limit.Weight) {
+	d, err := device.ParseNumber(e.Device)
+	if err != nil || e.group == nil || !slices.Contains(e.Keys, limit.Weight) {
 		f.Why = "the kernel can't do this on this device"
 		return
 	}

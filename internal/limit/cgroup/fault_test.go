@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
 // TestFaults: each refusal names the file or device, says why in words, and what would mend it; nothing
 // is changed.
 func TestFaults(t *testing.T) {
-	set := func(l limit.Limits, devices ...Device) Want {
+	set := func(l limit.Limits, devices ...device.Number) Want {
 		return Want{Change: limit.Change{Set: l}, Devices: devices, WeightDevices: devices}
 	}
 	rate := limit.Limits{WriteBPS: 100}
@@ -162,7 +163,7 @@ func TestDiesMeanwhile(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, ReadBPS: 100, Weight: 200}}, Devices: []Device{vda}})
+			_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, ReadBPS: 100, Weight: 200}}, Devices: []device.Number{vda}})
 			var fault *Fault
 			if !errors.Is(err, ErrGone) || (errors.As(err, &fault) && (len(fault.Left) > 0 || fault.Undone)) {
 				t.Errorf("version %d: %v", version, err)

@@ -174,7 +174,7 @@ type lab struct {
 	host *Host
 	own  *Own
 	dev  string
-	num  Device
+	num  device.Number
 }
 
 // labs counts them, for their names.
@@ -230,13 +230,13 @@ func (l *lab) loop() {
 	l.num = l.number(l.dev)
 }
 
-func (l *lab) number(dev string) Device {
+func (l *lab) number(dev string) device.Number {
 	l.Helper()
 	var st unix.Stat_t
 	if err := unix.Stat(dev, &st); err != nil {
 		l.Fatal(err)
 	}
-	return Device{unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))}
+	return device.NumberOf(uint64(st.Rdev))
 }
 
 // schedule chooses the device's scheduler until the end of the test.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -51,8 +52,8 @@ func parseLatency(b []byte) (deviceValues, error) {
 	var out deviceValues
 	for line := range bytes.Lines(b) {
 		name, value, _ := strings.Cut(strings.TrimSpace(string(line)), " target=")
-		d, ok := parseDevice(name)
-		if !ok {
+		d, err := device.ParseNumber(name)
+		if err != nil {
 			if name == "" || strings.HasPrefix(name, "(") {
 				continue
 			}

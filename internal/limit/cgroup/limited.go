@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -61,12 +62,12 @@ func (h *Host) Limited() ([]State, error) {
 
 // state reads what one controller holds one group to.
 func (p *planner) state(c hierarchy.Controller, g *hierarchy.Group) (State, error) {
-	s := State{Group: g.Path, Version: g.Version, Devices: map[Device]limit.Limits{}}
+	s := State{Group: g.Path, Version: g.Version, Devices: map[device.Number]limit.Limits{}}
 	var err error
 	switch c {
 	case hierarchy.IO:
 		err = p.readIO(g, &s)
-		maps.DeleteFunc(s.Devices, func(_ Device, l limit.Limits) bool { return l.IsZero() })
+		maps.DeleteFunc(s.Devices, func(_ device.Number, l limit.Limits) bool { return l.IsZero() })
 	case hierarchy.CPU:
 		err = p.readCPU(g, &s.Limits)
 	default:

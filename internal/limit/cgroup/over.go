@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -13,7 +14,7 @@ import (
 // and of all above it that can be seen from here. Version 1 holds each group by itself, and no group above it has a say; but the
 // root group's are among them, by limit.ByDevice where the process is in another: it holds what the kernel writes back.
 // What can't be read, such as the groups of a process that has ended, is an error, with what was found before.
-func (h *Host) Over(pid int, devices []Device) ([]limit.Applied, error) {
+func (h *Host) Over(pid int, devices []device.Number) ([]limit.Applied, error) {
 	g, err := h.tree.Of(strconv.Itoa(pid), hierarchy.IO)
 	if err != nil {
 		return nil, err
@@ -43,8 +44,8 @@ func (h *Host) Over(pid int, devices []Device) ([]limit.Applied, error) {
 }
 
 // over are the rates that one group has for devices.
-func (p *planner) over(g *hierarchy.Group, by string, devices []Device) (found []limit.Applied, err error) {
-	add := func(d Device, i int, value uint64, file string) {
+func (p *planner) over(g *hierarchy.Group, by string, devices []device.Number) (found []limit.Applied, err error) {
+	add := func(d device.Number, i int, value uint64, file string) {
 		if value == 0 || !slices.Contains(devices, d) {
 			return
 		}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
 // TestOver: in version 2 all groups above hold a process, in version 1 its own alone, beside what the root group has for others. Limits
 // on other devices, and those that are none, are left out.
 func TestOver(t *testing.T) {
-	applied := func(by, group, file string, key limit.Key, value float64, d Device, name string) limit.Applied {
+	applied := func(by, group, file string, key limit.Key, value float64, d device.Number, name string) limit.Applied {
 		return limit.Applied{Key: key, Value: value, Device: name, Number: d.String(), By: by, Group: group, File: file}
 	}
 	const wbps, riops = "blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device"
@@ -52,11 +53,11 @@ func TestOver(t *testing.T) {
 			for name, text := range tt.files {
 				f.put(name, text)
 			}
-			got, err := f.host.Over(10, []Device{vda, sdb})
+			got, err := f.host.Over(10, []device.Number{vda, sdb})
 			if d := cmp.Diff(tt.want, got); d != "" || err != nil {
 				t.Errorf("Over, %v (-want +got):\n%s", err, d)
 			}
-			if got, err := f.host.Over(11, []Device{vda}); len(got) > 0 || !errors.Is(err, os.ErrNotExist) {
+			if got, err := f.host.Over(11, []device.Number{vda}); len(got) > 0 || !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a process that isn't there: %v, %v", got, err)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/host/device"
 )
 
 // TestParseRefuses: a file that is not understood is an error and no absence of limits.
@@ -48,7 +50,7 @@ func TestParseRefuses(t *testing.T) {
 // TestParse reads what kernels print, hidden devices, unknown fields and all.
 func TestParse(t *testing.T) {
 	rates, err := parseThrottle([]byte("7:1 4294967294\n(unknown) 5\n254:0 18446744073709551614\n"))
-	if diff := cmp.Diff(deviceValues{{Device{7, 1}, 4294967294}, {vda, 18446744073709551614}}, rates, cmp.AllowUnexported(deviceValue{})); diff != "" || err != nil {
+	if diff := cmp.Diff(deviceValues{{device.Number{Major: 7, Minor: 1}, 4294967294}, {vda, 18446744073709551614}}, rates, cmp.AllowUnexported(deviceValue{})); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	limits, err := parseMax([]byte("254:0 rbps=max wbps=1048576 riops=7 wiops=max idle=5\n(unknown) rbps=1\n8:16 rbps=2\n"))

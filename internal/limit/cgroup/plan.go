@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -17,13 +18,13 @@ type Want struct {
 	Change limit.Change
 	// Devices are whole disks that rates and the latency are for: the device right under the file
 	// system, not what that stands on. None: a change that only removes is for all devices.
-	Devices []Device
+	Devices []device.Number
 	// ReadsOnly are those of Devices on which no rate of writing is set: an overlay's lower folders are on them. Setting one leaves
 	// what they have.
-	ReadsOnly []Device
+	ReadsOnly []device.Number
 	// WeightDevices are the disks that the weight is for: those at the bottom of the stack, which have a
 	// scheduler. None: the weight is for all devices.
-	WeightDevices []Device
+	WeightDevices []device.Number
 }
 
 // check returns what is wrong with w by itself.
@@ -81,7 +82,7 @@ type planner struct {
 	diff   *Diff
 	buf    *[]byte
 	// checked are the devices that were looked at.
-	checked []Device
+	checked []device.Number
 }
 
 // part plans the keys of one file, if the change says something about them.
@@ -123,7 +124,7 @@ func (p *planner) removing(keys ...limit.Key) bool {
 }
 
 // readsOnly reports whether a key is to be set, but not on this device.
-func (p *planner) readsOnly(d Device, k limit.Key) bool {
+func (p *planner) readsOnly(d device.Number, k limit.Key) bool {
 	return k.Writes() && p.want.Change.Set.Has(k) && slices.Contains(p.want.ReadsOnly, d)
 }
 
@@ -141,7 +142,7 @@ func (p *planner) note(format string, args ...any) {
 
 // device refuses a device that the kernel would refuse, once for each. It is asked where something
 // is to be set on one only, so that a target that is as wanted costs nothing.
-func (p *planner) device(d Device, keys ...limit.Key) error {
+func (p *planner) device(d device.Number, keys ...limit.Key) error {
 	if slices.Contains(p.checked, d) {
 		return nil
 	}

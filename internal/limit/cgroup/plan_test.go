@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -48,17 +49,17 @@ func TestSetAndClear(t *testing.T) {
 		want    State
 	}{
 		{1, full, State{Group: "/box/c1", Version: 1, Limits: limit.Limits{Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 64 << 20},
-			Devices: map[Device]limit.Limits{
+			Devices: map[device.Number]limit.Limits{
 				vda: {ReadBPS: 10 << 20, WriteBPS: 1e6, ReadIOPS: 100, WriteIOPS: limit.MaxIOPS},
 				sdb: {ReadBPS: 10 << 20, WriteBPS: 1e6, ReadIOPS: 100, WriteIOPS: limit.MaxIOPS},
 			}}},
 		{2, withLatency(full), State{Group: "/box/c1", Version: 2, Limits: limit.Limits{Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 64 << 20},
-			Devices: map[Device]limit.Limits{
+			Devices: map[device.Number]limit.Limits{
 				vda: {ReadBPS: 10 << 20, WriteBPS: 1e6, ReadIOPS: 100, WriteIOPS: limit.MaxIOPS, Latency: 5 * time.Millisecond},
 				sdb: {ReadBPS: 10 << 20, WriteBPS: 1e6, ReadIOPS: 100, WriteIOPS: limit.MaxIOPS, Latency: 5 * time.Millisecond},
 			}}},
 		{3, full, State{Group: "/box/c1", Version: 1, Limits: limit.Limits{Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 64 << 20},
-			Devices: map[Device]limit.Limits{
+			Devices: map[device.Number]limit.Limits{
 				vda: {ReadBPS: 10 << 20, WriteBPS: 1e6, ReadIOPS: 100, WriteIOPS: limit.MaxIOPS},
 				sdb: {ReadBPS: 10 << 20, WriteBPS: 1e6, ReadIOPS: 100, WriteIOPS: limit.MaxIOPS},
 			}}},
@@ -66,7 +67,7 @@ func TestSetAndClear(t *testing.T) {
 		t.Run(fmt.Sprint("version ", tt.version), func(t *testing.T) {
 			f := newFake(t, tt.version, "/box/c1", "/other")
 			before := f.everything()
-			w := Want{Change: limit.Change{Set: tt.set}, Devices: []Device{vda, sdb}}
+			w := Want{Change: limit.Change{Set: tt.set}, Devices: []device.Number{vda, sdb}}
 			if n := f.hold("/box/c1", w); n == 0 || n != len(f.writes) {
 				t.Errorf("%d writes counted, %d done: %q", n, len(f.writes), f.writes)
 			}
@@ -105,34 +106,34 @@ func TestWrites(t *testing.T) {
 		writes  []string
 	}{
 		{"one rate of two, version 2", 2, map[string]string{"cg/c/io.max": "8:16 rbps=max wbps=7 riops=max wiops=max\n254:0 rbps=5 wbps=6 riops=max wiops=9\n"},
-			Want{Change: set(limit.Limits{ReadBPS: 50, WriteBPS: 6}), Devices: []Device{vda}}, []string{"cg/c/io.max 254:0 rbps=50"}},
+			Want{Change: set(limit.Limits{ReadBPS: 50, WriteBPS: 6}), Devices: []device.Number{vda}}, []string{"cg/c/io.max 254:0 rbps=50"}},
 		{"set and removed in one write", 2, map[string]string{"cg/c/io.max": "254:0 rbps=5 wbps=6 riops=7 wiops=9\n"},
-			Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 50}, Remove: []limit.Key{limit.WriteBPS, limit.WriteIOPS}}, Devices: []Device{vda}},
+			Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 50}, Remove: []limit.Key{limit.WriteBPS, limit.WriteIOPS}}, Devices: []device.Number{vda}},
 			[]string{"cg/c/io.max 254:0 rbps=50 wbps=max wiops=max"}},
 		{"removed on all devices", 2, map[string]string{"cg/c/io.max": "8:16 rbps=max wbps=7 riops=max wiops=max\n254:0 rbps=5 wbps=6 riops=max wiops=9\n"},
 			Want{Change: limit.Clear(limit.WriteBPS)}, []string{"cg/c/io.max 8:16 wbps=max", "cg/c/io.max 254:0 wbps=max"}},
-		{"removed where nothing is", 2, nil, Want{Change: limit.Clear(), Devices: []Device{vda}}, nil},
+		{"removed where nothing is", 2, nil, Want{Change: limit.Clear(), Devices: []device.Number{vda}}, nil},
 		{"one rate, version 1", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "8:16 5\n(unknown) 6\n254:0 9\n"},
-			Want{Change: set(limit.Limits{ReadBPS: 50}), Devices: []Device{vda}}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 254:0 50"}},
+			Want{Change: set(limit.Limits{ReadBPS: 50}), Devices: []device.Number{vda}}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 254:0 50"}},
 		{"removed, version 1", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "8:16 5\n254:0 9\n", "cg/blkio/c/blkio.throttle.write_iops_device": "254:0 9\n"},
 			Want{Change: limit.Clear()}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 8:16 0", "cg/blkio/c/blkio.throttle.read_bps_device 254:0 0", "cg/blkio/c/blkio.throttle.write_iops_device 254:0 0"}},
 		{"2^32 IOPS of somebody else, which are 0", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_iops_device": "254:0 0\n"},
 			Want{Change: limit.Clear(limit.ReadIOPS)}, []string{"cg/blkio/c/blkio.throttle.read_iops_device 254:0 0"}},
 		{"on a device that is gone, removed", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n"},
-			Want{Change: limit.Clear(), Devices: []Device{nodev}}, nil},
+			Want{Change: limit.Clear(), Devices: []device.Number{nodev}}, nil},
 		{"on a device that sysfs doesn't show, removed", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "9:9 9\n"},
-			Want{Change: limit.Clear(), Devices: []Device{nodev}}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 9:9 0"}},
+			Want{Change: limit.Clear(), Devices: []device.Number{nodev}}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 9:9 0"}},
 		{"on a device that sysfs doesn't show, removed, version 2", 2, map[string]string{"cg/c/io.max": "9:9 rbps=9 wbps=max riops=max wiops=max\n", "cg/c/io.latency": "9:9 target=5\n"},
-			Want{Change: limit.Clear(), Devices: []Device{nodev}}, []string{"cg/c/io.max 9:9 rbps=max", "cg/c/io.latency 9:9 target=max"}},
+			Want{Change: limit.Clear(), Devices: []device.Number{nodev}}, []string{"cg/c/io.max 9:9 rbps=max", "cg/c/io.latency 9:9 target=max"}},
 		{"latency", 2, map[string]string{"cg/c/io.latency": "254:0 target=100\n8:16 target=7\n"},
-			Want{Change: set(limit.Limits{Latency: 5 * time.Millisecond}), Devices: []Device{vda}}, []string{"cg/c/io.latency 254:0 target=5000"}},
+			Want{Change: set(limit.Limits{Latency: 5 * time.Millisecond}), Devices: []device.Number{vda}}, []string{"cg/c/io.latency 254:0 target=5000"}},
 		{"latency removed", 2, map[string]string{"cg/c/io.latency": "254:0 target=100\n8:16 target=7\n"},
 			Want{Change: limit.Clear(limit.Latency)}, []string{"cg/c/io.latency 254:0 target=max", "cg/c/io.latency 8:16 target=max"}},
 
 		{"weight, version 2", 2, nil, Want{Change: set(limit.Limits{Weight: 5000})}, []string{"cg/c/io.bfq.weight 1000", "cg/c/io.weight 5000"}},
 		{"weight of bfq alone drifted", 2, map[string]string{"cg/c/io.weight": "default 300\n8:16 7\n"}, Want{Change: set(limit.Limits{Weight: 300})}, []string{"cg/c/io.bfq.weight 300"}},
-		{"weight of one device goes to what acts", 2, nil, Want{Change: set(limit.Limits{Weight: 300}), WeightDevices: []Device{sdb}}, []string{"cg/c/io.bfq.weight 8:16 300"}},
-		{"weight of one device removed", 2, map[string]string{"cg/c/io.bfq.weight": "default 7\n8:16 300\n"}, Want{Change: limit.Clear(limit.Weight), WeightDevices: []Device{sdb}}, []string{"cg/c/io.bfq.weight 8:16 default"}},
+		{"weight of one device goes to what acts", 2, nil, Want{Change: set(limit.Limits{Weight: 300}), WeightDevices: []device.Number{sdb}}, []string{"cg/c/io.bfq.weight 8:16 300"}},
+		{"weight of one device removed", 2, map[string]string{"cg/c/io.bfq.weight": "default 7\n8:16 300\n"}, Want{Change: limit.Clear(limit.Weight), WeightDevices: []device.Number{sdb}}, []string{"cg/c/io.bfq.weight 8:16 default"}},
 		{"bfq resets the devices' weights", 2, map[string]string{"cg/c/io.bfq.weight": "default 100\n8:16 300\n", "cg/c/io.weight": "default 200\n254:0 5\n"},
 			Want{Change: set(limit.Limits{Weight: 200})}, []string{"cg/c/io.bfq.weight 200", "cg/c/io.bfq.weight 8:16 300"}},
 		{"all weights removed", 2, map[string]string{"cg/c/io.bfq.weight": "default 200\n8:16 300\n", "cg/c/io.weight": "default 200\n"},
@@ -140,7 +141,7 @@ func TestWrites(t *testing.T) {
 		{"devices' weights removed", 2, map[string]string{"cg/c/io.bfq.weight": "default 100\n8:16 300\n"},
 			Want{Change: limit.Clear(limit.Weight)}, []string{"cg/c/io.bfq.weight 8:16 default"}},
 		{"weight, version 1", 1, nil, Want{Change: set(limit.Limits{Weight: 300})}, []string{"cg/blkio/c/blkio.bfq.weight_device 300"}},
-		{"weight of one device, version 1", 1, nil, Want{Change: set(limit.Limits{Weight: 300}), WeightDevices: []Device{sdb}}, []string{"cg/blkio/c/blkio.bfq.weight_device 8:16 300"}},
+		{"weight of one device, version 1", 1, nil, Want{Change: set(limit.Limits{Weight: 300}), WeightDevices: []device.Number{sdb}}, []string{"cg/blkio/c/blkio.bfq.weight_device 8:16 300"}},
 
 		{"cpus, version 2", 2, nil, Want{Change: set(limit.Limits{CPUs: 0.5})}, []string{"cg/c/cpu.max 50000 100000"}},
 		{"cpus, the period is kept", 2, map[string]string{"cg/c/cpu.max": "max 50000\n"}, Want{Change: set(limit.Limits{CPUs: 0.5})}, []string{"cg/c/cpu.max 25000 50000"}},
@@ -240,7 +241,7 @@ func TestNotes(t *testing.T) {
 		{2, []string{"/c/a"}, limit.Limits{ReadBPS: 100, CPUShares: 1024}, nil},
 	} {
 		f := newFake(t, tt.version, append(tt.groups, "/c")...)
-		d, err := f.host.Plan(f.target("/c"), Want{Change: limit.Change{Set: tt.set}, Devices: []Device{vda}})
+		d, err := f.host.Plan(f.target("/c"), Want{Change: limit.Change{Set: tt.set}, Devices: []device.Number{vda}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestNotes(t *testing.T) {
 // TestFlat: in version 1 every group below gets the rates, also those made meanwhile, and the rest is for
 // the container's own alone; in version 2 all is.
 func TestFlat(t *testing.T) {
-	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, CPUs: 1, Weight: 200}}, Devices: []Device{vda}}
+	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, CPUs: 1, Weight: 200}}, Devices: []device.Number{vda}}
 	f := newFake(t, 1, "/c/a/deep", "/c/b", "/d")
 	made := false
 	f.before = func(file, _ string) error {
@@ -305,7 +306,7 @@ func TestDeviceWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []Device{sdb}}); err != nil {
+	if _, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []device.Number{sdb}}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"cg/blkio/blkio.throttle.write_bps_device 8:16 100"}, f.writes); diff != "" {

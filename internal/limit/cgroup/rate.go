@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -97,11 +98,11 @@ func clampRate(k limit.Key, v int64) uint64 {
 
 // devices are those to look at: the wanted ones, or, for a removal without a device, all that have
 // a value.
-func (p *planner) devices(now deviceValues) []Device {
+func (p *planner) devices(now deviceValues) []device.Number {
 	if len(p.want.Devices) > 0 {
 		return p.want.Devices
 	}
-	var out []Device
+	var out []device.Number
 	for _, v := range now {
 		out = append(out, v.device)
 	}
@@ -110,14 +111,14 @@ func (p *planner) devices(now deviceValues) []Device {
 
 // A deviceValue is a line "254:0 1048576".
 type deviceValue struct {
-	device Device
+	device device.Number
 	value  uint64
 }
 
 type deviceValues []deviceValue
 
 // of is the value of a device, if it has one.
-func (v deviceValues) of(d Device) (value uint64, ok bool) {
+func (v deviceValues) of(d device.Number) (value uint64, ok bool) {
 	for _, x := range v {
 		if x.device == d {
 			return x.value, true
@@ -132,8 +133,8 @@ func parseThrottle(b []byte) (deviceValues, error) {
 	var out deviceValues
 	for line := range bytes.Lines(b) {
 		name, value, ok := strings.Cut(strings.TrimSpace(string(line)), " ")
-		d, known := parseDevice(name)
-		if !known {
+		d, err := device.ParseNumber(name)
+		if err != nil {
 			if name == "" || strings.HasPrefix(name, "(") {
 				continue
 			}
@@ -173,7 +174,7 @@ func (p *planner) maxima(g *hierarchy.Group, keys []limit.Key) error {
 }
 
 // maximum plans one device's line.
-func (p *planner) maximum(g *hierarchy.Group, d Device, now maximum, keys []limit.Key) error {
+func (p *planner) maximum(g *hierarchy.Group, d device.Number, now maximum, keys []limit.Key) error {
 	var changed []limit.Key
 	text, was := d.String(), d.String()
 	for i, f := range rateFiles {
@@ -211,13 +212,13 @@ func orMax(v uint64) string {
 
 // A maximum is a line of io.max, with the fields in the order of rateFiles. 0 is "max".
 type maximum struct {
-	device Device
+	device device.Number
 	fields [4]uint64
 }
 
 type maxima []maximum
 
-func (m maxima) of(d Device) maximum {
+func (m maxima) of(d device.Number) maximum {
 	for _, x := range m {
 		if x.device == d {
 			return x
@@ -235,8 +236,8 @@ func parseMax(b []byte) (maxima, error) {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "(") {
 			continue
 		}
-		d, ok := parseDevice(fields[0])
-		if !ok {
+		d, err := device.ParseNumber(fields[0])
+		if err != nil {
 			return nil, fmt.Errorf("%q begins with no device", line)
 		}
 		m := maximum{device: d}

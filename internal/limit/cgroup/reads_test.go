@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -17,15 +18,15 @@ func TestReadsOnly(t *testing.T) {
 		2: {"cg/c/io.max": "8:16 rbps=100 wbps=7 riops=max wiops=max|254:0 rbps=100 wbps=200 riops=max wiops=max"},
 	} {
 		f := newFake(t, version, "/c")
-		hold := func(c limit.Change, devices, reads []Device) {
+		hold := func(c limit.Change, devices, reads []device.Number) {
 			t.Helper()
 			if _, err := f.host.Hold(f.target("/c"), Want{Change: c, Devices: devices, ReadsOnly: reads}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		both := []Device{vda, sdb}
-		hold(limit.Change{Set: limit.Limits{WriteBPS: 7}}, []Device{sdb}, nil)
-		hold(limit.Change{Set: limit.Limits{ReadBPS: 100, WriteBPS: 200}}, both, []Device{sdb})
+		both := []device.Number{vda, sdb}
+		hold(limit.Change{Set: limit.Limits{WriteBPS: 7}}, []device.Number{sdb}, nil)
+		hold(limit.Change{Set: limit.Limits{ReadBPS: 100, WriteBPS: 200}}, both, []device.Number{sdb})
 		for file, want := range files {
 			b, err := os.ReadFile(filepath.Join(f.root, file))
 			lines := strings.Split(strings.TrimSpace(string(b)), "\n")
@@ -35,7 +36,7 @@ func TestReadsOnly(t *testing.T) {
 				}
 			}
 		}
-		hold(limit.Clear(), both, []Device{sdb})
+		hold(limit.Clear(), both, []device.Number{sdb})
 		for file := range files {
 			if b, err := os.ReadFile(filepath.Join(f.root, file)); err != nil || strings.TrimSpace(string(b)) != "" {
 				t.Errorf("version %d: cleared, %s has %q, %v", version, file, b, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -26,7 +27,7 @@ func TestRealRates(t *testing.T) {
 		return
 	}
 	l.loop()
-	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib, ReadBPS: 3 * mib}}, Devices: []Device{l.num}}
+	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib, ReadBPS: 3 * mib}}, Devices: []device.Number{l.num}}
 	if n := l.hold(want); n == 0 {
 		t.Error("no write")
 	}
@@ -39,7 +40,7 @@ func TestRealRates(t *testing.T) {
 	l.limited("4 MiB written at 2 MiB/s", 2*time.Second, l.io("", "write", 4*mib, 64<<10))
 	l.limited("6 MiB read at 3 MiB/s", 2*time.Second, l.io("", "read", 6*mib, 64<<10))
 
-	l.hold(Want{Change: limit.Change{Set: limit.Limits{WriteIOPS: 50}, Remove: []limit.Key{limit.WriteBPS}}, Devices: []Device{l.num}})
+	l.hold(Want{Change: limit.Change{Set: limit.Limits{WriteIOPS: 50}, Remove: []limit.Key{limit.WriteBPS}}, Devices: []device.Number{l.num}})
 	if diff := cmp.Diff(limit.Limits{WriteIOPS: 50, ReadBPS: 3 * mib}, l.states()[0].Devices[l.num]); diff != "" {
 		t.Error(diff)
 	}
@@ -67,7 +68,7 @@ func TestRealGroupsBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := filepath.Join(g.Dir, "below")
-	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib}}, Devices: []Device{l.num}}
+	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib}}, Devices: []device.Number{l.num}}
 	l.hold(want)
 	// Made after the limit was set, as by systemd in a container.
 	if err := os.Mkdir(child, 0o755); err != nil {
@@ -101,7 +102,7 @@ func TestRealMost(t *testing.T) {
 	}
 	l.loop()
 	most := limit.Limits{ReadBPS: limit.MaxBPS, WriteBPS: limit.MinRate, ReadIOPS: limit.MaxIOPS, WriteIOPS: limit.MinRate}
-	l.hold(Want{Change: limit.Change{Set: most}, Devices: []Device{l.num}})
+	l.hold(Want{Change: limit.Change{Set: most}, Devices: []device.Number{l.num}})
 	if diff := cmp.Diff(most, l.states()[0].Devices[l.num]); diff != "" {
 		t.Error(diff)
 	}
@@ -172,7 +173,7 @@ func TestRealWeight(t *testing.T) {
 			}
 			l.loop()
 			g, _ := l.own.Group(hierarchy.IO)
-			w := Want{Change: limit.Change{Set: limit.Limits{Weight: 300}}, WeightDevices: []Device{l.num}}
+			w := Want{Change: limit.Change{Set: limit.Limits{Weight: 300}}, WeightDevices: []device.Number{l.num}}
 			if e := l.host.WeightEffect(g, l.num); e.Works() {
 				t.Errorf("before: %+v", e)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -23,7 +24,7 @@ type State struct {
 	// Limits are those that are not for a device: the weight for all, CPUs, shares and memory.
 	Limits limit.Limits `json:"limits"`
 	// Devices are the rates, latencies and weights on single devices.
-	Devices map[Device]limit.Limits `json:"devices"`
+	Devices map[device.Number]limit.Limits `json:"devices"`
 }
 
 // Read returns the limits that a target has now. The first State is that of its own groups; in version 1
@@ -33,14 +34,14 @@ func (h *Host) Read(t *Target) ([]State, error) {
 	p := planner{host: h, target: t, diff: &Diff{host: h}, buf: buffers.Get().(*[]byte)}
 	defer buffers.Put(p.buf)
 	var states []State
-	own := State{Devices: map[Device]limit.Limits{}}
+	own := State{Devices: map[device.Number]limit.Limits{}}
 	if g, err := t.Group(hierarchy.IO); err == nil {
 		groups, err := h.throttled(t, g)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}
 		for i, g := range groups {
-			s := State{Group: g.Path, Version: g.Version, Devices: map[Device]limit.Limits{}}
+			s := State{Group: g.Path, Version: g.Version, Devices: map[device.Number]limit.Limits{}}
 			err := p.readIO(g, &s)
 			if i > 0 && errors.Is(err, ErrGone) {
 				continue
@@ -79,7 +80,7 @@ func (h *Host) Read(t *Target) ([]State, error) {
 
 // readIO reads what the block layer holds for one group. Files that are not there hold nothing.
 func (p *planner) readIO(g *hierarchy.Group, s *State) error {
-	set := func(d Device, f func(*limit.Limits)) {
+	set := func(d device.Number, f func(*limit.Limits)) {
 		l := s.Devices[d]
 		f(&l)
 		s.Devices[d] = l
@@ -133,7 +134,7 @@ func parsed[T any](p *planner, g *hierarchy.Group, file string, parse func([]byt
 }
 
 // readWeights reads the weights of all scales. Where they differ, the one that is not the default counts.
-func (p *planner) readWeights(g *hierarchy.Group, s *State, set func(Device, func(*limit.Limits))) error {
+func (p *planner) readWeights(g *hierarchy.Group, s *State, set func(device.Number, func(*limit.Limits))) error {
 	for _, scale := range slices.Backward(weightScales(g.Version)) {
 		now, err := p.weights(g, scale)
 		if errors.Is(err, fs.ErrNotExist) {

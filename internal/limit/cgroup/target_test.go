@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -142,20 +141,5 @@ func TestAt(t *testing.T) {
 		if _, err := f.host.At(p); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("At(%s) = %v, want %q", p, err, words)
 		}
-	}
-}
-
-func TestDevices(t *testing.T) {
-	for _, bad := range []string{"", "8", "8:", ":8", "a:b", "-1:0", "+8:0", "08:0", "8:0:0", "4294967296:0", "8: 0"} {
-		if d, ok := parseDevice(bad); ok {
-			t.Errorf("parseDevice(%q) = %v", bad, d)
-		}
-	}
-	var d Device
-	if err := d.UnmarshalText([]byte("259:1048575")); err != nil || d != (Device{259, 1048575}) || fmt.Sprint(d) != "259:1048575" {
-		t.Errorf("read %v, %v", d, err)
-	}
-	if err := d.UnmarshalText([]byte("x")); err == nil {
-		t.Error("x is a device")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestTransaction(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		f := newFake(t, version, "/a", "/b/c")
-		if _, err := f.host.Hold(f.target("/a"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 5, CPUs: 2}}, Devices: []Device{sdb}}); err != nil {
+		if _, err := f.host.Hold(f.target("/a"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 5, CPUs: 2}}, Devices: []device.Number{sdb}}); err != nil {
 			t.Fatal(err)
 		}
 		before := f.everything()
@@ -30,7 +31,7 @@ func TestTransaction(t *testing.T) {
 			t.Helper()
 			order = nil
 			for _, g := range []string{"/a", "/b"} {
-				if _, err := x.Hold(f.target(g), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 7, CPUs: 1, Memory: 64 << 20, Weight: 300}}, Devices: []Device{sdb}}); err != nil {
+				if _, err := x.Hold(f.target(g), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 7, CPUs: 1, Memory: 64 << 20, Weight: 300}}, Devices: []device.Number{sdb}}); err != nil {
 					t.Fatal(err)
 				}
 			}

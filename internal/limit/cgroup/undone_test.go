@@ -10,13 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
 // TestAllOrNothing: whichever write is refused, all files are as before.
 func TestAllOrNothing(t *testing.T) {
 	for _, version := range []int{1, 2, 3} {
-		want := Want{Change: limit.Change{Set: full}, Devices: []Device{vda, sdb}}
+		want := Want{Change: limit.Change{Set: full}, Devices: []device.Number{vda, sdb}}
 		f := newFake(t, version, "/c/a", "/c/b")
 		// What was there before has to come back, too.
 		for name, content := range map[string]string{
@@ -72,7 +73,7 @@ func TestLateFault(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, Memory: 64 << 20}}, Devices: []Device{vda}})
+	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, Memory: 64 << 20}}, Devices: []device.Number{vda}})
 	if !errors.Is(err, syscall.EPERM) || !strings.Contains(err.Error(), "the earlier writes were undone") {
 		t.Errorf("Hold = %v", err)
 	}
@@ -93,7 +94,7 @@ func TestNotPutBack(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []Device{vda}})
+	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []device.Number{vda}})
 	var fault *Fault
 	if !errors.As(err, &fault) || len(fault.Left) != 1 || !strings.Contains(err.Error(), `NOT put back: "254:0 rbps=5" to `) {
 		t.Errorf("Hold = %v", err)
@@ -103,7 +104,7 @@ func TestNotPutBack(t *testing.T) {
 // TestDryRun: a diff says what would be written, and nothing is.
 func TestDryRun(t *testing.T) {
 	f := newFake(t, 2, "/c")
-	d, err := f.host.Plan(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []Device{vda}})
+	d, err := f.host.Plan(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []device.Number{vda}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestNotKept(t *testing.T) {
 	}
 	target := f.target("/c")
 	f.host.io = meddler{f, "io.max"}
-	_, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []Device{vda}})
+	_, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []device.Number{vda}})
 	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), `read_bps on 254:0: writing "254:0 rbps=100" to `) {
 		t.Errorf("Hold = %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -48,7 +49,7 @@ func TestV1Unsettled(t *testing.T) {
 		made = append(made, dir)
 		return nil
 	})
-	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib}}, Devices: []Device{l.num}}
+	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib}}, Devices: []device.Number{l.num}}
 	n, err := host.Hold(l.own.Target, want)
 	var fault *Fault
 	if !errors.Is(err, ErrUnsettled) || !errors.As(err, &fault) || !fault.Undone || len(fault.Left) > 0 || !strings.Contains(err.Error(), "write_bps on "+l.num.String()+": ") || n != rounds {
@@ -84,7 +85,7 @@ func TestRemade(t *testing.T) {
 		}
 		return err
 	})
-	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []Device{vda}}
+	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []device.Number{vda}}
 	if _, err := host.Hold(f.target("/c"), want); !errors.Is(err, ErrUnsettled) {
 		t.Errorf("a group made again and again: %v", err)
 	}

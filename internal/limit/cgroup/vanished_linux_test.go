@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
@@ -46,7 +47,7 @@ func TestVanishing(t *testing.T) {
 	unsettled := 0
 	const times = 1500
 	for range times {
-		_, err := l.host.Hold(l.own.Target, Want{Change: limit.Change{Set: rates}, Devices: []Device{l.num}})
+		_, err := l.host.Hold(l.own.Target, Want{Change: limit.Change{Set: rates}, Devices: []device.Number{l.num}})
 		if errors.Is(err, ErrUnsettled) {
 			unsettled++
 		} else if err != nil {
@@ -115,7 +116,7 @@ func TestVanishedTop(t *testing.T) {
 		dying := &dyingFiles{files: f.host.io, dir: filepath.Join(f.root, "cg/blkio", of) + "/blkio."}
 		host := *f.host
 		host.io = dying
-		want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []Device{vda}}
+		want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []device.Number{vda}}
 		for _, dying.reads = range []bool{true, false} {
 			_, held := host.Hold(f.target("/c"), want)
 			_, read := host.Read(f.target("/c"))

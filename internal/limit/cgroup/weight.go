@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/weight"
@@ -150,11 +151,11 @@ func parseWeights(b []byte) (weights, error) {
 		if err != nil || n < 0 || len(f) > 2 {
 			return weights{}, fmt.Errorf("%q is no weight", line)
 		}
-		d, ok := parseDevice(f[0])
+		d, err := device.ParseNumber(f[0])
 		switch {
 		case len(f) == 1 || f[0] == "default":
 			w.normal = n
-		case ok:
+		case err == nil:
 			w.devices = append(w.devices, deviceValue{d, uint64(n)})
 		default:
 			return weights{}, fmt.Errorf("%q is no weight", line)
@@ -217,7 +218,7 @@ func (p *planner) deviceWeights(g *hierarchy.Group, s weightScale, now weights, 
 }
 
 // deviceWeight plans the weight of one device; 0 is none.
-func (p *planner) deviceWeight(g *hierarchy.Group, now weights, d Device, want int64, keys []limit.Key) {
+func (p *planner) deviceWeight(g *hierarchy.Group, now weights, d device.Number, want int64, keys []limit.Key) {
 	has, _ := now.devices.of(d)
 	if int64(has) == want {
 		p.diff.Held++
@@ -226,7 +227,7 @@ func (p *planner) deviceWeight(g *hierarchy.Group, now weights, d Device, want i
 	p.edit(g, now.device, d.String(), keys, []string{weightLine(d, want)}, []string{weightLine(d, int64(has))})
 }
 
-func weightLine(d Device, w int64) string {
+func weightLine(d device.Number, w int64) string {
 	if w == 0 {
 		return d.String() + " default"
 	}

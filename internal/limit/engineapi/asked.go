@@ -1,12 +1,12 @@
 package engineapi
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -39,14 +39,19 @@ func Asked(r *specs.LinuxResources) Limits {
 }
 
 // device is the one of that number, added if it isn't there.
-func (l *Limits) device(major, minor int64) *Device {
+func (l *Limits) device(n device.Number) *Device {
 	for i := range l.Devices {
-		if d := &l.Devices[i]; int64(d.Major) == major && int64(d.Minor) == minor {
+		if d := &l.Devices[i]; d.Number == n {
 			return d
 		}
 	}
-	l.Devices = append(l.Devices, Device{Path: fmt.Sprintf("/dev/block/%d:%d", major, minor), Major: uint32(major), Minor: uint32(minor)})
+	l.Devices = append(l.Devices, Device{Path: "/dev/block/" + n.String(), Number: n})
 	return &l.Devices[len(l.Devices)-1]
+}
+
+// numbered is a number of config.json.
+func numbered(major, minor int64) device.Number {
+	return device.Number{Major: uint32(major), Minor: uint32(minor)}
 }
 
 func askedIO(b *specs.LinuxBlockIO, l *Limits) {
@@ -54,20 +59,20 @@ func askedIO(b *specs.LinuxBlockIO, l *Limits) {
 		l.Weight = *b.Weight
 	}
 	for _, d := range b.ThrottleReadBpsDevice {
-		l.device(d.Major, d.Minor).ReadBPS = d.Rate
+		l.device(numbered(d.Major, d.Minor)).ReadBPS = d.Rate
 	}
 	for _, d := range b.ThrottleWriteBpsDevice {
-		l.device(d.Major, d.Minor).WriteBPS = d.Rate
+		l.device(numbered(d.Major, d.Minor)).WriteBPS = d.Rate
 	}
 	for _, d := range b.ThrottleReadIOPSDevice {
-		l.device(d.Major, d.Minor).ReadIOPS = d.Rate
+		l.device(numbered(d.Major, d.Minor)).ReadIOPS = d.Rate
 	}
 	for _, d := range b.ThrottleWriteIOPSDevice {
-		l.device(d.Major, d.Minor).WriteIOPS = d.Rate
+		l.device(numbered(d.Major, d.Minor)).WriteIOPS = d.Rate
 	}
 	for _, d := range b.WeightDevice {
 		if d.Weight != nil {
-			l.device(d.Major, d.Minor).Weight = *d.Weight
+			l.device(numbered(d.Major, d.Minor)).Weight = *d.Weight
 		}
 	}
 }
@@ -79,11 +84,11 @@ func askedMax(text string, l *Limits) {
 		if len(f) == 0 {
 			continue
 		}
-		var major, minor int64
-		if n, err := fmt.Sscanf(f[0], "%d:%d", &major, &minor); n != 2 || err != nil {
+		n, err := device.ParseNumber(f[0])
+		if err != nil {
 			continue
 		}
-		d := l.device(major, minor)
+		d := l.device(n)
 		for _, kv := range f[1:] {
 			k, v, _ := strings.Cut(kv, "=")
 			n, err := strconv.ParseUint(v, 10, 64)

@@ -46,7 +46,7 @@ func (l Limits) checkCommon() error {
 	}
 	for _, d := range l.Devices {
 		if d.Path == "" {
-			return fmt.Errorf("device %d:%d has no path, and the engine wants one", d.Major, d.Minor)
+			return fmt.Errorf("device %s has no path, and the engine wants one", d.Number)
 		}
 		if d.Weight != 0 && (d.Weight < 10 || d.Weight > 1000) {
 			return fmt.Errorf("weight %d of %s: an engine takes 10 to 1000", d.Weight, d.Path)
@@ -157,14 +157,14 @@ func checkDevices(devices []Device) error {
 		if st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
 			return fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one below it", clean.Name(d.Path), clean.Shell(d.Path))
 		}
-		major, minor, ok := device.BlockNode(d.Path)
+		number, ok := device.BlockNode(d.Path)
 		if !ok {
 			continue
 		}
-		if d.Major != 0 && (d.Major != major || d.Minor != minor) {
-			return fmt.Errorf("%s is device %d:%d, and not %d:%d", d.Path, major, minor, d.Major, d.Minor)
+		if d.Number.Major != 0 && d.Number != number {
+			return fmt.Errorf("%s is device %s, and not %s", d.Path, number, d.Number)
 		}
-		if _, err := os.Stat(fmt.Sprintf("/sys/dev/block/%d:%d/partition", major, minor)); err == nil {
+		if _, err := os.Stat("/sys/dev/block/" + number.String() + "/partition"); err == nil {
 			return fmt.Errorf("%s is a partition, and the kernel limits whole disks only; plimsoll limit explain %s shows its disk", clean.Name(d.Path), clean.Shell(d.Path))
 		}
 	}

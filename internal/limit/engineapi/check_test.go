@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/api/types/system"
 
 	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/host/device"
 )
 
 // linux and windows are daemons elsewhere, so that this machine's devices don't count.
@@ -28,7 +29,7 @@ func windows() *dockerapi.Daemon {
 	return &dockerapi.Daemon{Name: "docker", Version: "27.3.1", APIVersion: "1.47", OS: "windows", Elsewhere: "far", Info: system.Info{NCPU: 4, OSType: "windows"}}
 }
 
-var sdb = Device{Path: "/dev/sdb", Major: 8, Minor: 16, ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 500}
+var sdb = Device{Path: "/dev/sdb", Number: device.Number{Major: 8, Minor: 16}, ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 500}
 
 // TestCreateRefused: what a daemon would refuse or drop is refused in its words.
 func TestCreateRefused(t *testing.T) {

@@ -56,9 +56,9 @@ type Limits struct {
 // A Device is a block device and its limits: rates in bytes and operations per second.
 type Device struct {
 	// Path is the device's node as the daemon sees it. Docker wants it; Podman's own is
-	// told Major and Minor.
-	Path         string
-	Major, Minor uint32
+	// told Number.
+	Path   string
+	Number device.Number
 
 	ReadBPS, WriteBPS, ReadIOPS, WriteIOPS uint64
 	// Weight is from 10 to 1000.
@@ -234,7 +234,7 @@ func (a *API) Title() string { return a.title() }
 // among reports whether a device is one of devices, by its number if that is known.
 func among(devices []Device, d Device) bool {
 	for _, x := range devices {
-		if x.Path == d.Path || x.Major != 0 && x.Major == d.Major && x.Minor == d.Minor {
+		if x.Path == d.Path || x.Number.Major != 0 && x.Number == d.Number {
 			return true
 		}
 	}
@@ -261,7 +261,7 @@ func stored(h *container.HostConfig) Limits {
 		i, ok := at[path]
 		if !ok {
 			d := Device{Path: path}
-			d.Major, d.Minor, _ = device.BlockNode(path)
+			d.Number, _ = device.BlockNode(path)
 			i = len(l.Devices)
 			at[path], l.Devices = i, append(l.Devices, d)
 		}

@@ -53,10 +53,10 @@ func lacks(fs device.FS, t target.Target, devices []Device) (*Device, error) {
 		return nil, err
 	}
 	for i, d := range devices {
-		if d.Major == 0 {
-			d.Major, d.Minor, _ = device.BlockNode(d.Path)
+		if d.Number.Major == 0 {
+			d.Number, _ = device.BlockNode(d.Path)
 		}
-		has := states[0].Devices[cgroup.Device{Major: d.Major, Minor: d.Minor}]
+		has := states[0].Devices[d.Number]
 		for _, x := range []struct {
 			want uint64
 			now  int64

@@ -27,7 +27,7 @@ func TestLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, rate := range map[string]int{"write_bps": 5 << 20, "read_iops": 70} {
-		if err := g.Put("blkio.throttle."+file+"_device", fmt.Sprintf("%d:%d %d", disk.Major, disk.Minor, rate)); err != nil {
+		if err := g.Put("blkio.throttle."+file+"_device", fmt.Sprintf("%s %d", disk.Number, rate)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestLacks(t *testing.T) {
 		{"another rate", with(func(d *Device) { d.WriteBPS = 6 << 20 }), true},
 		{"another kind", with(func(d *Device) { d.ReadBPS = 5 << 20 }), true},
 		{"one of two", with(func(d *Device) { d.ReadIOPS, d.WriteIOPS = 70, 70 }), true},
-		{"another device", Device{Path: "/dev/none", Major: disk.Major, Minor: disk.Minor + 1000, WriteBPS: 5 << 20}, true},
+		{"another device", Device{Path: "/dev/none", Number: device.Number{Major: disk.Number.Major, Minor: disk.Number.Minor + 1000}, WriteBPS: 5 << 20}, true},
 	} {
 		d, err := lacks(device.Host(), of, []Device{both, x.d})
 		if err != nil || (d != nil) != x.lacks || d != nil && *d != x.d {

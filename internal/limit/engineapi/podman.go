@@ -113,20 +113,20 @@ func podmanBlockIO(was, l Limits) *specs.LinuxBlockIO {
 	if w := first(l.Weight, was.Weight); w != 0 {
 		b.Weight = &w
 	}
-	at := map[[2]uint32]*Device{}
-	var order [][2]uint32
+	at := map[device.Number]*Device{}
+	var order []device.Number
 	for _, d := range append(append([]Device{}, was.Devices...), l.Devices...) {
-		if d.Major == 0 {
-			d.Major, d.Minor, _ = device.BlockNode(d.Path)
+		if d.Number.Major == 0 {
+			d.Number, _ = device.BlockNode(d.Path)
 		}
-		n := [2]uint32{d.Major, d.Minor}
-		if d.Major == 0 {
+		n := d.Number
+		if n.Major == 0 {
 			// It went away, and its limits with it.
 			continue
 		}
 		x := at[n]
 		if x == nil {
-			x = &Device{Major: d.Major, Minor: d.Minor}
+			x = &Device{Number: n}
 			at[n], order = x, append(order, n)
 		}
 		x.ReadBPS, x.WriteBPS = first(d.ReadBPS, x.ReadBPS), first(d.WriteBPS, x.WriteBPS)
@@ -136,7 +136,7 @@ func podmanBlockIO(was, l Limits) *specs.LinuxBlockIO {
 	rate := func(list *[]specs.LinuxThrottleDevice, d *Device, v uint64) {
 		if v != 0 {
 			t := specs.LinuxThrottleDevice{Rate: v}
-			t.Major, t.Minor = int64(d.Major), int64(d.Minor)
+			t.Major, t.Minor = int64(d.Number.Major), int64(d.Number.Minor)
 			*list = append(*list, t)
 		}
 	}
@@ -148,7 +148,7 @@ func podmanBlockIO(was, l Limits) *specs.LinuxBlockIO {
 		rate(&b.ThrottleWriteIOPSDevice, d, d.WriteIOPS)
 		if d.Weight != 0 {
 			w := specs.LinuxWeightDevice{Weight: &d.Weight}
-			w.Major, w.Minor = int64(d.Major), int64(d.Minor)
+			w.Major, w.Minor = int64(d.Number.Major), int64(d.Number.Minor)
 			b.WeightDevice = append(b.WeightDevice, w)
 		}
 	}

@@ -2,7 +2,6 @@ package engineapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -79,7 +78,7 @@ func (f *podmanFake) hostConfig() map[string]any {
 		for key, list := range map[string][]specs.LinuxThrottleDevice{"BlkioDeviceReadBps": b.ThrottleReadBpsDevice, "BlkioDeviceWriteBps": b.ThrottleWriteBpsDevice, "BlkioDeviceReadIOps": b.ThrottleReadIOPSDevice, "BlkioDeviceWriteIOps": b.ThrottleWriteIOPSDevice} {
 			var told []any
 			for _, d := range list {
-				told = append(told, map[string]any{"Path": f.paths[fmt.Sprintf("%d:%d", d.Major, d.Minor)], "Rate": d.Rate})
+				told = append(told, map[string]any{"Path": f.paths[numbered(d.Major, d.Minor).String()], "Rate": d.Rate})
 			}
 			h[key] = told
 		}
@@ -98,10 +97,10 @@ func TestPodmanStores(t *testing.T) {
 	}{{"4.9.4", false, false}, {"5.0.3", false, false}, {"5.1.2", false, true}, {"5.4.0", true, true}, {"5.8.2", true, true}, {"6.0.0-rc1", true, true}} {
 		t.Run(row.version, func(t *testing.T) {
 			limit, swap, shares, pids := int64(64<<20), int64(128<<20), uint64(300), int64(99)
-			at := func(d Device) string { return fmt.Sprintf("%d:%d", d.Major, d.Minor) }
+			at := func(d Device) string { return d.Number.String() }
 			f := &podmanFake{version: row.version, merges: row.merges, paths: map[string]string{at(disk): disk.Path, at(other): other.Path}}
 			rate := specs.LinuxThrottleDevice{Rate: 7 << 20}
-			rate.Major, rate.Minor = int64(other.Major), int64(other.Minor)
+			rate.Major, rate.Minor = int64(other.Number.Major), int64(other.Number.Minor)
 			f.stored = specs.LinuxResources{
 				Memory: &specs.LinuxMemory{Limit: &limit, Swap: &swap}, CPU: &specs.LinuxCPU{Shares: &shares}, Pids: &specs.LinuxPids{Limit: &pids},
 				BlockIO: &specs.LinuxBlockIO{ThrottleWriteBpsDevice: []specs.LinuxThrottleDevice{rate}},

@@ -65,7 +65,7 @@ func loop(t *testing.T) Device {
 	})
 	d := Device{Path: path}
 	var ok bool
-	if d.Major, d.Minor, ok = device.BlockNode(path); !ok {
+	if d.Number, ok = device.BlockNode(path); !ok {
 		t.Fatalf("%s is no block device", path)
 	}
 	return d
@@ -124,7 +124,7 @@ func kernel(t *testing.T, got target.Target, controller, v1file, v2file string) 
 
 func (l *lab) wantRate(t *testing.T, got target.Target, when string, rate int) {
 	t.Helper()
-	v1, v2 := fmt.Sprintf("%d:%d %d", l.disk.Major, l.disk.Minor, rate), fmt.Sprintf("%d:%d rbps=max wbps=%d", l.disk.Major, l.disk.Minor, rate)
+	v1, v2 := fmt.Sprintf("%s %d", l.disk.Number, rate), fmt.Sprintf("%s rbps=max wbps=%d", l.disk.Number, rate)
 	s := kernel(t, got, "blkio", "blkio.throttle.write_bps_device", "io.max")
 	if has := strings.Contains(s, v1) || strings.Contains(s, v2); has != (rate != 0) && !(rate == 0 && s == "") {
 		t.Errorf("%s: the kernel has %q, want rate %d", when, s, rate)

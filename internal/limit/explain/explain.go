@@ -69,8 +69,8 @@ type Spot struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Number is the device's number as the kernel writes it: "254:0".
-func (s Spot) Number() string { return fmt.Sprintf("%d:%d", s.Major, s.Minor) }
+// Number is the device's.
+func (s Spot) Number() device.Number { return device.Number{Major: s.Major, Minor: s.Minor} }
 
 // An Explanation is all that is known about the limits of one path.
 type Explanation struct {

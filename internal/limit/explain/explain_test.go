@@ -150,7 +150,7 @@ func TestHard(t *testing.T) {
 		e := explained(t, h, path)
 		var words []string
 		for _, s := range e.Hard {
-			w := s.Name + " " + s.Number()
+			w := s.Name + " " + s.Number().String()
 			if s.ReadsOnly {
 				w = "reads of " + w
 			}
@@ -250,8 +250,8 @@ func charges(l *Layer) string {
 }
 
 func TestCharges(t *testing.T) {
-	targets := func(list ...device.Target) func(uint32, uint32) ([]device.Target, error) {
-		return func(uint32, uint32) ([]device.Target, error) { return list, nil }
+	targets := func(list ...device.Target) func(device.Number) ([]device.Target, error) {
+		return func(device.Number) ([]device.Target, error) { return list, nil }
 	}
 	hosts := map[string]*Host{
 		v1: machine(t, v1, nil), v2: machine(t, v2, nil),
@@ -259,7 +259,7 @@ func TestCharges(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		path, groups, release string
-		targets               func(uint32, uint32) ([]device.Target, error)
+		targets               func(device.Number) ([]device.Target, error)
 		want                  string
 	}{
 		{"/fixture/none", v1, "", nil, "nvme0n1p1 held, *nvme0n1 held"},

@@ -132,7 +132,7 @@ func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 		if m.Major == 0 || own && (all || m.Root != "/") {
 			continue
 		}
-		d, err := h.fs.Disk(m.Major, m.Minor)
+		d, err := h.fs.Disk(m.Number())
 		if err == nil && slices.ContainsFunc(spots, func(s Spot) bool { return s.Name == d.Name && !s.ReadsOnly }) && !slices.Contains(list, m.Point) {
 			list = append(list, m.Point)
 		}

@@ -11,7 +11,7 @@ import (
 
 func TestSharing(t *testing.T) {
 	h := machine(t, v1, nil)
-	h.fs.Targets = func(uint32, uint32) ([]device.Target, error) { return []device.Target{{Type: "linear"}}, nil }
+	h.fs.Targets = func(device.Number) ([]device.Target, error) { return []device.Target{{Type: "linear"}}, nil }
 	for _, tt := range []struct {
 		name  string
 		paths []string

@@ -27,11 +27,11 @@ func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...
 	})
 	root := treetest.Make(t, files)
 	fs := device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
-	fs.Targets = func(_, minor uint32) ([]device.Target, error) {
-		if targets[minor] == "" {
+	fs.Targets = func(n device.Number) ([]device.Target, error) {
+		if targets[n.Minor] == "" {
 			return nil, errors.ErrUnsupported
 		}
-		return []device.Target{{Type: targets[minor]}}, nil
+		return []device.Target{{Type: targets[n.Minor]}}, nil
 	}
 	h, err := Look(fs)
 	if err != nil {

@@ -32,6 +32,9 @@ type Weight struct {
 	Fix string `json:"fix,omitempty"`
 }
 
+// Number is the disk's.
+func (w Weight) Number() device.Number { return device.Number{Major: w.Major, Minor: w.Minor} }
+
 // Works reports whether a weight has an effect on what the path's containers do.
 func (w Weight) Works() bool { return w.By != "" && w.Charge != Leaks }
 

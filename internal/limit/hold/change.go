@@ -21,14 +21,14 @@ func (s *Scope) want(p Part, c limit.Change) cgroup.Want {
 		w.Change = rates(c)
 	}
 	for _, d := range s.Devices() {
-		n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+		n := d.Number()
 		w.Devices = append(w.Devices, n)
 		if d.ReadsOnly {
 			w.ReadsOnly = append(w.ReadsOnly, n)
 		}
 	}
 	for _, d := range s.weights() {
-		w.WeightDevices = append(w.WeightDevices, cgroup.Device{Major: d.Major, Minor: d.Minor})
+		w.WeightDevices = append(w.WeightDevices, d.Number())
 	}
 	return w
 }
@@ -274,7 +274,7 @@ func (h *Holder) dividedBy(p Part, w explain.Weight) string {
 	if err != nil {
 		return w.By
 	}
-	return h.Groups.WeightEffect(g, cgroup.Device{Major: w.Major, Minor: w.Minor}).By
+	return h.Groups.WeightEffect(g, w.Number()).By
 }
 
 // node is the path of a device's node. In the kernel's names a "!" stands for the "/" of the node's.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 )
 
@@ -23,7 +23,7 @@ type Escape struct {
 	Instead string `json:"instead,omitempty"`
 
 	set     limit.Limits
-	devices []cgroup.Device
+	devices []device.Number
 }
 
 // String is the escape in a sentence.
@@ -47,7 +47,7 @@ func (e Escape) Text() string {
 }
 
 // HeldBy reports whether limits of the root group, by device, hold all that gets past: it comes to the devices under that one.
-func (e Escape) HeldBy(root map[cgroup.Device]limit.Limits) bool {
+func (e Escape) HeldBy(root map[device.Number]limit.Limits) bool {
 	for _, d := range e.devices {
 		has := root[d]
 		for _, k := range []limit.Key{limit.WriteBPS, limit.WriteIOPS} {
@@ -95,7 +95,7 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 		}
 		for _, d := range g.Explanation.Hard {
 			if !d.ReadsOnly {
-				e.devices = append(e.devices, cgroup.Device{Major: d.Major, Minor: d.Minor})
+				e.devices = append(e.devices, d.Number())
 			}
 		}
 		all = append(all, e)
@@ -104,7 +104,7 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 }
 
 // RootLimits are the limits of the root group by device, none where there is no group that has them.
-func (h *Holder) RootLimits() map[cgroup.Device]limit.Limits {
+func (h *Holder) RootLimits() map[device.Number]limit.Limits {
 	groups, err := h.Groups.Device()
 	if err != nil {
 		return nil

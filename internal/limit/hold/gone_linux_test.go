@@ -40,7 +40,7 @@ func TestGone(t *testing.T) {
 	}
 	w := NewWides(fs, groups, folder)
 	note := func(minor uint32) Wide {
-		return Wide{For: "volume:docker:data", Device: cgroup.Device{Major: 7, Minor: minor}, Disk: "loop", Limits: limit.Limits{WriteBPS: 6 << 20}, Boot: "boot", Medium: Medium{Seq: "8"}}
+		return Wide{For: "volume:docker:data", Device: device.Number{Major: 7, Minor: minor}, Disk: "loop", Limits: limit.Limits{WriteBPS: 6 << 20}, Boot: "boot", Medium: Medium{Seq: "8"}}
 	}
 	if err := w.notes.write([]Wide{note(3), note(4)}); err != nil {
 		t.Fatal(err)

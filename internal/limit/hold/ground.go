@@ -63,18 +63,18 @@ func (h *Holder) device(path string) ([]Ground, error) {
 
 // A deviceNode is a device's, with its numbers: another device that gets a name is another one.
 type deviceNode struct {
-	path         string
-	major, minor uint32
+	path   string
+	number device.Number
 }
 
 // node says what a device of the host is, or was a moment ago: nobody may change it.
 func (h *Holder) node(path string) (*explain.Explanation, error) {
 	look := func() (*explain.Explanation, error) { return h.Explain.Path(path) }
-	major, minor, ok := device.BlockNode(path)
+	number, ok := device.BlockNode(path)
 	if !ok {
 		return look()
 	}
-	return h.recent.Of(deviceNode{path, major, minor}, look)
+	return h.recent.Of(deviceNode{path, number}, look)
 }
 
 // hostGround is a path of the host.

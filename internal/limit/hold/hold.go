@@ -71,7 +71,7 @@ func (h *Holder) diskOf(path string) string {
 	if err != nil || stack.Device == nil {
 		return ""
 	}
-	return cgroup.DeviceOf(stack.Device).String()
+	return stack.Device.Number().String()
 }
 
 // A Ground is a part of a target's data together with the devices under it: the place where limits on I/O to this data

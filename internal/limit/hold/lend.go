@@ -81,7 +81,7 @@ func (w Wide) Still(flags string) string {
 }
 
 // vacant reports whether nothing is in the device that has a number now, such as a loop device without a file.
-func vacant(f device.FS, n cgroup.Device) bool {
+func vacant(f device.FS, n device.Number) bool {
 	return device.Text(f.Sys, "dev", "block", n.String(), "size") == "0"
 }
 
@@ -116,10 +116,10 @@ func (w *Wides) Free(d explain.Spot) error {
 	if err != nil {
 		return err
 	}
-	return taken(all, now, d.Name, cgroup.Device{Major: d.Major, Minor: d.Minor})
+	return taken(all, now, d.Name, d.Number())
 }
 
-func taken(all []Wide, now map[cgroup.Device]limit.Limits, disk string, d cgroup.Device) error {
+func taken(all []Wide, now map[device.Number]limit.Limits, disk string, d device.Number) error {
 	has := now[d]
 	if has.IsZero() {
 		return nil
@@ -135,7 +135,7 @@ func taken(all []Wide, now map[cgroup.Device]limit.Limits, disk string, d cgroup
 
 // Loan is what Lend sets for this process: rates of a disk. Nothing is written yet, so that whoever may be killed can note it first.
 func (w *Wides) Loan(whose string, d explain.Spot, rates limit.Limits) Wide {
-	n := Wide{For: whose, Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: rates, Boot: w.boot, By: self(w.fs)}
+	n := Wide{For: whose, Device: d.Number(), Disk: d.Name, Limits: rates, Boot: w.boot, By: self(w.fs)}
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	return n
 }
@@ -157,7 +157,7 @@ func (w *Wides) Lend(ctx context.Context, n Wide) error {
 		if err := w.notes.write(append(slices.Clone(all), n)); err != nil {
 			return err
 		}
-		if _, err := w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []cgroup.Device{n.Device}}); err != nil {
+		if _, err := w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []device.Number{n.Device}}); err != nil {
 			return errors.Join(err, w.notes.write(all))
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
@@ -29,18 +30,18 @@ type Loose struct {
 	// Outside: the group is not below the part's own, so that setting the part's limits doesn't reach it.
 	Outside bool
 	// Devices are the rates that the group has itself.
-	Devices map[cgroup.Device]limit.Limits
+	Devices map[device.Number]limit.Limits
 }
 
 // Lacks reports whether the group lets more through on a device than a limit.
-func (l Loose) Lacks(d cgroup.Device, k limit.Key, asked int64) bool {
+func (l Loose) Lacks(d device.Number, k limit.Key, asked int64) bool {
 	has := l.Devices[d]
 	n := *has.Whole(k)
 	return n == 0 || n > asked
 }
 
 // Text says which processes are in the group, and what it has of a limit on a device: "1 process of it is in the group /x, which has no write_bps".
-func (l Loose) Text(d cgroup.Device, k limit.Key) string {
+func (l Loose) Text(d device.Number, k limit.Key) string {
 	are, has := "processes of it are", "has no "+string(k)
 	if l.Processes == 1 {
 		are = "process of it is"
@@ -182,7 +183,7 @@ func (h *Holder) of(thread int) (t *cgroup.Target, g *hierarchy.Group, err error
 }
 
 // around is what a group holds its processes to on each device, with those above it.
-func (h *Holder) around(t *cgroup.Target) (map[cgroup.Device]limit.Limits, error) {
+func (h *Holder) around(t *cgroup.Target) (map[device.Number]limit.Limits, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -239,10 +240,10 @@ func inGroup(g *hierarchy.Group) (threads []int, processes int, err error) {
 
 // LooseNotes says of each of a part's limits, by device, which of its processes are in groups that it doesn't reach, and what mends that: a sentence
 // each. name is what a device is called, and later what mends it where the group is below the part's own.
-func (h *Holder) LooseNotes(p Part, own map[cgroup.Device]limit.Limits, now *procfs.Processes, name func(cgroup.Device) string, later string) (notes []string, err error) {
+func (h *Holder) LooseNotes(p Part, own map[device.Number]limit.Limits, now *procfs.Processes, name func(device.Number) string, later string) (notes []string, err error) {
 	groups, err := h.Loose(p, now)
 	for _, g := range groups {
-		for _, d := range slices.SortedFunc(maps.Keys(own), func(a, b cgroup.Device) int { return strings.Compare(a.String(), b.String()) }) {
+		for _, d := range slices.SortedFunc(maps.Keys(own), func(a, b device.Number) int { return strings.Compare(a.String(), b.String()) }) {
 			l := own[d]
 			for _, k := range limit.Keys {
 				if k.Rate() && l.Has(k) && g.Lacks(d, k, *l.Whole(k)) {

@@ -17,7 +17,6 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -33,7 +32,7 @@ func TestLooseMoved(t *testing.T) {
 // TestLieMovedToRoot: a container's process was moved to the root group, which version 2 holds to nothing.
 func TestLieMovedToRoot(t *testing.T) {
 	list := movedTo(t, disktest.NewUnifiedGroup(t, "io"), "/sys/fs/cgroup")
-	if len(list) != 1 || !list[0].Group.IsRoot() || list[0].Processes != 1 || !list[0].Lacks(cgroup.Device{Major: 7}, limit.WriteBPS, 1<<30) {
+	if len(list) != 1 || !list[0].Group.IsRoot() || list[0].Processes != 1 || !list[0].Lacks(device.Number{Major: 7}, limit.WriteBPS, 1<<30) {
 		t.Errorf("%+v; want one process in the root group, without limits", list)
 	}
 }

@@ -2,7 +2,6 @@ package hold
 
 import (
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/cgroup"
 )
 
 // A Medium says which device had a number when something was noted of it. The kernel gives numbers of loop devices, of the device
@@ -16,8 +15,8 @@ type Medium struct {
 }
 
 // mediumOf is that of the device that has a number now. The error wraps fs.ErrNotExist where there is none.
-func mediumOf(f device.FS, n cgroup.Device) (Medium, error) {
-	d, err := f.Disk(n.Major, n.Minor)
+func mediumOf(f device.FS, n device.Number) (Medium, error) {
+	d, err := f.Disk(n)
 	if err != nil {
 		return Medium{}, err
 	}

@@ -165,7 +165,7 @@ func TestWeightsOfAnother(t *testing.T) {
 	}
 	undo("another device")
 	d := s.weights()[0]
-	old := Enabled{Disk: "gone", Number: cgroup.Device{Major: d.Major, Minor: d.Minor}, By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
+	old := Enabled{Disk: "gone", Number: d.Number(), By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
 		Edits: []cgroup.Edit{{File: "/sys/block/plimsoll-no-such/queue/scheduler", Text: []string{"bfq"}, Was: []string{"none"}}}}
 	if err := w.records.keep(t.Context(), old); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -22,7 +21,7 @@ func TestPastedOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.Devices()[0]
-	n := Wide{For: "cgroup:/another", Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
+	n := Wide{For: "cgroup:/another", Device: d.Number(), Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	remove := limit.Change{Remove: []limit.Key{limit.WriteBPS}}
 	for _, name := range hostileGroups {

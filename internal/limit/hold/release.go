@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -34,7 +35,7 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 			continue
 		}
 		d := Done{Part: Part{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}, Notes: notes}
-		want := cgroup.Want{Change: c, Devices: []cgroup.Device{n.Device}}
+		want := cgroup.Want{Change: c, Devices: []device.Number{n.Device}}
 		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
 			d.Writes, err = d.Diff.Apply()
 		}
@@ -58,7 +59,7 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 }
 
 // last is the note of a key on a device that was made last, of those that count; nil if there is none.
-func last(all []Wide, d cgroup.Device, k limit.Key, counts func(Wide) bool) *Wide {
+func last(all []Wide, d device.Number, k limit.Key, counts func(Wide) bool) *Wide {
 	for i := range slices.Backward(all) {
 		if o := &all[i]; o.Device == d && o.Limits.Has(k) && counts(*o) {
 			return o

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -22,7 +23,7 @@ type Setting struct {
 	Key   limit.Key `json:"key"`
 	Value string    `json:"value"`
 	// Device is nil for limits that aren't for a device.
-	Device *cgroup.Device `json:"device,omitempty"`
+	Device *device.Number `json:"device,omitempty"`
 	// At is when it was set, Boot in which boot.
 	At   time.Time `json:"at"`
 	Boot string    `json:"boot"`
@@ -85,7 +86,7 @@ func byGroup(list []Setting) (all [][]Setting) {
 }
 
 // Is reports whether the setting is the limit of a group with this value: another value was set by another program since.
-func (n Setting) Is(group string, d *cgroup.Device, k limit.Key, value string) bool {
+func (n Setting) Is(group string, d *device.Number, k limit.Key, value string) bool {
 	return n.Group == group && n.Key == k && n.Value == value && (n.Device == nil) == (d == nil) && (d == nil || *n.Device == *d)
 }
 
@@ -133,9 +134,9 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 }
 
 // concerns reports whether a scope's data is on a device.
-func (s *Scope) concerns(d cgroup.Device) bool {
+func (s *Scope) concerns(d device.Number) bool {
 	for _, spot := range s.Devices() {
-		if spot.Number() == d.String() {
+		if spot.Number() == d {
 			return true
 		}
 	}
@@ -143,7 +144,7 @@ func (s *Scope) concerns(d cgroup.Device) bool {
 }
 
 // noted replaces what is noted of those limits of a group, or of a group's on a device, that a change touches.
-func noted(all []Setting, n Setting, d *cgroup.Device, has limit.Limits, change limit.Change) []Setting {
+func noted(all []Setting, n Setting, d *device.Number, has limit.Limits, change limit.Change) []Setting {
 	for _, k := range limit.Keys {
 		if !change.Touches(k) {
 			continue

@@ -3,13 +3,13 @@ package hold
 import (
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 )
 
 // TestLieSetAndPutBack: the daemon has put a limit back before what was set is noted. The value then is not the command's.
 func TestLieSetAndPutBack(t *testing.T) {
-	d := cgroup.Device{Major: 7}
+	d := device.Number{Major: 7}
 	change := limit.Change{Set: limit.Limits{WriteBPS: 20 << 20}}
 	for has, want := range map[int64]int{20 << 20: 1, 10 << 20: 0} {
 		if got := noted(nil, Setting{Group: "/web", Device: &d}, &d, limit.Limits{WriteBPS: has}, change); len(got) != want {

@@ -21,7 +21,7 @@ import (
 type Enabled struct {
 	// Disk is its name, and Number its number.
 	Disk   string        `json:"disk"`
-	Number cgroup.Device `json:"number"`
+	Number device.Number `json:"number"`
 	// By is weight.ByBFQ or weight.ByIOCost.
 	By string `json:"by"`
 	// Edits are what was written, with what was there before.
@@ -72,10 +72,10 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 	if err != nil {
 		return nil, nil, err
 	}
-	joined := map[cgroup.Device][]string{}
+	joined := map[device.Number][]string{}
 	err = w.locked(ctx, func(all *[]Enabled) error {
 		for _, d := range s.weights() {
-			n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+			n := d.Number()
 			i := slices.IndexFunc(*all, func(e Enabled) bool { return e.Number == n })
 			effect := w.Groups.WeightEffect(groups[0], n)
 			if effect.Works() {
@@ -114,7 +114,7 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 
 // takeBack restores disks that were enabled, unless somebody else has a weight there by now, and takes out users that were added to
 // others.
-func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[cgroup.Device][]string) error {
+func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[device.Number][]string) error {
 	var errs []error
 	for _, x := range slices.Backward(done) {
 		joined[x.Number] = x.Users
@@ -139,7 +139,7 @@ func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[cgroup.Dev
 }
 
 // enable plans it for one disk.
-func (w *Weights) enable(n cgroup.Device, disk, by string, effect weight.Effect) (Enabled, error) {
+func (w *Weights) enable(n device.Number, disk, by string, effect weight.Effect) (Enabled, error) {
 	ways := []string{by}
 	if by == "" {
 		ways = []string{weight.ByBFQ, weight.ByIOCost}
@@ -204,7 +204,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 		var errs []error
 		for _, e := range *all {
 			// The others keep their weight, as the change has left them out.
-			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == cgroup.Device{Major: d.Major, Minor: d.Minor} })
+			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == d.Number() })
 			e.Users = slices.DeleteFunc(e.Users, func(dir string) bool {
 				_, err := os.Stat(dir)
 				return errors.Is(err, fs.ErrNotExist) || named && slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })

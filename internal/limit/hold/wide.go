@@ -25,7 +25,7 @@ type Wide struct {
 	// ForBytes is For where that is no UTF-8, which JSON can't carry: a group's name may have any bytes.
 	ForBytes []byte `json:"for_bytes,omitempty"`
 	// Device is the disk's number, and Disk its name.
-	Device cgroup.Device `json:"device"`
+	Device device.Number `json:"device"`
 	Disk   string        `json:"disk"`
 	// Limits are the rates.
 	Limits limit.Limits `json:"limits"`
@@ -85,7 +85,7 @@ func (w *Wides) List() ([]Wide, error) {
 		return nil, err
 	}
 	var list []Wide
-	var now map[cgroup.Device]limit.Limits
+	var now map[device.Number]limit.Limits
 	for _, n := range all {
 		if len(n.ForBytes) > 0 {
 			n.For = string(n.ForBytes)
@@ -125,15 +125,15 @@ func (w *Wides) While(ctx context.Context, f func(all []Wide) error) error {
 
 // Last is the note of a key on a disk that was made last and is in force unless somebody else has set something there: nil if there is
 // none. What was set for a device that had the number before is not for this one, and what a killed process has left is nobody's.
-func Last(all []Wide, d cgroup.Device, k limit.Key) *Wide {
+func Last(all []Wide, d device.Number, k limit.Key) *Wide {
 	return last(all, d, k, func(o Wide) bool { return !o.Former && !o.Ended })
 }
 
 // now is the root group, and what it has for each device; nothing with version 2, whose root group has no limits.
-func (w *Wides) now() (*cgroup.Target, map[cgroup.Device]limit.Limits, error) {
+func (w *Wides) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
 	root, err := w.groups.Device()
 	if errors.Is(err, cgroup.ErrUnsupported) {
-		return nil, map[cgroup.Device]limit.Limits{}, nil
+		return nil, map[device.Number]limit.Limits{}, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -210,7 +210,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 	}
 	after, mine := written(noted, s.Owner()), []Wide(nil)
 	for _, n := range all {
-		if len(s.Grounds) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device.String() }) {
+		if len(s.Grounds) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
 			continue
 		}
 		switch {
@@ -279,13 +279,13 @@ func (w *Wides) Clear(ctx context.Context, list []Wide, keys []limit.Key, dry bo
 }
 
 // add notes what a scope's change sets in the root group, and says whose limits there it takes the place of. now is what the kernel has.
-func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Device]limit.Limits) (noted []Wide, told []string) {
+func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[device.Number]limit.Limits) (noted []Wide, told []string) {
 	for _, d := range s.Devices() {
 		mine := ratesOn(d, set)
 		if mine.IsZero() {
 			continue
 		}
-		n := Wide{For: s.Owner(), Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: mine, Boot: w.boot}
+		n := Wide{For: s.Owner(), Device: d.Number(), Disk: d.Name, Limits: mine, Boot: w.boot}
 		// One that goes meanwhile is refused by the kernel.
 		n.Medium, _ = mediumOf(w.fs, n.Device)
 		if !utf8.ValidString(n.For) {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"sync"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 )
 
@@ -27,7 +27,7 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 			continue // On an error the container is ending: its exit event follows.
 		}
 		wg.Go(func() {
-			all[i], _ = k.holder.LooseNotes(p, own, procfs.Look(k.holder.FS.Proc), func(d cgroup.Device) string { return cmp.Or(names[d], d.String()) }, "plimsoll daemon sets it soon")
+			all[i], _ = k.holder.LooseNotes(p, own, procfs.Look(k.holder.FS.Proc), func(d device.Number) string { return cmp.Or(names[d], d.String()) }, "plimsoll daemon sets it soon")
 		})
 	}
 	wg.Wait()
@@ -35,8 +35,8 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 }
 
 // rates are the rates that an entry is held to, and what their devices are called.
-func (v *view) rates() (own map[cgroup.Device]limit.Limits, names map[cgroup.Device]string) {
-	own, names = map[cgroup.Device]limit.Limits{}, map[cgroup.Device]string{}
+func (v *view) rates() (own map[device.Number]limit.Limits, names map[device.Number]string) {
+	own, names = map[device.Number]limit.Limits{}, map[device.Number]string{}
 	for _, h := range v.status.Held {
 		if d, ok := number(h.Device); ok && h.Key.Rate() && !h.Wide && !h.Together {
 			own[d], names[d] = own[d].With(h.Key, h.limits), h.DeviceName

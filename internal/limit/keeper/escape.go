@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 )
 
 // escaping are those of escapes that the root group doesn't hold either.
-func escaping(escapes []hold.Escape, root map[cgroup.Device]limit.Limits) []hold.Escape {
+func escaping(escapes []hold.Escape, root map[device.Number]limit.Limits) []hold.Escape {
 	return slices.DeleteFunc(slices.Clone(escapes), func(e hold.Escape) bool { return e.HeldBy(root) })
 }
 
 // inRoot is what the root group holds, and what it is about to.
-func (k *Keeper) inRoot() map[cgroup.Device]limit.Limits {
-	all := map[cgroup.Device]limit.Limits{}
+func (k *Keeper) inRoot() map[device.Number]limit.Limits {
+	all := map[device.Number]limit.Limits{}
 	for d, l := range k.holder.RootLimits() {
 		all[d] = l
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -164,7 +165,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 			grants = append(grants, grant(r, Slot{Key: k}, "", r.Limits.Limits))
 		case k == limit.Weight:
 			for _, d := range weightDevices(scopes) {
-				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, r.Limits.Limits))
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number().String()}, d.Name, r.Limits.Limits))
 			}
 		default:
 			for _, d := range all {
@@ -175,9 +176,9 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				if err != nil {
 					return nil, nil, err
 				}
-				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number().String()}, d.Name, value))
 				if k.Rate() && wide(scopes) {
-					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), Wide: true}, d.Name, value))
+					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number().String(), Wide: true}, d.Name, value))
 				}
 			}
 		}
@@ -337,9 +338,9 @@ func wants(grants []Grant, rule string) []cgroup.Want {
 			byDevice[at] = w
 			order = append(order, at)
 			if d, ok := number(g.Device); ok && g.Key == limit.Weight {
-				w.WeightDevices = []cgroup.Device{d}
+				w.WeightDevices = []device.Number{d}
 			} else if ok {
-				w.Devices = []cgroup.Device{d}
+				w.Devices = []device.Number{d}
 			}
 		}
 		if g.limits.IsZero() {
@@ -367,8 +368,8 @@ func mergeable(a, b cgroup.Want) bool {
 }
 
 // number reads a slot's device.
-func number(s string) (cgroup.Device, bool) {
-	var d cgroup.Device
+func number(s string) (device.Number, bool) {
+	var d device.Number
 	if s == "" {
 		return d, false
 	}

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,8 +75,8 @@ func named(p *policy.Policy) map[string]string {
 		}
 		var list []string
 		for _, n := range nodes {
-			if major, minor, ok := device.BlockNode(n); ok {
-				list = append(list, fmt.Sprintf("%s %d:%d", n, major, minor))
+			if number, ok := device.BlockNode(n); ok {
+				list = append(list, n+" "+number.String())
 			}
 		}
 		words[word] = strings.Join(list, "\n")

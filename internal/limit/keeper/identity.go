@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -115,6 +116,6 @@ func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error), not
 
 // diskOf is the identity of the disk with a number, or was a moment ago: that of one disk is asked for each container that is held on
 // it. The error wraps fs.ErrNotExist where there is none.
-func (k *Keeper) diskOf(d cgroup.Device) (string, error) {
-	return k.disk.Of(d, func() (string, error) { return k.holder.FS.Identity(d.Major, d.Minor) })
+func (k *Keeper) diskOf(d device.Number) (string, error) {
+	return k.disk.Of(d, func() (string, error) { return k.holder.FS.Identity(d) })
 }

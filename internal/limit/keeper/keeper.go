@@ -34,7 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/expiring"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
@@ -116,7 +116,7 @@ type Keeper struct {
 
 	root    *entry
 	ceiling ceilingCache
-	disk    expiring.Answers[cgroup.Device, string]
+	disk    expiring.Answers[device.Number, string]
 
 	events, checks, writes, drift atomic.Int64
 	// looks counts those at single entries of which something was told.

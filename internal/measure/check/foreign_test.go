@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
@@ -117,7 +118,7 @@ func TestForeignModels(t *testing.T) {
 	const mib = 1 << 20
 	cost := func(share float64) func(*record.Trial) {
 		return func(t *record.Trial) {
-			t.Where[0].Costs = []record.Cost{{Device: "loop0", Number: "7:0", Group: "/pod", Share: share}}
+			t.Where[0].Costs = []record.Cost{{Device: "loop0", Number: device.Number{Major: 7}, Group: "/pod", Share: share}}
 		}
 	}
 	dirty := func(written int64, waited float64, job load.Job) func(*record.Trial) {

@@ -32,7 +32,7 @@ func Truth(r *workload.Result, dev *record.Device, why string, cgroupRead, cgrou
 	// A disk that did nothing is not listed: its figures are zero.
 	t.DeviceRead, t.DeviceWritten, t.DeviceBusy = 0, 0, 0
 	for _, d := range r.Disks {
-		if d.Major == dev.Major && d.Minor == dev.Minor {
+		if d.Number() == dev.Number() {
 			t.DeviceRead, t.DeviceWritten, t.DeviceBusy = d.ReadBytes, d.WrittenBytes, d.Busy
 		}
 	}
@@ -48,7 +48,7 @@ func countsDisks(r *workload.Result) bool {
 
 // Layers puts beside the layers of a place what they did in the window of a client's result. others are the flushes a second that other
 // programs caused just before it, by the number of the device, and window is its length.
-func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, others map[[2]uint32]float64, window time.Duration) []record.Layer {
+func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, others map[device.Number]float64, window time.Duration) []record.Layer {
 	var out []record.Layer
 	for _, l := range layers {
 		r := record.Layer{Layer: l}
@@ -58,7 +58,7 @@ func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, oth
 		own := int64(0)
 		for _, p := range l.Parts {
 			for _, d := range disks {
-				if d.Major != p.Major || d.Minor != p.Minor {
+				if d.Number() != p.Number() {
 					continue
 				}
 				r.Read, r.Written = r.Read+d.ReadBytes, r.Written+d.WrittenBytes
@@ -66,7 +66,7 @@ func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, oth
 					if d.Flushes > r.Flushes {
 						r.Flushes, r.FlushTime = d.Flushes, d.FlushTime
 					}
-					own = max(own, d.Flushes-int64(others[[2]uint32{p.Major, p.Minor}]*window.Seconds()))
+					own = max(own, d.Flushes-int64(others[p.Number()]*window.Seconds()))
 				}
 			}
 		}

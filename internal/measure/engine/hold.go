@@ -64,11 +64,11 @@ func groundOf(s Session, fs device.FS) (*ground, error) {
 func (g *ground) want(l limit.Limits) cgroup.Want {
 	w := cgroup.Want{Change: limit.Change{Set: l}}
 	for _, d := range g.where.Hard {
-		w.Devices = append(w.Devices, cgroup.Device{Major: d.Major, Minor: d.Minor})
+		w.Devices = append(w.Devices, d.Number())
 	}
 	if l.Weight > 0 {
 		for _, d := range g.where.Weights {
-			w.WeightDevices = append(w.WeightDevices, cgroup.Device{Major: d.Major, Minor: d.Minor})
+			w.WeightDevices = append(w.WeightDevices, d.Number())
 		}
 	}
 	return w
@@ -104,7 +104,7 @@ func (g *ground) given(diff *cgroup.Diff) error {
 		if !slices.ContainsFunc(e.Keys, limit.Key.Rate) {
 			continue
 		}
-		if !slices.ContainsFunc(g.io.Devices, func(d explain.Spot) bool { return d.Number() == e.Device }) {
+		if !slices.ContainsFunc(g.io.Devices, func(d explain.Spot) bool { return d.Number().String() == e.Device }) {
 			return g.io.No(e.Keys, "the data turned out to be on "+e.Device+", which could not be known when the container was made", "use bind, or a volume of the driver local")
 		}
 		return g.io.No(e.Keys, "the daemon said yes, and its runtime did not set it", "upgrade the runtime, or use the oci engine")
@@ -247,7 +247,7 @@ func (g *ground) read(wides []*wide) (*limit.Held, error) {
 			add(k, own.Limits, limit.Applied{By: limit.ByEngine, Group: own.Group})
 		case k == limit.Weight:
 			for _, d := range g.where.Weights {
-				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+				n := d.Number()
 				add(k, own.Devices[n], limit.Applied{Device: d.Name, Number: n.String(), By: limit.ByGroup, Group: own.Group})
 			}
 		default:
@@ -256,7 +256,7 @@ func (g *ground) read(wides []*wide) (*limit.Held, error) {
 				by = limit.ByEngine
 			}
 			for _, d := range g.where.Hard {
-				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+				n := d.Number()
 				add(k, own.Devices[n], limit.Applied{Device: d.Name, Number: n.String(), By: by, Group: own.Group})
 			}
 		}

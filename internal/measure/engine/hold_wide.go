@@ -122,7 +122,7 @@ func (w *wide) release() error {
 // applied is the limit as records have it.
 func (w *wide) applied() (list []limit.Applied) {
 	for _, k := range RateKeys(w.limits) {
-		list = append(list, limit.Applied{Key: k, Value: w.limits.Number(k), Device: w.device.Name, Number: w.device.Number(), By: limit.ByDevice, Group: "/"})
+		list = append(list, limit.Applied{Key: k, Value: w.limits.Number(k), Device: w.device.Name, Number: w.device.Number().String(), By: limit.ByDevice, Group: "/"})
 	}
 	return list
 }

@@ -234,7 +234,7 @@ func diskOf(r *workload.Result, d *record.Device) *workload.DiskDelta {
 		return nil
 	}
 	for i := range r.Disks {
-		if r.Disks[i].Major == d.Major && r.Disks[i].Minor == d.Minor {
+		if r.Disks[i].Number() == d.Number() {
 			return &r.Disks[i]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/workload"
 )
 
@@ -23,15 +24,15 @@ type Ground struct {
 // A groundKey tells grounds apart: by machine and disk, or, where no disk is known, by
 // what kind of thing is there instead.
 type groundKey struct {
-	host         string
-	known        bool
-	major, minor uint32
-	fs, source   string
+	host       string
+	known      bool
+	number     device.Number
+	fs, source string
 }
 
 func (w *Where) ground() groundKey {
 	if d := w.Device; d != nil {
-		return groundKey{host: w.Host, known: true, major: d.Major, minor: d.Minor}
+		return groundKey{host: w.Host, known: true, number: d.Number()}
 	}
 	return groundKey{host: w.Host, fs: w.FSType, source: w.Source}
 }

@@ -282,10 +282,10 @@ type Where struct {
 
 // A Cost is the share of a device's time that a group has used in the window, by iocost's model of the device: at 1 it holds the group back.
 type Cost struct {
-	Device string  `json:"device"`
-	Number string  `json:"number"`
-	Group  string  `json:"group"`
-	Share  float64 `json:"share"`
+	Device string        `json:"device"`
+	Number device.Number `json:"number"`
+	Group  string        `json:"group"`
+	Share  float64       `json:"share"`
 }
 
 // A Dirty is how many bytes of a group's data may be unwritten before version 2 makes writers wait for the disk, by the limit on memory of the

@@ -53,7 +53,7 @@ func NewLimited(ctx context.Context, file string, iops int) (_ *Limited, err err
 	}
 	_, err = host.Hold(l.group.Target, cgroup.Want{
 		Change:  limit.Change{Set: limit.Limits{ReadIOPS: int64(iops), WriteIOPS: int64(iops)}},
-		Devices: []cgroup.Device{{Major: unix.Major(uint64(st.Rdev)), Minor: unix.Minor(uint64(st.Rdev))}},
+		Devices: []device.Number{device.NumberOf(uint64(st.Rdev))},
 	})
 	if err != nil {
 		return nil, err

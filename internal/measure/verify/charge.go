@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -39,7 +38,7 @@ func (r Request) charges() *charge {
 	if r.Group == nil {
 		return nil
 	}
-	key := fmt.Sprintf("%d:%d", r.Device.Major, r.Device.Minor)
+	key := r.Device.Number()
 	read := func(g *hierarchy.Group) (n count, listed bool, err error) {
 		all, err := cgroupio.GroupCounters(g, os.ReadFile)
 		c, listed := all[key]

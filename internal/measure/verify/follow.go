@@ -93,7 +93,7 @@ func (r Request) flush(ctx context.Context) error {
 // counters reads a device's own counters (Documentation/block/stat.rst of the kernel): reads, merges, sectors
 // and milliseconds, then the same of writes. Sectors have 512 bytes.
 func counters(fs device.FS, d device.Device) (count, error) {
-	name := filepath.Join(fs.Sys, "dev", "block", fmt.Sprintf("%d:%d", d.Major, d.Minor), "stat")
+	name := filepath.Join(fs.Sys, "dev", "block", d.Number().String(), "stat")
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return count{}, err

@@ -262,7 +262,7 @@ func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measure
 		return nil, err
 	}
 	for i := range res.Disks {
-		if d := &res.Disks[i]; d.Major == r.Device.Major && d.Minor == r.Device.Minor {
+		if d := &res.Disks[i]; d.Number() == r.Device.Number() {
 			m.device = d
 		}
 	}

@@ -33,6 +33,7 @@
 package wire
 
 import (
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
@@ -123,6 +124,9 @@ type Mount struct {
 	// Upper is overlay's upperdir, a path of the host.
 	Upper string `json:"upper,omitempty"`
 }
+
+// Number is that of the file system.
+func (m Mount) Number() device.Number { return device.Number{Major: m.Major, Minor: m.Minor} }
 
 // Find asks whether a command's program is there, outside of any trial. The answer is Found.
 type Find struct {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/record"
@@ -86,7 +87,7 @@ func addReached(grounds []record.Where, before, after [][]cgroupio.MemoryReached
 // A cost is what iocost has counted for an agent's group at one time.
 type cost struct {
 	at    time.Time
-	used  map[string]time.Duration
+	used  map[device.Number]time.Duration
 	group string
 }
 
@@ -107,8 +108,7 @@ func (w *Witness) costs(agents []*agent.Agent) []cost {
 func addCosts(where []record.Where, grounds []seen, before, after []cost) {
 	for i := range min(len(where), len(after)) {
 		elapsed := after[i].at.Sub(before[i].at)
-		for _, d := range grounds[i].devices {
-			n := d.String()
+		for _, n := range grounds[i].devices {
 			if used := after[i].used[n] - before[i].used[n]; used > 0 && elapsed > 0 {
 				where[i].Costs = append(where[i].Costs, record.Cost{Device: grounds[i].nameOf(n), Number: n, Group: after[i].group, Share: used.Seconds() / elapsed.Seconds()})
 			}

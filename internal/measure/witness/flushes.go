@@ -3,6 +3,7 @@ package witness
 import (
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/workload"
 )
 
@@ -21,7 +22,7 @@ type counts struct {
 }
 
 // flushRates are flushes a second, by the number of the disk.
-type flushRates map[[2]uint32]float64
+type flushRates map[device.Number]float64
 
 // A flushWatch counts what other programs flush between trials, when the workers do nothing. The flushes of a disk are everybody's, and
 // the kernel counts them for the whole disk only.
@@ -62,7 +63,7 @@ func ratesOf(a, b workload.DiskCounts, d time.Duration) flushRates {
 	rates := flushRates{}
 	for _, disk := range disks {
 		if disk.Flushes >= flushFloor {
-			rates[[2]uint32{disk.Major, disk.Minor}] = float64(disk.Flushes) / d.Seconds()
+			rates[disk.Number()] = float64(disk.Flushes) / d.Seconds()
 		}
 	}
 	return rates

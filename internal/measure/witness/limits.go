@@ -39,15 +39,15 @@ func addLimits(grounds []record.Where, before, after [][]limit.Applied) {
 }
 
 // devicesOf are the numbers of all devices of a stack that a limit can be set on: an I/O goes through each of them.
-func devicesOf(s *device.Stack) []cgroup.Device {
-	var all []cgroup.Device
+func devicesOf(s *device.Stack) []device.Number {
+	var all []device.Number
 	var visit func(*device.Node)
 	visit = func(n *device.Node) {
 		if n == nil {
 			return
 		}
 		if n.Device != nil && n.Kind != device.KindPartition && n.Kind != device.KindPath {
-			if d := cgroup.DeviceOf(n.Device); !slices.Contains(all, d) {
+			if d := n.Device.Number(); !slices.Contains(all, d) {
 				all = append(all, d)
 			}
 		}
@@ -60,14 +60,14 @@ func devicesOf(s *device.Stack) []cgroup.Device {
 }
 
 // nameOf is the name of a device of the stack, its number where it isn't known.
-func (s *seen) nameOf(number string) string {
-	name := number
+func (s *seen) nameOf(number device.Number) string {
+	name := number.String()
 	var visit func(*device.Node)
 	visit = func(n *device.Node) {
 		if n == nil {
 			return
 		}
-		if n.Device != nil && cgroup.DeviceOf(n.Device).String() == number {
+		if n.Device != nil && n.Device.Number() == number {
 			name = n.Device.Name
 		}
 		for _, b := range n.Below {

@@ -16,7 +16,6 @@ import (
 
 	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
@@ -43,7 +42,7 @@ type ground struct {
 type seen struct {
 	stack   *device.Stack
 	from    *record.From    // nil: the sources have no place of their own
-	devices []cgroup.Device // all of stack
+	devices []device.Number // all of stack
 	version int             // of the io controller
 	// layers are what the worker's kernel shows below the place, host those of this machine below a virtual one's disk or share.
 	layers, host        []device.Layer
@@ -281,7 +280,7 @@ func groupBytes(r *workload.Result, dev *device.Device) (read, written int64) {
 	if dev == nil || r.Cgroup == nil {
 		return -1, -1
 	}
-	i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Major == dev.Major && c.Minor == dev.Minor })
+	i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Number() == dev.Number() })
 	if i < 0 {
 		return 0, 0
 	}

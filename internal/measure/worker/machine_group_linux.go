@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/text/size"
@@ -70,7 +71,7 @@ func (g *group) enter(s *wire.Setup) error {
 		if err := unix.Stat(s.Place.Dir, &st); err != nil {
 			return err
 		}
-		g.device = fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
+		g.device = device.NumberOf(st.Dev).String()
 	}
 	return g.set("cgroup.procs", "0")
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/httpload"
 	"plimsoll/load"
 )
@@ -132,6 +133,9 @@ type DiskDelta struct {
 	FlushTime time.Duration `json:"flush_time,omitempty"`
 }
 
+// Number is the device's.
+func (d DiskDelta) Number() device.Number { return device.Number{Major: d.Major, Minor: d.Minor} }
+
 // A CgroupDelta is what one group did on one block device in the measured window.
 type CgroupDelta struct {
 	Major        uint32 `json:"major"`
@@ -139,6 +143,9 @@ type CgroupDelta struct {
 	ReadBytes    int64  `json:"read_bytes"`
 	WrittenBytes int64  `json:"written_bytes"`
 }
+
+// Number is the device's.
+func (c CgroupDelta) Number() device.Number { return device.Number{Major: c.Major, Minor: c.Minor} }
 
 // Throttled counts the stops of the CPU controller (cpu.stat).
 type Throttled struct {

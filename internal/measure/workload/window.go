@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/load"
 )
 
@@ -28,7 +29,7 @@ type snapshot struct {
 	at       time.Time
 	proc     map[string]int64 // /proc/self/io
 	disks    DiskCounts
-	cgroup   map[[2]uint32]CgroupDelta
+	cgroup   map[device.Number]CgroupDelta
 	cpu      cpuTimes
 	cpus     []CPUDelta // times since the start of the machine
 	io       pressure   // /proc/pressure/io
@@ -187,7 +188,7 @@ func grown[N int64 | time.Duration](before, after N) N {
 }
 
 // cgroupDeltas subtracts, keeping every device that the group ever used.
-func cgroupDeltas(a, b map[[2]uint32]CgroupDelta) []CgroupDelta {
+func cgroupDeltas(a, b map[device.Number]CgroupDelta) []CgroupDelta {
 	if b == nil {
 		return nil
 	}
@@ -209,15 +210,15 @@ func cgroupDeltas(a, b map[[2]uint32]CgroupDelta) []CgroupDelta {
 // Some kernels print v2 devices that have no figures without a newline, so that
 // a line begins with several: the figures belong to the last. What is no line of
 // either is passed over.
-func parseCgroupIO(r io.Reader) map[[2]uint32]CgroupDelta {
-	m := map[[2]uint32]CgroupDelta{}
+func parseCgroupIO(r io.Reader) map[device.Number]CgroupDelta {
+	m := map[device.Number]CgroupDelta{}
 	for s := bufio.NewScanner(r); s.Scan(); {
 		f := strings.Fields(s.Text())
-		var key [2]uint32
+		var key device.Number
 		known := false
 		for len(f) > 0 {
-			k, ok := parseDevice(f[0])
-			if !ok {
+			k, err := device.ParseNumber(f[0])
+			if err != nil {
 				break
 			}
 			key, known, f = k, true, f[1:]
@@ -226,7 +227,7 @@ func parseCgroupIO(r io.Reader) map[[2]uint32]CgroupDelta {
 			continue
 		}
 		d := m[key]
-		d.Major, d.Minor = key[0], key[1]
+		d.Major, d.Minor = key.Major, key.Minor
 		if len(f) == 2 && !strings.Contains(f[0], "=") {
 			f = []string{f[0] + "=" + f[1]}
 		}
@@ -246,14 +247,6 @@ func parseCgroupIO(r io.Reader) map[[2]uint32]CgroupDelta {
 		m[key] = d
 	}
 	return m
-}
-
-// parseDevice reads "254:0".
-func parseDevice(s string) (key [2]uint32, ok bool) {
-	major, minor, ok := strings.Cut(s, ":")
-	ma, err1 := strconv.ParseUint(major, 10, 32)
-	mi, err2 := strconv.ParseUint(minor, 10, 32)
-	return [2]uint32{uint32(ma), uint32(mi)}, ok && err1 == nil && err2 == nil
 }
 
 // sectorSize is the unit of /proc/diskstats, whatever the disk's own

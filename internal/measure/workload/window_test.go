@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/host/device"
 )
 
 // diskstats is from a machine with Linux 6.1; the last lines are made up.
@@ -117,7 +119,7 @@ func TestDeltas(t *testing.T) {
 	if got := cgroupDeltas(nil, nil); got != nil {
 		t.Errorf("cgroupDeltas of what can't be read = %v, want nil", got)
 	}
-	if got := cgroupDeltas(nil, map[[2]uint32]CgroupDelta{}); got == nil {
+	if got := cgroupDeltas(nil, map[device.Number]CgroupDelta{}); got == nil {
 		t.Error("cgroupDeltas of an empty group = nil, want an empty list")
 	}
 }
@@ -153,7 +155,7 @@ func FuzzWindow(f *testing.F) {
 			}
 		}
 		for key, d := range parseCgroupIO(bytes.NewReader(b)) {
-			if key != [2]uint32{d.Major, d.Minor} || d.ReadBytes < 0 || d.WrittenBytes < 0 {
+			if key != d.Number() || d.ReadBytes < 0 || d.WrittenBytes < 0 {
 				t.Errorf("parseCgroupIO(%q)[%v] = %+v", b, key, d)
 			}
 		}

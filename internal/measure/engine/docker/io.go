@@ -36,7 +36,7 @@ func dockerLimits(d *dockerDaemon, spec engine.Spec, devices []explain.Spot, hos
 	for _, s := range devices {
 		ask.Devices = append(ask.Devices, engineapi.Device{
 			// sysfs writes "!" for the "/" of names such as cciss/c0d0.
-			Path: "/dev/" + strings.ReplaceAll(s.Name, "!", "/"), Major: s.Major, Minor: s.Minor,
+			Path: "/dev/" + strings.ReplaceAll(s.Name, "!", "/"), Number: s.Number(),
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),
 		})
 	}

@@ -1,0 +1,55 @@
+package device
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Number is a block device's, or that of a file system: the kernel's name for it. The zero value is none. Text and JSON have it
+// as "254:0".
+type Number struct{ Major, Minor uint32 }
+
+// ParseNumber reads "254:0", as the kernel's files have it.
+func ParseNumber(s string) (n Number, err error) {
+	major, minor, colon := strings.Cut(s, ":")
+	if n.Major, err = parseHalf(major); err == nil {
+		n.Minor, err = parseHalf(minor)
+	}
+	if err != nil || !colon {
+		return Number{}, fmt.Errorf("%.40q is no device number such as 254:0", s)
+	}
+	return n, nil
+}
+
+// parseHalf reads a number as the kernel prints it: ParseUint takes "007", too.
+func parseHalf(s string) (uint32, error) {
+	v, err := strconv.ParseUint(s, 10, 32)
+	if err == nil && len(s) > 1 && s[0] == '0' {
+		err = strconv.ErrSyntax
+	}
+	return uint32(v), err
+}
+
+// String is "254:0".
+func (n Number) String() string {
+	return strconv.FormatUint(uint64(n.Major), 10) + ":" + strconv.FormatUint(uint64(n.Minor), 10)
+}
+
+// MarshalText is String.
+func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// UnmarshalText is ParseNumber.
+func (n *Number) UnmarshalText(b []byte) (err error) {
+	*n, err = ParseNumber(string(b))
+	return err
+}
+
+// Number is the device's.
+func (d Device) Number() Number { return Number{d.Major, d.Minor} }
+
+// Number is that of the mount's file system.
+func (m Mount) Number() Number { return Number{m.Major, m.Minor} }
+
+// Number is the part's.
+func (p Part) Number() Number { return Number{p.Major, p.Minor} }
