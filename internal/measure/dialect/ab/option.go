@@ -21,6 +21,9 @@ type Option struct {
 	set func(t *Test, arg, value string) error
 }
 
+// sameAsAB is the note of an option that does what ab's manual says.
+const sameAsAB = "as in ab"
+
 // Limits of a line. ab has the second (MAX_CONCURRENCY); the first keeps the figures of all
 // requests, 32 bytes each, in memory.
 const (
@@ -90,51 +93,51 @@ func proxy(t *Test, arg, v string) error {
 
 // Options are ab's, in the order of its help.
 var Options = []Option{
-	{Letter: 'n', Value: "requests", Note: "number of requests; default 1", set: whole(func(t *Test) *int { return &t.Requests }, 1, maxRequests)},
-	{Letter: 'c', Value: "concurrency", Note: "number of requests at a time; default 1", set: whole(func(t *Test) *int { return &t.Concurrency }, 1, maxConcurrency)},
-	{Letter: 't', Value: "timelimit", Note: "seconds after which no more requests are sent; implies -n 50000, unless -n follows it", set: func(t *Test, arg, v string) error {
+	{Letter: 'n', Value: "requests", Note: sameAsAB, set: whole(func(t *Test) *int { return &t.Requests }, 1, maxRequests)},
+	{Letter: 'c', Value: "concurrency", Note: sameAsAB, set: whole(func(t *Test) *int { return &t.Concurrency }, 1, maxConcurrency)},
+	{Letter: 't', Value: "timelimit", Note: sameAsAB, set: func(t *Test, arg, v string) error {
 		if err := whole(func(t *Test) *int { return &t.Limit }, 1, maxSeconds)(t, arg, v); err != nil {
 			return err
 		}
 		t.Requests = timedRequests
 		return nil
 	}},
-	{Letter: 's', Value: "timeout", Note: "seconds to wait for an answer; default 30", set: whole(func(t *Test) *int { return &t.Timeout }, 1, maxSeconds)},
+	{Letter: 's', Value: "timeout", Note: sameAsAB, set: whole(func(t *Test) *int { return &t.Timeout }, 1, maxSeconds)},
 	{Letter: 'b', Value: "windowsize", Note: "the kernel sizes the buffers of a connection", Refused: true},
 	{Letter: 'B', Value: "address", Note: "the kernel chooses the address of a connection", Refused: true},
-	{Letter: 'p', Value: "postfile", Note: "file to POST", set: text(func(t *Test) *string { return &t.PostFile })},
-	{Letter: 'u', Value: "putfile", Note: "file to PUT", set: text(func(t *Test) *string { return &t.PutFile })},
-	{Letter: 'T', Value: "content-type", Note: "type of the body sent; default text/plain", set: text(func(t *Test) *string { return &t.ContentType })},
-	{Letter: 'v', Value: "verbosity", Note: "2: prints the request, the headers and responses that are no success; 3 and more: all status codes", set: whole(func(t *Test) *int { return &t.Verbosity }, 0, 100)},
-	{Letter: 'w', Note: "the report is a table of HTML, without percentages", set: flag(func(t *Test) *bool { return &t.HTML })},
-	{Letter: 'i', Note: "HEAD instead of GET", set: flag(func(t *Test) *bool { return &t.Head })},
-	{Letter: 'x', Value: "attributes", Note: "-w with attributes of the table", set: html(func(t *Test) *string { return &t.TableAttributes })},
-	{Letter: 'y', Value: "attributes", Note: "-w with attributes of its rows", set: html(func(t *Test) *string { return &t.RowAttributes })},
-	{Letter: 'z', Value: "attributes", Note: "-w with attributes of its cells; default bgcolor=white", set: html(func(t *Test) *string { return &t.CellAttributes })},
+	{Letter: 'p', Value: "postfile", Note: sameAsAB, set: text(func(t *Test) *string { return &t.PostFile })},
+	{Letter: 'u', Value: "putfile", Note: sameAsAB, set: text(func(t *Test) *string { return &t.PutFile })},
+	{Letter: 'T', Value: "content-type", Note: sameAsAB, set: text(func(t *Test) *string { return &t.ContentType })},
+	{Letter: 'v', Value: "verbosity", Note: sameAsAB, set: whole(func(t *Test) *int { return &t.Verbosity }, 0, 100)},
+	{Letter: 'w', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.HTML })},
+	{Letter: 'i', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.Head })},
+	{Letter: 'x', Value: "attributes", Note: sameAsAB, set: html(func(t *Test) *string { return &t.TableAttributes })},
+	{Letter: 'y', Value: "attributes", Note: sameAsAB, set: html(func(t *Test) *string { return &t.RowAttributes })},
+	{Letter: 'z', Value: "attributes", Note: sameAsAB, set: html(func(t *Test) *string { return &t.CellAttributes })},
 	{Letter: 'C', Value: "attribute", Note: "adds a cookie, as in id=5; if repeated, all are sent (ab sends the last)", set: func(t *Test, arg, v string) error {
 		t.Cookies = append(t.Cookies, v)
 		return text(func(t *Test) *string { return &t.Cookies[len(t.Cookies)-1] })(t, arg, v)
 	}},
-	{Letter: 'H', Value: "attribute", Note: "adds a header, as in 'Accept-Encoding: gzip'; may be repeated", set: func(t *Test, arg, v string) error {
+	{Letter: 'H', Value: "attribute", Note: sameAsAB, set: func(t *Test, arg, v string) error {
 		if name, _, ok := strings.Cut(v, ":"); !ok || name == "" || strings.ContainsAny(name, " \t") {
 			return dialect.Usagef(arg, "has to be a header, as in -H 'Accept-Encoding: gzip'")
 		}
 		t.Headers = append(t.Headers, v)
 		return text(func(t *Test) *string { return &t.Headers[len(t.Headers)-1] })(t, arg, v)
 	}},
-	{Letter: 'A', Value: "user:password", Note: "basic authentication", set: text(func(t *Test) *string { return &t.Auth })},
-	{Letter: 'P', Value: "user:password", Note: "basic authentication at the proxy", set: text(func(t *Test) *string { return &t.ProxyAuth })},
+	{Letter: 'A', Value: "user:password", Note: sameAsAB, set: text(func(t *Test) *string { return &t.Auth })},
+	{Letter: 'P', Value: "user:password", Note: sameAsAB, set: text(func(t *Test) *string { return &t.ProxyAuth })},
 	{Letter: 'X', Value: "proxy:port", Note: "asks a proxy for the address, which must be http; port 80 if none is given. The times include the proxy", set: proxy},
 	{Letter: 'V', Note: "use 'plimsoll version'", Refused: true},
-	{Letter: 'k', Note: "sends several requests over one connection (keep-alive)", set: flag(func(t *Test) *bool { return &t.KeepAlive })},
-	{Letter: 'd', Note: "leaves out the table of percentages", set: flag(func(t *Test) *bool { return &t.NoPercent })},
-	{Letter: 'S', Note: "leaves out medians, deviations and warnings", set: flag(func(t *Test) *bool { return &t.NoConfidence })},
-	{Letter: 'q', Note: "prints no progress with more than 150 requests", set: flag(func(t *Test) *bool { return &t.Quiet })},
-	{Letter: 'l', Note: "allows answers of different length", set: flag(func(t *Test) *bool { return &t.AnyLength })},
-	{Letter: 'g', Value: "filename", Note: "writes the times of all requests for gnuplot, separated by tabs", set: text(func(t *Test) *string { return &t.GnuplotFile })},
-	{Letter: 'e', Value: "filename", Note: "writes the time within which each percentage was served, as CSV", set: text(func(t *Test) *string { return &t.CSVFile })},
-	{Letter: 'r', Note: "continues after connection errors", set: flag(func(t *Test) *bool { return &t.GoOn })},
-	{Letter: 'm', Value: "method", Note: "method of the requests", set: func(t *Test, arg, v string) error {
+	{Letter: 'k', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.KeepAlive })},
+	{Letter: 'd', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.NoPercent })},
+	{Letter: 'S', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.NoConfidence })},
+	{Letter: 'q', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.Quiet })},
+	{Letter: 'l', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.AnyLength })},
+	{Letter: 'g', Value: "filename", Note: sameAsAB, set: text(func(t *Test) *string { return &t.GnuplotFile })},
+	{Letter: 'e', Value: "filename", Note: sameAsAB, set: text(func(t *Test) *string { return &t.CSVFile })},
+	{Letter: 'r', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.GoOn })},
+	{Letter: 'm', Value: "method", Note: sameAsAB, set: func(t *Test, arg, v string) error {
 		if strings.ContainsFunc(v, func(r rune) bool { return control(r) || r == ' ' || r > 0x7e }) || v == "" {
 			return dialect.Usagef(arg, "has to be a word, as in -m DELETE")
 		}
@@ -142,7 +145,7 @@ var Options = []Option{
 		return nil
 	}},
 	{Letter: 'h', Note: "use --help", Refused: true},
-	{Letter: 'I', Note: "TLS without the server's name (SNI)", set: flag(func(t *Test) *bool { return &t.NoServerName })},
+	{Letter: 'I', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.NoServerName })},
 	{Letter: 'Z', Value: "ciphersuite", Note: "Go chooses among the safe ones", Refused: true},
 	{Letter: 'f', Value: "protocol", Note: "TLS 1.2 and 1.3 are spoken", Refused: true},
 	{Letter: 'E', Value: "certfile", Note: "client certificates are not supported", Refused: true},

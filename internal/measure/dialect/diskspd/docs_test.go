@@ -13,22 +13,32 @@ import (
 
 const manual = "../../../../docs/reference/diskspd.md"
 
-// table is the manual's table of options.
+// table is the manual's list and table of options.
 func table() string {
-	var b strings.Builder
-	b.WriteString("| option | supported | here |\n|---|---|---|\n")
+	var same []string
+	rows := tableHead
 	for _, o := range Options() {
 		forms := strings.Split(o.Form, ", -")
 		for i := range forms {
 			if i > 0 {
 				forms[i] = "-" + forms[i]
 			}
-			forms[i] = "`" + strings.ReplaceAll(forms[i], "|", `\|`) + "`"
+			forms[i] = "`" + forms[i] + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(forms, ", "), o.Support, o.Text)
+		names := strings.Join(forms, ", ")
+		switch {
+		case o.Text == sameAsDiskSpd:
+			same = append(same, names)
+		case o.Support == Refused:
+			rows += fmt.Sprintf("| %s | refused: %s |\n", strings.ReplaceAll(names, "|", `\|`), o.Text)
+		default:
+			rows += fmt.Sprintf("| %s | %s |\n", strings.ReplaceAll(names, "|", `\|`), o.Text)
+		}
 	}
-	return b.String()
+	return "As in DiskSpd: " + strings.Join(same, ", ") + ".\n\n" + rows
 }
+
+const tableHead = "| option | here |\n|---|---|\n"
 
 // TestManual: the manual's table is the parser's, and its lines are understood.
 func TestManual(t *testing.T) {
@@ -38,7 +48,8 @@ func TestManual(t *testing.T) {
 	}
 	text := string(b)
 	if golden.Updating() {
-		before, rest, _ := strings.Cut(text, "| option | supported | here |\n")
+		before, rest, _ := strings.Cut(text, "As in DiskSpd: ")
+		_, rest, _ = strings.Cut(rest, tableHead)
 		for strings.HasPrefix(rest, "|") {
 			_, rest, _ = strings.Cut(rest, "\n")
 		}
