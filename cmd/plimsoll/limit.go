@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/measure/ceiling"
 	"plimsoll/internal/measure/engine"
 )
 
@@ -96,6 +97,19 @@ func (a *app) newLimiter() (*limiter, error) {
 	}
 	return &limiter{h, finder}, nil
 }
+
+// resolved turns percentages into numbers.
+func (a *app) resolved(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
+	change, err := ceiling.Resolve(a.stateDir, ask, s)
+	var asked *ceiling.AskError
+	if errors.As(err, &asked) {
+		err = &exitError{exitUsage, err}
+	}
+	return change, err
+}
+
+// ceilings are the greatest rates that were measured of a device.
+func (a *app) ceilings(name string) (limit.Limits, error) { return ceiling.Named(a.stateDir, name) }
 
 // Close ends the connections to the engines.
 func (l *limiter) Close() { l.finder.Close() }

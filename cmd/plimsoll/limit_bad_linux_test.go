@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/measure/check"
-	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/ceiling"
+	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
 )
@@ -344,16 +344,16 @@ func TestLimitPercent(t *testing.T) {
 	_, trials := records(t, l.state)
 	var rates []float64 // Of the cell and its control, which are one.
 	for _, trial := range trials {
-		on, r, ok := deviceRates(trial)
+		on, r, ok := ceiling.Rates(trial)
 		if !ok || on.Name != filepath.Base(l.loop) || !strings.HasPrefix(on.Identity, "file /") {
 			t.Fatalf("trial %+v says nothing of %s", trial.Key, l.loop)
 		}
-		if new(measured).counts(trial, on, on) { // A busy machine's may be in doubt.
+		if new(ceiling.Measured).Counts(trial, on, on) { // A busy machine's may be in doubt.
 			rates = append(rates, r[1])
 		}
 	}
 	slices.Sort(rates)
-	most := median(rates)
+	most := stats.Median(rates)
 	text := l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "25%", "--json")
 	var got struct {
 		Set   limit.Limits
@@ -377,26 +377,5 @@ func TestLimitPercent(t *testing.T) {
 	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "0.1%")
 	if text := l.do(t, exitDone, "verify", l.name, "--path", l.path, "--write-bps", "0.1%", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "held: asked") {
 		t.Errorf("verify: %s", text)
-	}
-	// Another disk that has the name now was not measured, nor one of which nothing tells what it is.
-	ours := device.Device{Name: filepath.Base(l.loop), Identity: "file /another inode 1"}
-	a := &app{stateDir: l.state}
-	if m, err := a.measured(ours); err != nil || !m.limits().IsZero() || m.others == 0 || !strings.Contains(m.reasons(), "another device that was called "+ours.Name) {
-		t.Errorf("another disk: %+v, %v", m, err)
-	}
-	ours.Identity = ""
-	if m, err := a.measured(ours); err != nil || !m.limits().IsZero() || !strings.Contains(m.reasons(), "no serial number") {
-		t.Errorf("an unknown disk: %+v, %v", m, err)
-	}
-	// The same one is known under another name, and records in doubt don't count.
-	on, _, _ := deviceRates(trials[0])
-	on.Name = "loop999"
-	if m, err := a.measured(on); err != nil || m.limits().WriteBPS == 0 {
-		t.Errorf("under another name: %+v, %v", m, err)
-	}
-	doubted := trials[0]
-	doubted.Warnings = append(slices.Clone(doubted.Warnings), record.Warning{Check: check.Cache, Severity: record.Doubt})
-	if m := (measured{}); m.counts(doubted, on, on) || m.doubted != 1 || !m.counts(trials[0], on, on) {
-		t.Errorf("a trial in doubt counts: %+v", m)
 	}
 }

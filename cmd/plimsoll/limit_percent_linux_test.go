@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/measure/check"
-	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/ceiling"
+	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -26,11 +25,11 @@ func TestLimitPercentKeys(t *testing.T) {
 	// Counted from the records here, each of the four by its own name.
 	rates := map[string][]float64{}
 	for _, trial := range trials {
-		on, _, ok := deviceRates(trial)
+		on, _, ok := ceiling.Rates(trial)
 		if !ok || len(trial.Results) != 1 {
 			t.Fatalf("%s has %d results that say nothing of %s", trial.Key, len(trial.Results), l.loop)
 		}
-		if !new(measured).counts(trial, on, on) {
+		if !new(ceiling.Measured).Counts(trial, on, on) {
 			continue // A busy machine's, in doubt.
 		}
 		r := trial.Results[0]
@@ -43,7 +42,7 @@ func TestLimitPercentKeys(t *testing.T) {
 	most := map[string]float64{} // The cell's and its control's, which are one.
 	for key, r := range rates {
 		slices.Sort(r)
-		most[key] = median(r)
+		most[key] = stats.Median(r)
 	}
 	table := []struct {
 		key     limit.Key
@@ -53,7 +52,7 @@ func TestLimitPercentKeys(t *testing.T) {
 		{limit.ReadBPS, "--read-bps", 10}, {limit.WriteBPS, "--write-bps", 20}, {limit.ReadIOPS, "--read-iops", 30}, {limit.WriteIOPS, "--write-iops", 40},
 	}
 	// The base of a policy's percentages.
-	ceilings, err := (&app{stateDir: l.state}).ceilings(filepath.Base(l.loop))
+	ceilings, err := ceiling.Named(l.state, filepath.Base(l.loop))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,33 +100,5 @@ func TestLimitPercentForeign(t *testing.T) {
 	// Measurements without it count.
 	if r := plimsoll(t, t.Context(), l.state, plan, "run", "-"); r.status != exitDone || strings.Contains(r.stdout, "cell doesn't have") {
 		t.Fatalf("run without a limit: status %d: %s%s", r.status, r.stdout, r.stderr)
-	}
-}
-
-// TestLimitPercentDoubts: a refusal says which checks doubt the trials, and what helps.
-func TestLimitPercentDoubts(t *testing.T) {
-	on := device.Device{Name: "loop3", Identity: "file /a"}
-	doubt := func(checks ...string) (trial record.Trial) {
-		for _, c := range checks {
-			trial.Warnings = append(trial.Warnings, record.Warning{Check: c, Severity: record.Doubt}, record.Warning{Check: c, Severity: record.Doubt})
-		}
-		trial.Warnings = append(trial.Warnings, record.Warning{Check: check.Direct, Severity: record.Note}, record.Warning{Check: check.Drift, Severity: record.Doubt})
-		return trial
-	}
-	m := measured{name: on.Name}
-	for _, trial := range []record.Trial{doubt(check.Window), doubt(check.Cache), doubt(check.Window, check.Cache), doubt(check.Cache)} {
-		if m.counts(trial, on, on) {
-			t.Errorf("%+v counts", trial.Warnings)
-		}
-	}
-	want := ": 4 trials on it are in doubt (3 by the check cache: memory answered, not the device: losetup --direct-io=on /dev/loop3; " +
-		"2 by the check window: too little was measured; take a longer runtime)"
-	if got := m.reasons(); got != want {
-		t.Errorf("reasons %q, want %q", got, want)
-	}
-	for c := range notDevice {
-		if !slices.Contains(check.IDs, c) {
-			t.Errorf("%s is no check", c)
-		}
 	}
 }

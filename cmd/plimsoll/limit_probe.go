@@ -58,7 +58,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 		return nil, fmt.Errorf("the probe container: %w", err)
 	}
 	s := &hold.Scope{Target: t, Grounds: []hold.Ground{{Name: "volume " + volume, Path: info.HostPath, Explanation: x}}}
-	change, err := a.resolveLimits(ask, s)
+	change, err := a.resolved(ask, s)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	if err != nil {
 		return refusedThere(err, ask.Limits)
 	}
-	change, err := a.resolveLimits(ask, s)
+	change, err := a.resolved(ask, s)
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if err != nil {
 		return err
 	}
-	change, err := a.resolveLimits(ask, s)
+	change, err := a.resolved(ask, s)
 	if err != nil {
 		return err
 	}

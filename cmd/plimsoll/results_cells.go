@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/hist"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/size"
@@ -126,7 +127,7 @@ func printCells(w io.Writer, o *overview) {
 			continue
 		}
 		slices.Sort(c.values)
-		for _, v := range []float64{median(c.values), c.values[0], c.values[len(c.values)-1]} {
+		for _, v := range []float64{stats.Median(c.values), c.values[0], c.values[len(c.values)-1]} {
 			fmt.Fprintf(t, "\t%s", figure(v, c.metric))
 		}
 		for _, p := range []float64{50, 99} {
@@ -139,13 +140,6 @@ func printCells(w io.Writer, o *overview) {
 		fmt.Fprintf(t, "\t%s\n", printable(c.metric.Name))
 	}
 	t.Flush()
-}
-
-// median of sorted values.
-func median(v []float64) float64 {
-	n := len(v)
-	// Halves before the sum, which could overflow.
-	return v[(n-1)/2]/2 + v[n/2]/2
 }
 
 // figure prints a value of a metric with its unit.

@@ -214,17 +214,6 @@ func TestResultsRm(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
-	for _, tt := range []struct {
-		in   []float64
-		want float64
-	}{{[]float64{3}, 3}, {[]float64{1, 2}, 1.5}, {[]float64{1, 2, 9}, 2}, {[]float64{1.7e308, 1.7e308}, 1.7e308}} {
-		if got := median(tt.in); got != tt.want {
-			t.Errorf("median(%v) = %v, want %v", tt.in, got, tt.want)
-		}
-	}
-}
-
 // TestTrialOnTwoGrounds shows a trial whose clients stand on two disks.
 func TestTrialOnTwoGrounds(t *testing.T) {
 	tr := record.Trial{

@@ -41,7 +41,7 @@ func try(me method, w world, seed uint64, f family, blocks, reps int) outcome {
 		}
 		widths = append(widths, h...)
 	}
-	return outcome{float64(held) / float64(reps), 100 * median(widths)}
+	return outcome{float64(held) / float64(reps), 100 * Median(widths)}
 }
 
 // TestCampaign prints the tables of METHOD.md:

@@ -57,14 +57,14 @@ func TestCoverage(t *testing.T) {
 		name := tt.world
 		covered, found := float64(held)/shortReports, float64(finds)/shortReports
 		t.Logf("%d pairs, %d blocks, %s: coverage %.3f, false finds %.3f, half width %.1f %%",
-			tt.family.workloads*tt.family.cells, tt.blocks, name, covered, found, median(widths))
+			tt.family.workloads*tt.family.cells, tt.blocks, name, covered, found, Median(widths))
 		if low := 0.93 - 3*math.Sqrt(0.93*0.07/shortReports); covered < low {
 			t.Errorf("%s: coverage %.3f, want at least %.3f", name, covered, low)
 		}
 		if high := 0.05 + 3*math.Sqrt(0.05*0.95/shortReports); found > high {
 			t.Errorf("%s: false finds in %.3f of reports, want at most %.3f", name, found, high)
 		}
-		if got := median(widths); got > tt.most {
+		if got := Median(widths); got > tt.most {
 			t.Errorf("%s: median half width %.1f %%, want at most %.1f %%", name, got, tt.most)
 		}
 	}

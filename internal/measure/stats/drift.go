@@ -114,7 +114,7 @@ func centred(order, cell []int, value []float64) ([]moment, int) {
 			out = append(out, moment{order[i], xs[k] - mx, ys[k] - my, s, 1 / float64(len(xs))})
 		}
 	}
-	usual := median(spreads)
+	usual := Median(spreads)
 	for i := range out {
 		// A spread from few trials may be tiny by luck; half the usual variance is
 		// added so that no cell outweighs all others.
@@ -144,7 +144,7 @@ func monotone(ts []moment) bool {
 		for _, p := range ts[k*len(ts)/trendParts : (k+1)*len(ts)/trendParts] {
 			ys = append(ys, p.y*math.Sqrt(p.weight))
 		}
-		meds = append(meds, median(ys))
+		meds = append(meds, Median(ys))
 	}
 	up, down := true, true
 	for k := 1; k < len(meds); k++ {

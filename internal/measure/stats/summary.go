@@ -58,8 +58,8 @@ func finite(values []float64) []float64 {
 	return x
 }
 
-// median returns the middle of x, 0 for none.
-func median(x []float64) float64 {
+// Median returns the middle of x, 0 for none.
+func Median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}
@@ -74,7 +74,7 @@ func mad(x []float64, m float64) float64 {
 	for i, v := range x {
 		d[i] = math.Abs(v - m)
 	}
-	return median(d)
+	return Median(d)
 }
 
 // outlierMADs is the distance from the median, in MADs, from which a trial is an
@@ -103,7 +103,7 @@ func Outliers(rates []float64) []int {
 	if len(x) < 4 {
 		return nil
 	}
-	m := median(x)
+	m := Median(x)
 	limit := outlierMADs * max(leastMAD, mad(x, m))
 	var out []int
 	for i, l := range logs {

@@ -199,7 +199,7 @@ func atMedian(run runner) runner {
 	return func(ps []paired, r *rand.Rand) ([]float64, []float64) {
 		c, h := run(ps, r)
 		for i := range c {
-			c[i] = median(ps[i].logs)
+			c[i] = Median(ps[i].logs)
 			h[i] *= map[int]float64{6: 1.135, 10: 1.176}[ps[i].n()]
 		}
 		return c, h

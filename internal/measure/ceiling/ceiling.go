@@ -1,4 +1,5 @@
-package main
+// Package ceiling knows the greatest rates that the records of this machine have of a device, so that a limit may be a percentage of them.
+package ceiling
 
 import (
 	"cmp"
@@ -17,36 +18,44 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/size"
 )
 
-// resolveLimits turns percentages into numbers, of what the scope's device was measured to carry, and notes of which.
-func (a *app) resolveLimits(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
-	var most measured
+// Resolve turns percentages into numbers, of what the scope's device was measured to carry, and notes of which. state is the folder of the
+// records. An *AskError is about what was asked for.
+func Resolve(state string, ask limit.Ask, s *hold.Scope) (limit.Change, error) {
+	var most Measured
 	if len(ask.Percent) > 0 {
 		devices := s.Devices()
 		if len(devices) != 1 {
-			return limit.Change{}, usageError("a percentage is of one device, and this is on %d: name one with --volume, --path or --device", len(devices))
+			return limit.Change{}, &AskError{fmt.Errorf("a percentage is of one device, and this is on %d: name one with --volume, --path or --device", len(devices))}
 		}
 		var err error
-		if most, err = a.measured(diskOf(s, devices[0])); err != nil {
+		if most, err = Of(state, diskOf(s, devices[0])); err != nil {
 			return limit.Change{}, err
 		}
 	}
-	change, err := ask.Resolve(most.limits())
+	change, err := ask.Resolve(most.Limits())
 	if errors.Is(err, limit.ErrNoCeiling) {
-		return change, &exitError{exitUsage, fmt.Errorf("%w%s (plimsoll run measures it: with a plan that has a place on that device, and direct I/O)", err, most.reasons())}
+		return change, &AskError{fmt.Errorf("%w%s (plimsoll run measures it: with a plan that has a place on that device, and direct I/O)", err, most.Reasons())}
 	}
 	if err != nil {
-		return change, &exitError{exitUsage, err}
+		return change, &AskError{err}
 	}
 	for _, k := range ask.Relative() {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s: %v%% of %s", k, ask.Percent[k], most.of[slices.Index(rateKeys, k)]))
 	}
 	return change, nil
 }
+
+// An AskError is about what was asked for, and not about a fault.
+type AskError struct{ err error }
+
+func (e *AskError) Error() string { return e.err.Error() }
+func (e *AskError) Unwrap() error { return e.err }
 
 // diskOf is what is known of a disk that a scope is on.
 func diskOf(s *hold.Scope, spot explain.Spot) device.Device {
@@ -71,8 +80,8 @@ func diskOf(s *hold.Scope, spot explain.Spot) device.Device {
 // rateKeys are the limits that can be percentages, in the order of what is measured.
 var rateKeys = []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS}
 
-// measured is what the records have of a device.
-type measured struct {
+// Measured is what the records have of a device.
+type Measured struct {
 	// of has for each of rateKeys the cell with the greatest rate.
 	of [4]ceiling
 	// name is the device's. others and unnamed count trials on a device of that name that was another, or isn't known to be
@@ -152,16 +161,16 @@ func (c ceiling) String() string {
 	return text
 }
 
-// limits are the rates, whole.
-func (m measured) limits() (l limit.Limits) {
+// Limits are the rates, whole.
+func (m Measured) Limits() (l limit.Limits) {
 	for i, k := range rateKeys {
 		*l.Whole(k) = int64(m.of[i].rate)
 	}
 	return l
 }
 
-// reasons say why records don't count, "" if there are none.
-func (m measured) reasons() string {
+// Reasons say why records don't count, "" if there are none.
+func (m Measured) Reasons() string {
 	var words []string
 	add := func(n int, format string, args ...any) {
 		if n > 0 {
@@ -180,8 +189,8 @@ func (m measured) reasons() string {
 	return ": " + strings.Join(words, "; ")
 }
 
-// ceilings are the greatest rates that the records of this machine have of the device that has a name now.
-func (a *app) ceilings(name string) (limit.Limits, error) {
+// Named are the greatest rates that the records in a state folder have of the device that has a name now.
+func Named(state, name string) (limit.Limits, error) {
 	d := device.Device{Name: name}
 	fs := device.Host()
 	if _, err := fmt.Sscanf(device.Text(fs.Sys, "class", "block", name, "dev"), "%d:%d", &d.Major, &d.Minor); err == nil {
@@ -189,20 +198,20 @@ func (a *app) ceilings(name string) (limit.Limits, error) {
 			d = *found
 		}
 	}
-	m, err := a.measured(d)
-	if err == nil && m.limits().IsZero() && m.reasons() != "" {
-		err = fmt.Errorf("%w%s", limit.ErrNoCeiling, m.reasons())
+	m, err := Of(state, d)
+	if err == nil && m.Limits().IsZero() && m.Reasons() != "" {
+		err = fmt.Errorf("%w%s", limit.ErrNoCeiling, m.Reasons())
 	}
-	return m.limits(), err
+	return m.Limits(), err
 }
 
-// measured looks for the greatest rates of a device, whatever it was called: of each cell the median over its trials, and of
+// Of looks for the greatest rates of a device, whatever it was called: of each cell the median over its trials, and of
 // those the greatest. Cells that were measured for less than leastCarried count where there is no other. Trials don't count whose figure isn't the device's.
-func (a *app) measured(d device.Device) (measured, error) {
-	m := measured{name: d.Name, unknown: d.Identity == ""}
-	path := filepath.Join(a.stateDir, "plimsoll.db")
+func Of(state string, d device.Device) (Measured, error) {
+	m := Measured{name: d.Name, unknown: d.Identity == ""}
+	path := filepath.Join(state, "plimsoll.db")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return measured{}, nil
+		return Measured{}, nil
 	}
 	db, err := store.Open(path)
 	if err != nil {
@@ -219,8 +228,8 @@ func (a *app) measured(d device.Device) (measured, error) {
 			if err != nil {
 				return m, err
 			}
-			on, rates, ok := deviceRates(t)
-			if !ok || !m.counts(t, on, d) {
+			on, rates, ok := Rates(t)
+			if !ok || !m.Counts(t, on, d) {
 				continue
 			}
 			cell := t.Cell
@@ -234,8 +243,7 @@ func (a *app) measured(d device.Device) (measured, error) {
 		}
 		for _, c := range cells {
 			for i := range c.rates {
-				slices.Sort(c.rates[i])
-				m.of[i].add(ceiling{key: rateKeys[i], rate: median(c.rates[i]), on: c})
+				m.of[i].add(ceiling{key: rateKeys[i], rate: stats.Median(c.rates[i]), on: c})
 			}
 		}
 	}
@@ -276,8 +284,8 @@ var notDevice = map[string]string{
 	check.Foreign:      "a limit was in force, and the figure shows that limit; clear it and measure again",
 }
 
-// counts reports whether a trial on a device counts for another's ceiling, and counts why not.
-func (m *measured) counts(t record.Trial, on, d device.Device) bool {
+// Counts reports whether a trial on a device counts for another's ceiling, and counts why not.
+func (m *Measured) Counts(t record.Trial, on, d device.Device) bool {
 	switch {
 	case d.Identity == "" || on.Identity != d.Identity:
 		if on.Name == d.Name && on.Identity == "" {
@@ -307,7 +315,7 @@ func (m *measured) counts(t record.Trial, on, d device.Device) bool {
 }
 
 // doubts are the checks that doubt trials, the most frequent first, with what each has against them and what helps.
-func (m measured) doubts() string {
+func (m Measured) doubts() string {
 	var words []string
 	for _, c := range slices.SortedFunc(maps.Keys(m.by), func(a, b string) int { return cmp.Or(m.by[b]-m.by[a], strings.Compare(a, b)) }) {
 		why := notDevice[c]
@@ -319,9 +327,9 @@ func (m measured) doubts() string {
 	return strings.Join(words, "; ")
 }
 
-// deviceRates are what a trial read and wrote a second, in bytes and in I/Os, where all of it went to one device,
+// Rates are what a trial read and wrote a second, in bytes and in I/Os, where all of it went to one device,
 // past the page cache and without a limit.
-func deviceRates(t record.Trial) (on device.Device, r [4]float64, ok bool) {
+func Rates(t record.Trial) (on device.Device, r [4]float64, ok bool) {
 	if t.Status != record.Done || t.Spec.Kind != workload.Block || !t.Spec.Job.Direct || t.Spec.Job.OpenLoop() || len(t.Results) == 0 {
 		return on, r, false
 	}
