@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/docker"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/workerbin"
@@ -19,7 +20,7 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 	case plan.Host:
 		return engine.NewHost(a.stateDir, workerbin.Bytes), nil
 	case plan.OCI:
-		return engine.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
+		return oci.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
 	case plan.Docker:
 		return docker.NewDocker(docker.DockerOptions{Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
 	case plan.VM:

@@ -28,6 +28,7 @@ import (
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/docker"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
@@ -100,7 +101,7 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		place place.Kind
 	}{
 		{engine.NewHost(state, o.worker), place.Dir},
-		{engine.NewOCI(state, o.worker, exec.LookPath), place.Layer},
+		{oci.NewOCI(state, o.worker, exec.LookPath), place.Layer},
 		{docker.NewDocker(docker.DockerOptions{Host: o.docker, StateDir: state, Worker: o.worker}), place.Layer},
 	} {
 		if p := e.Probe(ctx); !p.OK {

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/workertest"
 )
@@ -63,7 +64,7 @@ places: {dir: {}, layer: {}}
 timeout: 2s
 blocks: 1
 `)
-	oci := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	oci := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 	if p := oci.Probe(t.Context()); !p.OK {
 		t.Skipf("needs an OCI runtime: %s", p.Missing)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/workertest"
@@ -23,7 +24,7 @@ func TestStateFull(t *testing.T) {
 	state := disktest.Tmpfs(t, "size=64m")
 	engines := map[place.Kind]engine.Engine{
 		place.Dir:  engine.NewHost(state, workertest.Source(t)),
-		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
+		place.Bind: oci.NewOCI(state, workertest.Source(t), exec.LookPath),
 	}
 	open := func(kind place.Kind, path string) error {
 		s, err := engines[kind].Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
@@ -48,7 +49,7 @@ func TestStateFull(t *testing.T) {
 	small := disktest.Tmpfs(t, "size=64k,nr_inodes=1")
 	fine := t.TempDir()
 	engines[place.Dir] = engine.NewHost(fine, workertest.Source(t))
-	engines[place.Bind] = engine.NewOCI(fine, workertest.Source(t), exec.LookPath)
+	engines[place.Bind] = oci.NewOCI(fine, workertest.Source(t), exec.LookPath)
 	for kind := range engines {
 		var full *engine.StateFullError
 		if err := open(kind, small); err == nil || errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
@@ -64,7 +65,7 @@ func TestStateReadOnly(t *testing.T) {
 	state := disktest.Tmpfs(t, "size=64m")
 	for kind, e := range map[place.Kind]engine.Engine{
 		place.Dir:  engine.NewHost(state, workertest.Source(t)),
-		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
+		place.Bind: oci.NewOCI(state, workertest.Source(t), exec.LookPath),
 	} {
 		open := func(path string) error {
 			s, err := e.Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})

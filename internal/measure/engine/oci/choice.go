@@ -1,4 +1,4 @@
-package engine
+package oci
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/text/tail"
@@ -48,7 +49,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 			tried = append(tried, name+" is not installed")
 			continue
 		}
-		real, err := TrustedProgram(path)
+		real, err := engine.TrustedProgram(path)
 		if err != nil {
 			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
 			notes, tried = append(notes, why), append(tried, why)
@@ -57,7 +58,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
 		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
 			broken = true
-			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, FirstLine(err.Error()))
+			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, engine.FirstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
 			continue
 		}
@@ -128,7 +129,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	s, err := o.open(ctx, rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
+	s, err := o.open(ctx, rt, engine.Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
 	if err != nil {
 		return err
 	}
@@ -172,12 +173,12 @@ func firstWords(ctx context.Context, r io.Reader) string {
 	}
 }
 
-var _ Mortal = (*oci)(nil)
+var _ engine.Mortal = (*oci)(nil)
 
 // Gone implements Mortal: the runtime has to run the smallest container anew. One that was uninstalled, or may
 // no longer make control groups, would fail every cell. A full state folder is not looked for: the
 // cell that failed may have filled it, and what it wrote goes with its container.
-func (o *oci) Gone(ctx context.Context, spec Spec) error {
+func (o *oci) Gone(ctx context.Context, spec engine.Spec) error {
 	o.mu.Lock()
 	rt := o.chosen[spec.Runtime]
 	o.mu.Unlock()
@@ -187,13 +188,13 @@ func (o *oci) Gone(ctx context.Context, spec Spec) error {
 	if err := o.worker.Gone(o.state); err != nil {
 		return err
 	}
-	if _, err := TrustedProgram(rt.path); err != nil {
+	if _, err := engine.TrustedProgram(rt.path); err != nil {
 		return fmt.Errorf("the runtime %s, which ran containers before, can't be run any more: %w", rt.path, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
 	defer cancel()
 	err := o.try(ctx, rt)
-	var full *StateFullError
+	var full *engine.StateFullError
 	if err == nil || errors.As(err, &full) {
 		return nil
 	}

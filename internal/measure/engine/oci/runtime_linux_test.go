@@ -1,4 +1,4 @@
-package engine_test
+package oci_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
@@ -26,7 +27,7 @@ import (
 func TestOCINoRuntime(t *testing.T) {
 	enginetest.NeedRoot(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
-	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 	for name, x := range map[string]struct {
 		path string
 		// there: it is, and fails; what isn't there is no fault of the machine's.
@@ -86,7 +87,7 @@ func TestOCIForeignRuntime(t *testing.T) {
 		if err := row.spoil(path); err != nil {
 			t.Fatal(err)
 		}
-		e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
 		var u *engine.Unsupported
 		if !errors.As(err, &u) || !strings.Contains(u.Reason, row.want) {
@@ -118,7 +119,7 @@ setsid sh -c 'echo $$ >"$0/cgroup.procs"; echo $$ >"$1"; exec sleep 1000' "`+gro
 sleep 1000 &
 wait`)
 	state := t.TempDir()
-	e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
+	e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
 	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: hang, Place: place.Spec{Name: "bind", Kind: place.Bind}})
@@ -196,7 +197,7 @@ func TestOCIHangingProbe(t *testing.T) {
 	}
 	hang := script(t, "sleep 1000 & sleep 1000")
 	state := t.TempDir()
-	e := engine.NewOCI(state, workertest.Source(t), func(name string) (string, error) {
+	e := oci.NewOCI(state, workertest.Source(t), func(name string) (string, error) {
 		return map[string]string{"crun": hang, "runc": runc}[name], nil
 	})
 	p := e.Probe(t.Context())
@@ -213,7 +214,7 @@ func TestOCIHangingOnly(t *testing.T) {
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	hang := script(t, "sleep 1000 & sleep 1000")
 	state := t.TempDir()
-	e := engine.NewOCI(state, workertest.Source(t), look(map[string]string{"crun": hang}))
+	e := oci.NewOCI(state, workertest.Source(t), look(map[string]string{"crun": hang}))
 	if p := e.Probe(t.Context()); p.OK || !p.Failed || !strings.Contains(p.Missing, "did not end") || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
 	}
@@ -230,7 +231,7 @@ func TestOCIPaused(t *testing.T) {
 	for name, path := range runtimes(t) {
 		t.Run(name, func(t *testing.T) {
 			state := t.TempDir()
-			e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
+			e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
 			id := enginetest.ID()
 			leaktest.Check(t, id)
 			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
@@ -265,7 +266,7 @@ case $id in plimsoll-probe-*) exec runc "$@";; esac
 case $* in *" run "*) ;; *) exec runc "$@";; esac
 (while ! [ -s "$5/late" ]; do sleep 0.01; done; sleep 0.05; mv "$5/late" "$5/pid") &
 exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
-	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: late, Place: place.Spec{Name: "layer", Kind: place.Layer}})
@@ -288,7 +289,7 @@ func TestOCIHangingVersion(t *testing.T) {
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	asked := filepath.Join(t.TempDir(), "asked")
 	path := script(t, "echo x >>"+asked+"; sleep 1000")
-	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 	spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
 	// The patience of who asks may end a moment before the runtime's time does.
 	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
@@ -317,7 +318,7 @@ func TestOCIRelativeState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
-			e := engine.NewOCI("st", source, exec.LookPath)
+			e := oci.NewOCI("st", source, exec.LookPath)
 			id := enginetest.ID()
 			leaktest.Check(t, id)
 			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}})

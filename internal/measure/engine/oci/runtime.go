@@ -1,4 +1,4 @@
-package engine
+package oci
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"plimsoll/internal/measure/engine"
 )
 
 // ociRuntimes are tried in this order: crun starts a container in a third of
@@ -46,11 +48,11 @@ func (r *ociRuntime) remove(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	var out FirstBytes
-	cmd := Command(ctx, r.path, "--root", r.root, "delete", "--force", id)
+	var out engine.FirstBytes
+	cmd := engine.Command(ctx, r.path, "--root", r.root, "delete", "--force", id)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil && r.knows(id) {
-		return fmt.Errorf("remove container %s: %w: %s", id, err, FirstLine(string(out.Kept)))
+		return fmt.Errorf("remove container %s: %w: %s", id, err, engine.FirstLine(string(out.Kept)))
 	}
 	return nil
 }
@@ -62,7 +64,7 @@ func (r *ociRuntime) bury(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
 	}
-	path, err := TrustedProgram(r.path)
+	path, err := engine.TrustedProgram(r.path)
 	if err != nil {
 		return os.RemoveAll(filepath.Join(r.root, id))
 	}
@@ -74,13 +76,13 @@ func (r *ociRuntime) bury(ctx context.Context, id string) error {
 // "runc version 1.1.5+ds1" or "crun version 1.8.1". The error is that of ctx when it is over before the
 // runtime says anything.
 func ociVersion(ctx context.Context, path, name string) (string, error) {
-	cmd := Command(ctx, path, "--version")
-	out := FirstBytes{Enough: true}
+	cmd := engine.Command(ctx, path, "--version")
+	out := engine.FirstBytes{Enough: true}
 	cmd.Stdout = &out
 	if cmd.Run() != nil && ctx.Err() != nil {
 		return name, ctx.Err()
 	}
-	f := strings.Fields(FirstLine(string(out.Kept)))
+	f := strings.Fields(engine.FirstLine(string(out.Kept)))
 	if len(f) >= 3 && f[1] == "version" {
 		return name + " " + f[2], nil
 	}

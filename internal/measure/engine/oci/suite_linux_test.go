@@ -1,4 +1,4 @@
-package engine_test
+package oci_test
 
 import (
 	"os/exec"
@@ -6,9 +6,13 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/paralleltest"
 	"plimsoll/internal/testkit/workertest"
 )
+
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
 func TestOCISuite(t *testing.T) {
 	enginetest.NeedRoot(t)
@@ -17,7 +21,7 @@ func TestOCISuite(t *testing.T) {
 	}
 	enginetest.Suite{
 		New: func(t *testing.T) engine.Engine {
-			return engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+			return oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 		},
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
 		Memory: true,

@@ -1,4 +1,8 @@
-package engine
+// Package oci is the engine oci: the worker runs in a container of an OCI runtime, crun or runc, without any daemon.
+//
+// A container's root is an overlay that only the runtime's mount namespace sees, so that it goes with its last process. Which runtime
+// works here is found out by running the smallest container, not by its version: some refuse hosts that have both versions of control groups.
+package oci
 
 import (
 	"context"
@@ -10,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 )
 
@@ -17,8 +22,8 @@ import (
 // isolation, with an overlay of its own as the container's layer.
 type oci struct {
 	state    string
-	worker   *Installer
-	journal  Journal
+	worker   *engine.Installer
+	journal  engine.Journal
 	lookPath func(string) (string, error)
 
 	mu sync.Mutex
@@ -30,24 +35,24 @@ type oci struct {
 	hung map[string]bool
 }
 
-var _ Engine = (*oci)(nil)
+var _ engine.Engine = (*oci)(nil)
 
 // NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
 // finds a runtime by name (exec.LookPath).
-func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, error)) Engine {
+func NewOCI(state string, worker engine.WorkerSource, lookPath func(string) (string, error)) engine.Engine {
 	if abs, err := filepath.Abs(state); err == nil {
 		// A runtime takes a path from the bundle, into which it changes.
 		state = abs
 	}
-	return &oci{state: state, worker: &Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: JournalIn(state, "oci"), lookPath: lookPath}
+	return &oci{state: state, worker: &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: engine.JournalIn(state, "oci"), lookPath: lookPath}
 }
 
 // Name implements Engine.
 func (o *oci) Name() string { return "oci" }
 
 // Probe implements Engine.
-func (o *oci) Probe(ctx context.Context) Probe {
-	p := Probe{Engine: o.Name(), Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs}}
+func (o *oci) Probe(ctx context.Context) engine.Probe {
+	p := engine.Probe{Engine: o.Name(), Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs}}
 	if runtime.GOOS != "linux" {
 		p.Missing, p.Fix = "an OCI runtime needs Linux", "use the docker engine"
 		return p
@@ -58,7 +63,7 @@ func (o *oci) Probe(ctx context.Context) Probe {
 	}
 	// Before the runtimes, which would be blamed for it.
 	if _, err := o.worker.Install(runtime.GOOS, runtime.GOARCH); err != nil {
-		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), InstallFix
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), engine.InstallFix
 		return p
 	}
 	rt, notes, err := o.runtime(ctx, "")
@@ -72,7 +77,7 @@ func (o *oci) Probe(ctx context.Context) Probe {
 }
 
 // Open implements Engine.
-func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
+func (o *oci) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
 	if err := o.supports(spec); err != nil {
 		return nil, err
 	}
@@ -82,20 +87,22 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	if err != nil {
 		if spec.Runtime != "" {
-			return nil, &Unsupported{o.Name(), "runtime " + spec.Runtime, err.Error(), "leave out runtime for the first that works"}
+			return nil, &engine.Unsupported{Engine: o.Name(), What: "runtime " + spec.Runtime, Reason: err.Error(), Fix: "leave out runtime for the first that works"}
 		}
-		return nil, &Unsupported{o.Name(), "runtime", err.Error(), o.runtimeFix()}
+		return nil, &engine.Unsupported{Engine: o.Name(), What: "runtime", Reason: err.Error(), Fix: o.runtimeFix()}
 	}
 	args := []string{"agent", "--dir", containerDir(spec)}
 	if spec.Source != nil {
-		args = append(args, "--source", containerDir(spec)+SourceSuffix)
+		args = append(args, "--source", containerDir(spec)+engine.SourceSuffix)
 	}
 	return o.open(ctx, rt, spec, args)
 }
 
 // supports says what this engine can't do of spec.
-func (o *oci) supports(spec Spec) error {
-	no := func(what, reason, fix string) error { return &Unsupported{o.Name(), what, reason, fix} }
+func (o *oci) supports(spec engine.Spec) error {
+	no := func(what, reason, fix string) error {
+		return &engine.Unsupported{Engine: o.Name(), What: what, Reason: reason, Fix: fix}
+	}
 	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Layer, place.Bind, place.Tmpfs:
@@ -107,13 +114,13 @@ func (o *oci) supports(spec Spec) error {
 			return no("place "+string(p.Kind), "it is not offered yet", "use bind")
 		}
 	}
-	if err := RefuseWindowsOnly(o.Name(), spec); err != nil {
+	if err := engine.RefuseWindowsOnly(o.Name(), spec); err != nil {
 		return err
 	}
 	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
-		return no("limit on I/O", MemoryPlace, IOLimitsFix)
+		return no("limit on I/O", engine.MemoryPlace, engine.IOLimitsFix)
 	}
-	if spec.Network != "" && spec.Network != HostNetwork {
+	if spec.Network != "" && spec.Network != engine.HostNetwork {
 		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
 	}
 	if strings.ContainsAny(spec.Image, ":,\\") {
@@ -143,27 +150,27 @@ func within(path, folder string) bool {
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
-func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
+func (o *oci) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, args []string) (*ociSession, error) {
 	exe, err := o.worker.Install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		return nil, StateFault(o.state, err)
+		return nil, engine.StateFault(o.state, err)
 	}
-	b := newBundle(OwnFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
+	b := newBundle(engine.OwnFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
 	if spec.Place.Kind == place.Bind {
-		parent, err := DataParent(o.state, spec.Place.Path)
+		parent, err := engine.DataParent(o.state, spec.Place.Path)
 		if err != nil {
 			return nil, err
 		}
-		b.data = OwnFolder(parent, spec.ID)
+		b.data = engine.OwnFolder(parent, spec.ID)
 		own = append(own, b.data)
 	}
 	if spec.Source != nil && spec.Source.Kind == place.Bind {
-		parent, err := DataParent(o.state, spec.Source.Path)
+		parent, err := engine.DataParent(o.state, spec.Source.Path)
 		if err != nil {
 			return nil, err
 		}
-		b.source = OwnSource(parent, spec.ID)
+		b.source = engine.OwnSource(parent, spec.ID)
 		own = append(own, b.source)
 	}
 	for _, dir := range own[1:] {
@@ -171,20 +178,20 @@ func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string
 			return nil, fmt.Errorf("make the trial's folder: %s is there already", dir)
 		}
 	}
-	s := &ociSession{engine: o, rt: rt, id: FolderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
-	s.limits = &IOLimits{Engine: o.Name(), Asked: spec.Limits, Container: s.id, Journal: o.journal, ID: spec.ID}
-	if err := o.journal.Note(ctx, spec.ID, SessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
-		return nil, StateFault(o.state, err)
+	s := &ociSession{engine: o, rt: rt, id: engine.FolderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
+	s.limits = &engine.IOLimits{Engine: o.Name(), Asked: spec.Limits, Container: s.id, Journal: o.journal, ID: spec.ID}
+	if err := o.journal.Note(ctx, spec.ID, engine.SessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
+		return nil, engine.StateFault(o.state, err)
 	}
 	if err := b.write(args); err != nil {
-		return nil, StateFault(o.state, errors.Join(err, s.remove()))
+		return nil, engine.StateFault(o.state, errors.Join(err, s.remove()))
 	}
 	argv := append([]string{exe, "nsexec", "--overlay", b.overlay(), "--"}, rt.run(b, s.id)...)
-	s.Process, err = StartProcess(argv)
+	s.Process, err = engine.StartProcess(argv)
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	s.info = Info{Runtime: rt.version, Storage: "overlay", HostPath: b.hostPath(spec.Place, b.workDir(), b.data)}
+	s.info = engine.Info{Runtime: rt.version, Storage: "overlay", HostPath: b.hostPath(spec.Place, b.workDir(), b.data)}
 	if spec.Source != nil {
 		s.info.SourcePath = b.hostPath(*spec.Source, b.sourceDir(), b.source)
 	}
@@ -193,11 +200,11 @@ func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string
 
 // Sweep implements Engine.
 func (o *oci) Sweep(ctx context.Context) ([]string, error) {
-	return o.journal.SweepSessions(ctx, func(ctx context.Context, id string, s SessionRecord) (did []string, err error) {
-		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, FolderPrefix+id
+	return o.journal.SweepSessions(ctx, func(ctx context.Context, id string, s engine.SessionRecord) (did []string, err error) {
+		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, engine.FolderPrefix+id
 		if rt.knows(container) {
 			did = []string{"container " + container}
 		}
-		return did, errors.Join(rt.bury(ctx, container), RemoveGroups(container))
+		return did, errors.Join(rt.bury(ctx, container), engine.RemoveGroups(container))
 	})
 }

@@ -1,4 +1,4 @@
-package engine_test
+package oci_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/disktest"
@@ -122,7 +123,7 @@ func TestOCIOddImages(t *testing.T) {
 			}
 			before := listing(t, image) + listing(t, outside)
 			for name, path := range runtimes(t) {
-				e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+				e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 				for _, kind := range []place.Kind{place.Layer, place.Bind, place.Tmpfs} {
 					spec := engine.Spec{Image: image, Runtime: path, Place: place.Spec{Name: string(kind), Kind: kind}}
 					if err := measureOCI(t, e, spec); err != nil {
@@ -167,7 +168,7 @@ func TestOCIReadOnlyImage(t *testing.T) {
 	}
 	disktest.Remount(t, image, unix.MS_RDONLY)
 	for name, path := range runtimes(t) {
-		e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 		for _, kind := range []place.Kind{place.Layer, place.Bind, place.Tmpfs} {
 			if err := measureOCI(t, e, engine.Spec{Image: image, Runtime: path, Place: place.Spec{Name: string(kind), Kind: kind}}); err != nil {
 				t.Errorf("%s, %s: %v", name, kind, err)
@@ -182,7 +183,7 @@ func TestOCIBadImage(t *testing.T) {
 	enginetest.NeedRoot(t)
 	runtimes(t)
 	state := t.TempDir()
-	e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
+	e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
 	plain := filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(plain, nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package engine
+package oci
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 )
@@ -35,12 +36,12 @@ const (
 type bundle struct {
 	dir    string
 	worker string
-	spec   Spec
+	spec   engine.Spec
 	// data is the host folder of a bind place, source that of sources in one.
 	data, source string
 }
 
-func newBundle(dir, worker string, spec Spec) *bundle {
+func newBundle(dir, worker string, spec engine.Spec) *bundle {
 	return &bundle{dir: dir, worker: worker, spec: spec}
 }
 
@@ -53,10 +54,10 @@ func (b *bundle) lower() string { return filepath.Join(b.dir, "lower") }
 func (b *bundle) workDir() string { return containerDir(b.spec) }
 
 // sourceDir is the container's path of the sources' own place.
-func (b *bundle) sourceDir() string { return b.workDir() + SourceSuffix }
+func (b *bundle) sourceDir() string { return b.workDir() + engine.SourceSuffix }
 
 // containerDir is the path of the place in a container that spec describes.
-func containerDir(spec Spec) string {
+func containerDir(spec engine.Spec) string {
 	if spec.Image != "" {
 		return containerUserData
 	}
@@ -163,11 +164,11 @@ func (b *bundle) populate() error {
 // memory and as many open files as on the host, so that the generator is the same everywhere.
 func (b *bundle) config(args []string) (*specs.Spec, error) {
 	caps := defaultCapabilities
-	if OwnMemlock().Capable {
+	if engine.OwnMemlock().Capable {
 		// RLIMIT_MEMLOCK is inherited, but the host's worker is not bound by it.
-		caps = append(slices.Clone(caps), "CAP_"+LockCapability)
+		caps = append(slices.Clone(caps), "CAP_"+engine.LockCapability)
 	}
-	files := uint64(OpenFiles())
+	files := uint64(engine.OpenFiles())
 	c := &specs.Spec{
 		Version: "1.0.2", // Old enough for every runtime in use, new enough for all that is asked here.
 		Process: &specs.Process{
@@ -182,7 +183,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 		Hostname: "plimsoll",
 		Mounts:   b.mounts(),
 		Linux: &specs.Linux{
-			CgroupsPath: "/" + FolderPrefix + b.spec.ID,
+			CgroupsPath: "/" + engine.FolderPrefix + b.spec.ID,
 			Namespaces: []specs.LinuxNamespace{
 				{Type: specs.PIDNamespace}, {Type: specs.MountNamespace}, {Type: specs.IPCNamespace},
 				{Type: specs.UTSNamespace}, {Type: specs.NetworkNamespace},
@@ -193,7 +194,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Resources: b.resources(),
 		},
 	}
-	if b.spec.Network == HostNetwork {
+	if b.spec.Network == engine.HostNetwork {
 		c.Linux.Namespaces = slices.DeleteFunc(c.Linux.Namespaces, func(n specs.LinuxNamespace) bool { return n.Type == specs.NetworkNamespace })
 	}
 	if b.spec.Seccomp != "" && b.spec.Seccomp != seccomp.Unconfined {
@@ -233,7 +234,7 @@ func dataMount(p place.Spec, dir, bound string) []specs.Mount {
 	case place.Bind:
 		return []specs.Mount{{Destination: dir, Type: "bind", Source: bound, Options: []string{"rbind", "rw"}}}
 	case place.Tmpfs:
-		return []specs.Mount{{Destination: dir, Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=755", "size=" + TmpfsSize(p)}}}
+		return []specs.Mount{{Destination: dir, Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=755", "size=" + engine.TmpfsSize(p)}}}
 	}
 	return nil
 }
@@ -276,7 +277,7 @@ func (b *bundle) resources() *specs.LinuxResources {
 	return r
 }
 
-var _ ImageChecker = (*oci)(nil)
+var _ engine.ImageChecker = (*oci)(nil)
 
 // CheckImage implements ImageChecker.
 func (o *oci) CheckImage(_ context.Context, image string) error {
@@ -288,5 +289,5 @@ func (o *oci) CheckImage(_ context.Context, image string) error {
 
 // noImageFolder says that image isn't one for an OCI runtime.
 func noImageFolder(image string) error {
-	return &Unsupported{"oci", "image " + image, "it is not a folder with a root file system", "unpack the image and name the folder"}
+	return &engine.Unsupported{Engine: "oci", What: "image " + image, Reason: "it is not a folder with a root file system", Fix: "unpack the image and name the folder"}
 }

@@ -1,4 +1,4 @@
-package engine
+package oci
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
 )
@@ -18,15 +19,15 @@ func TestBundle(t *testing.T) {
 	if err := os.WriteFile(worker, []byte("w"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	missing := newBundle(t.TempDir(), worker, Spec{ID: "1", Image: "/nonexistent"})
+	missing := newBundle(t.TempDir(), worker, engine.Spec{ID: "1", Image: "/nonexistent"})
 	if err := missing.write(nil); err == nil || !strings.Contains(err.Error(), "root file system") {
 		t.Errorf("write with a missing image = %v", err)
 	}
 	odd := filepath.Join(t.TempDir(), "a:b")
-	if err := newBundle(odd, worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}}).write(nil); err == nil || !strings.Contains(err.Error(), "overlay") {
+	if err := newBundle(odd, worker, engine.Spec{ID: "1", Place: place.Spec{Kind: place.Layer}}).write(nil); err == nil || !strings.Contains(err.Error(), "overlay") {
 		t.Errorf("write in %s = %v, want a refusal", odd, err)
 	}
-	b := newBundle(t.TempDir(), worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1 << 20, CPUs: 1.5, CPUShares: 512}})
+	b := newBundle(t.TempDir(), worker, engine.Spec{ID: "1", Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1 << 20, CPUs: 1.5, CPUShares: 512}})
 	if err := b.write([]string{"agent"}); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestBundle(t *testing.T) {
 	if *r.Memory.Limit != 1<<20 || *r.CPU.Quota != 150_000 || *r.CPU.Period != 100_000 || *r.CPU.Shares != 512 {
 		t.Errorf("resources %+v %+v", r.Memory, r.CPU)
 	}
-	if r := newBundle("", worker, Spec{}).resources(); r.Memory != nil || r.CPU != nil {
+	if r := newBundle("", worker, engine.Spec{}).resources(); r.Memory != nil || r.CPU != nil {
 		t.Errorf("resources without limits: %+v", r)
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "lower", containerWorker)); err != nil {
@@ -50,10 +51,10 @@ func TestOCIOpenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := own.Max
-	if want < wire.OpenFiles && Capable(unix.CAP_SYS_RESOURCE) {
+	if want < wire.OpenFiles && engine.Capable(unix.CAP_SYS_RESOURCE) {
 		want = wire.OpenFiles
 	}
-	c, err := newBundle(t.TempDir(), "worker", Spec{ID: "x", Place: place.Spec{Kind: place.Layer}}).config([]string{"agent"})
+	c, err := newBundle(t.TempDir(), "worker", engine.Spec{ID: "x", Place: place.Spec{Kind: place.Layer}}).config([]string{"agent"})
 	if err != nil {
 		t.Fatal(err)
 	}

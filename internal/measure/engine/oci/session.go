@@ -1,4 +1,4 @@
-package engine
+package oci
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/text/tail"
 )
 
@@ -16,7 +17,7 @@ const ociGrace = 5 * time.Second
 
 // ociSession is an agent in a container of an OCI runtime.
 type ociSession struct {
-	*Process
+	*engine.Process
 	engine *oci
 	rt     *ociRuntime
 	bundle *bundle
@@ -24,8 +25,8 @@ type ociSession struct {
 	id, entry string
 	// own lists the folders made for it.
 	own    []string
-	limits *IOLimits
-	info   Info
+	limits *engine.IOLimits
+	info   engine.Info
 	// pidWait is how long Info waits for the container's process id; 0: the constant.
 	pidWait time.Duration
 }
@@ -35,14 +36,14 @@ type ociSession struct {
 const pidWait = time.Second
 
 // Info implements Session.
-func (s *ociSession) Info() Info {
+func (s *ociSession) Info() engine.Info {
 	info := s.info
 	info.PID = s.pid()
 	return info
 }
 
 // IOLimits implements Limited.
-func (s *ociSession) IOLimits() *IOLimits { return s.limits }
+func (s *ociSession) IOLimits() *engine.IOLimits { return s.limits }
 
 // pid is the id of the container's first process, 0 as long as there is none.
 func (s *ociSession) pid() int {
@@ -92,7 +93,7 @@ func (s *ociSession) Close(ctx context.Context) error {
 			err = s.rt.remove(context.WithoutCancel(ctx), s.id)
 		}
 		if err == nil {
-			err = RemoveGroups(s.id)
+			err = engine.RemoveGroups(s.id)
 		}
 		if err == nil {
 			err = s.remove()

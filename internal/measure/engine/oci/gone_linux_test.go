@@ -1,4 +1,4 @@
-package engine_test
+package oci_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
@@ -57,7 +58,7 @@ func TestOCIRuntimeGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, path := t.TempDir(), ownRunc(t)
-			e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
+			e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
 			mortal := e.(engine.Mortal)
 			spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}}
 			leaktest.Check(t, spec.ID)
