@@ -31,7 +31,7 @@ func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
 	if slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Metric.LowerIsBetter() }) {
 		head = ", rate or time"
 	}
-	rate, tail := absoluteRow{Label: label + head}, absoluteRow{Label: label + ", p99"}
+	rate, latency := absoluteRow{Label: label + head}, absoluteRow{Label: label + ", p99"}
 	known := false
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -40,12 +40,12 @@ func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
 			value, p99 = w.figure(c)
 			known = known || c.Median.Known()
 		}
-		rate.Values, tail.Values = append(rate.Values, value), append(tail.Values, p99)
+		rate.Values, latency.Values = append(rate.Values, value), append(latency.Values, p99)
 	}
 	if !known {
 		return nil
 	}
-	return []absoluteRow{rate, tail}
+	return []absoluteRow{rate, latency}
 }
 
 // figure is the rate and the p99 of a cell, "" where it isn't known.

@@ -122,8 +122,8 @@ func TestPercentilesNeedSamples(t *testing.T) {
 		}
 	}
 	l := Latency{Ops: 2400, P999: Unknown}
-	if got, want := l.tailText(l.P999), "n/a (only 2,400 I/Os)"; got != want {
-		t.Errorf("tailText = %q, want %q", got, want)
+	if got, want := l.percentileText(l.P999), "n/a (only 2,400 I/Os)"; got != want {
+		t.Errorf("percentileText = %q, want %q", got, want)
 	}
 }
 

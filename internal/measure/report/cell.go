@@ -33,7 +33,7 @@ func (g *gathered) workload(name string, notes *notebook) Workload {
 	w.Class = mainClass(w.Cells)
 	for row, c := range g.cells[name] {
 		if l := w.Cells[row].of(w.Class); l != nil {
-			l.addTail(c.trials, g.run.Seed)
+			l.addP99Interval(c.trials, g.run.Seed)
 		}
 	}
 	w.Footnotes = notes.footnotes(w.Cells)

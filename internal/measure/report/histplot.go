@@ -70,7 +70,7 @@ func histPath(l *Latency, s scale) string {
 // histogram draws the latencies of one cell over the outline of the baseline,
 // which is defined once under the id base.
 func histogram(c *Cell, l *Latency, s scale, base string, isBase bool) template.HTML {
-	p := newSVG(histWidth, histHeight, fmt.Sprintf("latencies of %s: p50 %s, p99 %s, p99.9 %s", c.Label, l.tailText(l.P50), l.tailText(l.P99), l.tailText(l.P999)))
+	p := newSVG(histWidth, histHeight, fmt.Sprintf("latencies of %s: p50 %s, p99 %s, p99.9 %s", c.Label, l.percentileText(l.P50), l.percentileText(l.P99), l.percentileText(l.P999)))
 	id := ""
 	if isBase {
 		id = ` id="` + base + `"`

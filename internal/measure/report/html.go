@@ -67,7 +67,7 @@ type (
 		*Cell
 		Value, Range, CPU, DiskText, Short, Aside string
 		Ratio, RatioRange                         string
-		Tail                                      []tailView
+		Percentiles                               []percentileView
 		P99Range                                  string
 		Odd                                       string
 		Pace                                      []string
@@ -172,7 +172,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 		}
 		row.Short, row.Aside = c.verdictView(p)
 		l := c.of(w.Class)
-		row.Tail = l.tailViews()
+		row.Percentiles = l.percentileViews()
 		if l != nil {
 			row.P99Range = l.p99Text()
 			if c.Kind == Base {

@@ -35,20 +35,20 @@ func (r *Report) doubtViews() (out []doubtView) {
 	return out
 }
 
-// A tailView is a percentile in a table of the page. Where there is none, Few says how many I/Os were too few for it.
-type tailView struct {
+// A percentileView is a percentile in a table of the page. Where there is none, Few says how many I/Os were too few for it.
+type percentileView struct {
 	Value, Few string
 }
 
-// tailViews are the columns p50, p99 and p99.9; all are empty if l is nil.
-func (l *Latency) tailViews() []tailView {
-	out := make([]tailView, 3)
+// percentileViews are the columns p50, p99 and p99.9; all are empty if l is nil.
+func (l *Latency) percentileViews() []percentileView {
+	out := make([]percentileView, 3)
 	if l == nil {
 		return out
 	}
 	for i, n := range []Num{l.P50, l.P99, l.P999} {
-		value, few, _ := strings.Cut(strings.TrimSuffix(l.tailText(n), ")"), " (")
-		out[i] = tailView{value, few}
+		value, few, _ := strings.Cut(strings.TrimSuffix(l.percentileText(n), ")"), " (")
+		out[i] = percentileView{value, few}
 	}
 	return out
 }

@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// tailSamples is how many operations have to lie beyond a percentile for it to be
+// percentileSamples is how many operations have to lie beyond a percentile for it to be
 // printed: p99.9 needs 10,000 of them.
-const tailSamples = 10
+const percentileSamples = 10
 
 // latencies merges the histograms of all trials and clients, class by class, in
 // the order of the worker's classes, and takes the figures from them.
@@ -78,7 +78,7 @@ func (l *Latency) percentile(p float64) Num {
 }
 
 // needed is the least number of operations behind percentile p: 10/(1-p).
-func needed(p float64) float64 { return math.Round(tailSamples / (1 - p/100)) }
+func needed(p float64) float64 { return math.Round(percentileSamples / (1 - p/100)) }
 
 // buckets lists the buckets of h that hold anything, by their middle in ns.
 func buckets(h *hist.Histogram) [][2]uint64 {

@@ -148,8 +148,8 @@ func TestPageSaysWhy(t *testing.T) {
 	}
 
 	l := &Latency{Ops: 2400, P50: 1000, P99: 2000, P999: Unknown}
-	if got, want := l.tailViews()[2], (tailView{"n/a", "only 2,400 I/Os"}); got != want {
-		t.Errorf("tailViews()[2] = %q, want %q", got, want)
+	if got, want := l.percentileViews()[2], (percentileView{"n/a", "only 2,400 I/Os"}); got != want {
+		t.Errorf("percentileViews()[2] = %q, want %q", got, want)
 	}
 	for verdict, want := range map[string][2]string{
 		"inconclusive: about 17 more blocks": {"inconclusive", "~17 more blocks · p\u00a00.219"},

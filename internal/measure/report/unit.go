@@ -123,8 +123,8 @@ func shortRatio(n Num) string {
 	return ratioText(n)
 }
 
-// tailText prints a percentile, or why there is none.
-func (l *Latency) tailText(n Num) string {
+// percentileText prints a percentile, or why there is none.
+func (l *Latency) percentileText(n Num) string {
 	if l == nil {
 		return ""
 	}

@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// addTail gives the p99 of l its interval over the trials. The histograms of a trial's clients
+// addP99Interval gives the p99 of l its interval over the trials. The histograms of a trial's clients
 // are one: clients run at the same time and share their luck.
-func (l *Latency) addTail(trials []*record.Trial, seed uint64) {
+func (l *Latency) addP99Interval(trials []*record.Trial, seed uint64) {
 	l.P99Low, l.P99High = Unknown, Unknown
 	if !l.P99.Known() {
 		return
