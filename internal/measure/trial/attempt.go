@@ -140,7 +140,7 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 // wait collects the results of all clients, and tells the timeout when their windows are over. The first error stops
 // the others.
 func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]workload.Result, error) {
-	jury := newJury(a.agents, id, spec)
+	judge := newSteadyJudge(a.agents, id, spec)
 	results := make([]workload.Result, len(a.agents))
 	if a.onStatus != nil {
 		a.asking(func() { a.agents[0].Ask(id) })
@@ -150,7 +150,7 @@ func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]wo
 		var hanging *workload.Result
 		res, err := one.Hear(ctx, id, agent.Events{
 			Hanging: func(r *workload.Result) { hanging = r },
-			Sample:  a.onSample, Round: func(s load.Sample) { jury.round(i, s) }, Status: a.onStatus,
+			Sample:  a.onSample, Round: func(s load.Sample) { judge.round(i, s) }, Status: a.onStatus,
 			Settling: func(left int64) { a.timeout.settling(i, left) },
 		})
 		a.timeout.measured(i)

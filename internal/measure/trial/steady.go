@@ -8,10 +8,10 @@ import (
 	"plimsoll/load"
 )
 
-// A jury decides for all clients of a trial together, round by round, whether the steady state is reached, and ends the trial
+// A steadyJudge decides for all clients of a trial together, round by round, whether the steady state is reached, and ends the trial
 // when it is. If each client decided for itself, it would end early, and the others would then be measured without
 // its load.
-type jury struct {
+type steadyJudge struct {
 	id     string
 	agents []*agent.Agent
 	unit   string
@@ -24,9 +24,9 @@ type jury struct {
 	done   bool
 }
 
-// newJury makes the jury of trial id.
-func newJury(agents []*agent.Agent, id string, spec workload.Spec) *jury {
-	j := &jury{id: id, agents: agents, unit: spec.Metric().Unit, each: make([][]load.Sample, len(agents))}
+// newSteadyJudge makes the judge of trial id.
+func newSteadyJudge(agents []*agent.Agent, id string, spec workload.Spec) *steadyJudge {
+	j := &steadyJudge{id: id, agents: agents, unit: spec.Metric().Unit, each: make([][]load.Sample, len(agents))}
 	if r := spec.Steady.Round; r > 0 {
 		j.most = int(spec.Job.Runtime/r) + 1
 	}
@@ -34,7 +34,7 @@ func newJury(agents []*agent.Agent, id string, spec workload.Spec) *jury {
 }
 
 // round hears of the next round of client i.
-func (j *jury) round(i int, s load.Sample) {
+func (j *steadyJudge) round(i int, s load.Sample) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.done || len(j.each[i]) >= j.most {

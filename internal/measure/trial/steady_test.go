@@ -8,13 +8,13 @@ import (
 	"plimsoll/load"
 )
 
-// TestJury: it judges when all clients have ended a round, once, and hears no more rounds than there can be.
-func TestJury(t *testing.T) {
+// TestSteadyJudge: it judges when all clients have ended a round, once, and hears no more rounds than there can be.
+func TestSteadyJudge(t *testing.T) {
 	spec := workload.Spec{Kind: workload.Block, Job: load.Job{RW: load.RandRead, Runtime: 9 * time.Second}, Steady: workload.SteadyState{Round: time.Second}}
 	round := func(n int, ops int64) load.Sample {
 		return load.Sample{At: time.Duration(n) * time.Second, Ops: ops, Lat: time.Duration(ops) * time.Millisecond}
 	}
-	j := newJury(nil, "1", spec)
+	j := newSteadyJudge(nil, "1", spec)
 	j.each = make([][]load.Sample, 2)
 	for n := range 5 {
 		j.round(0, round(n+1, 100))
@@ -28,7 +28,7 @@ func TestJury(t *testing.T) {
 	if !j.done {
 		t.Error("both are steady, and it goes on")
 	}
-	j = newJury(nil, "1", spec)
+	j = newSteadyJudge(nil, "1", spec)
 	j.each = make([][]load.Sample, 1)
 	for n := range 100 {
 		j.round(0, round(n+1, int64(1+n*n)))
