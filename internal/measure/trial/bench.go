@@ -36,13 +36,13 @@ type Bench struct {
 	// OnStatus, unless nil, is called with what a trial came to so far for each Ask.
 	OnStatus func(*workload.Result)
 
-	asking sync.Mutex
-	ask    func() // nil: no trial runs
-	pool   *pool
-	seat   seat
-	agent  *agent.Agent
-	opened time.Duration
-	trials int
+	asking  sync.Mutex
+	ask     func() // nil: no trial runs
+	pool    *pool
+	session sessionSpec
+	agent   *agent.Agent
+	opened  time.Duration
+	trials  int
 	// marks are the files of earlier stages that their file systems can't mark as Plimsoll's.
 	marks workload.Marks
 }
@@ -54,9 +54,9 @@ func (b *Bench) Open(ctx context.Context) error {
 		b.Hard = context.Background()
 	}
 	b.pool = newPool(map[string]engine.Engine{"": b.Engine}, b.Run.ID, b.Hard)
-	b.seat = seat{spec: b.Spec}
+	b.session = sessionSpec{spec: b.Spec}
 	var err error
-	b.agent, b.opened, err = b.pool.get(ctx, b.seat)
+	b.agent, b.opened, err = b.pool.get(ctx, b.session)
 	return err
 }
 
@@ -104,7 +104,7 @@ func (b *Bench) remember(results []workload.Result) {
 func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load.Sample)) error {
 	if b.agent == nil {
 		var err error
-		if b.agent, b.opened, err = b.pool.get(ctx, b.seat); err != nil {
+		if b.agent, b.opened, err = b.pool.get(ctx, b.session); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	}
 	err := at.run(ctx, t)
 	if !b.agent.Fit() {
-		err = errors.Join(err, b.pool.drop(b.seat))
+		err = errors.Join(err, b.pool.drop(b.session))
 		b.agent = nil
 	}
 	return err

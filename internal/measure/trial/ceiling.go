@@ -24,7 +24,7 @@ func (r *Runner) ceiling(ctx context.Context) {
 		return
 	}
 	r.run.Ceiling.CPUs = runtime.NumCPU()
-	s, ok := r.freeSeat()
+	s, ok := r.runningSession()
 	if !ok {
 		return
 	}
@@ -40,10 +40,10 @@ func (r *Runner) ceiling(ctx context.Context) {
 	r.run.Ceiling.IOPS = v
 }
 
-// freeSeat finds a running agent, of a cell without limits if there is one.
-func (r *Runner) freeSeat() (found seat, ok bool) {
+// runningSession finds a running agent, of a cell without limits if there is one.
+func (r *Runner) runningSession() (found sessionSpec, ok bool) {
 	for _, c := range r.cells {
-		s := r.seats(c)[0]
+		s := r.sessions(c)[0]
 		if r.pool.agents[s.key()] == nil {
 			continue
 		}

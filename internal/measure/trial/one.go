@@ -61,13 +61,13 @@ func (r *Runner) spec(cell record.Cell) workload.Spec {
 	return s
 }
 
-// seats lists the containers of a cell, one a client.
-func (r *Runner) seats(cell record.Cell) []seat {
+// sessions lists the containers of a cell, one a client.
+func (r *Runner) sessions(cell record.Cell) []sessionSpec {
 	// The names come from the plan itself.
 	e, _ := r.Plan.Engine(cell.Engine)
 	p, _ := r.Plan.Place(cell.Place)
 	l, _ := r.Plan.Limit(cell.Limits)
-	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
+	s := sessionSpec{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
 		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp, Isolation: e.Isolation,
 	}}
 	s.spec.Place = r.ready(p)
@@ -79,12 +79,12 @@ func (r *Runner) seats(cell record.Cell) []seat {
 	if r.target(cell) != "" {
 		s.spec.Place.Path = "" // The worker's own folder can't be in a file.
 	}
-	seats := make([]seat, cell.Clients)
-	for i := range seats {
-		seats[i] = s
-		seats[i].client = i
+	sessions := make([]sessionSpec, cell.Clients)
+	for i := range sessions {
+		sessions[i] = s
+		sessions[i].client = i
 	}
-	return seats
+	return sessions
 }
 
 // ready is a place as a container is to have it: with the disk that was made for it, and the size of a tmpfs.
@@ -125,7 +125,7 @@ func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, 
 	}
 	var agents []*agent.Agent
 	var opening time.Duration
-	for _, s := range r.seats(cell) {
+	for _, s := range r.sessions(cell) {
 		a, d, err := r.pool.get(ctx, s)
 		if err != nil {
 			return nil, opening, err
@@ -163,7 +163,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		return errors.New(why)
 	}
 	at := attempt{
-		agents: agents, flush: r.limitsIO(), witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
+		agents: agents, flush: r.limitsIO(), witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.sessions(t.Cell)[0].spec.Limits,
 		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
 	}
 	if err := at.run(ctx, t); err != nil {
@@ -186,7 +186,7 @@ func hung(t *record.Trial) bool {
 func (r *Runner) dropLost(cell record.Cell, err error) error {
 	timedOut := errors.Is(err, context.DeadlineExceeded)
 	var errs []error
-	for _, s := range r.seats(cell) {
+	for _, s := range r.sessions(cell) {
 		if a := r.pool.agents[s.key()]; a != nil && (timedOut || !a.Fit()) {
 			errs = append(errs, r.pool.drop(s))
 		}

@@ -166,7 +166,7 @@ func (r *Runner) tryEngines(ctx context.Context, c record.Cell, agents []*agent.
 		return nil
 	}
 	var found []probed
-	for i, s := range r.seats(c) {
+	for i, s := range r.sessions(c) {
 		ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no answer within %v", openTimeout))
 		probes, err := agents[i].Probe(ctx)
 		cancel()

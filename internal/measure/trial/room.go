@@ -32,7 +32,7 @@ type space struct {
 type ledger struct {
 	// spaces are those seen, by mount.
 	spaces map[string]*space
-	// files are those counted already, by seat and name.
+	// files are those counted already, by session and name.
 	files map[string]bool
 }
 
@@ -71,11 +71,11 @@ func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why stri
 		return ""
 	}
 	p, _ := r.Plan.Place(c.Place)
-	seats := r.seats(c)
+	sessions := r.sessions(c)
 	need := map[*space]int64{}
 	var keys []string
 	for i, a := range agents {
-		key := seats[i].key() + "\x00" + file
+		key := sessions[i].key() + "\x00" + file
 		if l.files[key] {
 			continue // Also in the blocks to come, without another look.
 		}

@@ -199,7 +199,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.failed[cell.Engine] != nil {
 				err = nil
 			}
-			if why := lostGround(ctx, cell.Engine, r.Engines[cell.Engine], r.seats(cell)[0].spec, err); why != nil {
+			if why := lostGround(ctx, cell.Engine, r.Engines[cell.Engine], r.sessions(cell)[0].spec, err); why != nil {
 				if !r.begun {
 					r.Observer.Note(why.Error()) // There is no run that could be said to be broken off.
 				}

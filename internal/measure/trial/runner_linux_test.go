@@ -174,21 +174,21 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-// TestSeats: the control has a session of its own, and each client too.
-func TestSeats(t *testing.T) {
+// TestSessions: the control has a session of its own, and each client too.
+func TestSessions(t *testing.T) {
 	r, _, _ := newRunner(t, twoClients)
 	keys := map[string]bool{}
 	for _, c := range []record.Cell{
 		{Workload: "append", Engine: "host", Place: "dir", Limits: "none", Clients: 2},
-		{Workload: "randread", Engine: "host", Place: "dir", Limits: "none", Clients: 1}, // Shares the first seat.
+		{Workload: "randread", Engine: "host", Place: "dir", Limits: "none", Clients: 1}, // Shares the first session.
 		{Workload: "append", Engine: "host", Place: "dir", Limits: "none", Clients: 1, Control: true},
 	} {
-		for _, s := range r.seats(c) {
+		for _, s := range r.sessions(c) {
 			keys[s.key()] = true
 		}
 	}
 	if len(keys) != 3 {
-		t.Errorf("seats %v, want 3", keys)
+		t.Errorf("sessions %v, want 3", keys)
 	}
 }
 
@@ -249,12 +249,12 @@ func TestPartner(t *testing.T) {
 			if tr.Status != record.Failed || tr.Phase != row.phase || !strings.HasPrefix(tr.Error, "client 2: ") {
 				t.Fatalf("trial %s in phase %q: %q, want client 2 to fail in %s", tr.Status, tr.Phase, tr.Error, row.phase)
 			}
-			seats := r.seats(cell)
-			first := r.pool.agents[seats[0].key()]
+			sessions := r.sessions(cell)
+			first := r.pool.agents[sessions[0].key()]
 			if first == nil || !first.Fit() {
 				t.Fatal("the partner's session was given up")
 			}
-			if kept := r.pool.agents[seats[1].key()] != nil; kept != (row.phase != "worker") {
+			if kept := r.pool.agents[sessions[1].key()] != nil; kept != (row.phase != "worker") {
 				t.Errorf("the failed client's session kept: %v", kept)
 			}
 			r.engine["append"] = workload.Spec{Name: "append", Kind: workload.Append, Count: 5, BS: 64}

@@ -53,8 +53,8 @@ func newPool(engines map[string]engine.Engine, run string, hard context.Context)
 // hang, as system calls on a dead disk do.
 const hangGrace = 20 * time.Second
 
-// A seat identifies a container that trials can share: engine, place, limits and client, all of a cell except its workload.
-type seat struct {
+// A sessionSpec identifies a container that trials can share: engine, place, limits and client, all of a cell except its workload.
+type sessionSpec struct {
 	engine string
 	client int
 	spec   engine.Spec
@@ -62,8 +62,8 @@ type seat struct {
 	control bool
 }
 
-// key names the seat in the pool.
-func (s seat) key() string {
+// key names the session in the pool.
+func (s sessionSpec) key() string {
 	from := ""
 	if s.spec.Source != nil {
 		from = s.spec.Source.Name + ":"
@@ -71,9 +71,9 @@ func (s seat) key() string {
 	return fmt.Sprintf("%s/%s%s/%s/%d/%v", s.engine, from, s.spec.Place.Name, s.spec.Limits.Name, s.client, s.control)
 }
 
-// get returns the agent of a seat, and how long it took to start if it had to be
+// get returns the agent of a session, and how long it took to start if it had to be
 // started.
-func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, error) {
+func (p *pool) get(ctx context.Context, s sessionSpec) (*agent.Agent, time.Duration, error) {
 	if a := p.agents[s.key()]; a != nil {
 		return a, 0, nil
 	}
@@ -153,8 +153,8 @@ func (p *pool) bounded(ctx context.Context, f func() error, late func(error)) (r
 	}
 }
 
-// drop closes a seat's agent, which is not fit for another trial.
-func (p *pool) drop(s seat) error {
+// drop closes a session's agent, which is not fit for another trial.
+func (p *pool) drop(s sessionSpec) error {
 	a := p.agents[s.key()]
 	if a == nil {
 		return nil

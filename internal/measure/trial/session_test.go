@@ -48,7 +48,7 @@ func TestPoolHangingOpen(t *testing.T) {
 	cause := errors.New("too late")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	_, _, err := p.get(ctx, seat{engine: "e", spec: engine.Spec{Place: place.Spec{Name: "dead"}}})
+	_, _, err := p.get(ctx, sessionSpec{engine: "e", spec: engine.Spec{Place: place.Spec{Name: "dead"}}})
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "hangs on place dead") {
 		t.Errorf("get() = %v, want it to name the place and the cause", err)
 	}
@@ -95,7 +95,7 @@ func (s *slow) Open(ctx context.Context, _ engine.Spec) (engine.Session, error) 
 func TestPoolPatience(t *testing.T) {
 	e := &slow{}
 	p := newPool(map[string]engine.Engine{"e": e}, "r", t.Context())
-	if _, _, err := p.get(t.Context(), seat{engine: "e"}); err == nil || err.Error() != "enough" {
+	if _, _, err := p.get(t.Context(), sessionSpec{engine: "e"}); err == nil || err.Error() != "enough" {
 		t.Errorf("get() = %v, want what the engine said", err)
 	}
 	if left := time.Until(e.until); left < 30*time.Minute {

@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/measure/plan"
 )
 
-// TestSeatsOfWindows: a plan's limits and isolation of Windows containers reach the engine, which puts them into its request
+// TestSessionsOfWindows: a plan's limits and isolation of Windows containers reach the engine, which puts them into its request
 // (engine's TestDockerWindowsRequest).
-func TestSeatsOfWindows(t *testing.T) {
+func TestSessionsOfWindows(t *testing.T) {
 	p, err := plan.Parse("p", []byte(`name: p
 workloads: {w: {kind: append}}
 engines: [{name: vm, kind: docker, image: nano, isolation: hyperv}]
@@ -23,8 +23,8 @@ limits: {caps: {io_maxiops: 100, io_maxbandwidth: 5MiB, cpus: 1.5, cpu_shares: 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	seats := (&Runner{Plan: p}).seats(p.Cells()[0])
-	got := seats[0].spec
+	sessions := (&Runner{Plan: p}).sessions(p.Cells()[0])
+	got := sessions[0].spec
 	got.ID = ""
 	want := engine.Spec{
 		Place: place.Spec{Name: "volume", Kind: place.Volume}, Image: "nano", Isolation: "hyperv",
