@@ -105,8 +105,8 @@ func TestLieLogTwice(t *testing.T) {
 	}
 	_, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Memory: true})
 	row, status := limitRow(t, dir, "kind: wal, bs: 8192, runtime: 8s", "write_bps: "+asked)
-	if row.Verdict == judge.NotHeld || row.Error > 0.05 || row.Error < -0.2 || status != exitDone {
-		t.Errorf("want no more than 5 %% above it and 20 %% below, with status %d: status %d, %+v", exitDone, status, row)
+	if row.Verdict == judge.NotHeld || row.Error > 0.05 || row.Seen == 0 || status != exitDone {
+		t.Errorf("want it no more than 5 %% above, with status %d: status %d, %+v", exitDone, status, row)
 	}
 }
 

@@ -138,7 +138,8 @@ func TestLieLightGroup(t *testing.T) {
 		onFirstCPU(trial)
 		hog(t, 800*time.Millisecond, "sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(string(heavy), "cgroup.procs"))
 	})
-	if doubt("was ready to run, but had no CPU", "of the window") == "" {
+	// The kernel counts a wait when it ends: of one that outlasts the window it is known only that the worker didn't run.
+	if doubt("was ready to run, but had no CPU", "of the window") == "" && doubt("did not run", "of the window", "got no CPU time") == "" {
 		t.Errorf("no doubt: %q", warnings)
 	}
 }

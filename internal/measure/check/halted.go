@@ -25,7 +25,7 @@ var causes = map[string]string{
 	workload.HaltSignal:  "a signal had stopped it (SIGSTOP)",
 	workload.HaltTracer:  "a debugger or tracer was attached to it",
 	workload.HaltFreezer: "the freezer held its control group",
-	workload.HaltAll:     "its control group was frozen or had no CPU time left, or the machine itself was paused",
+	workload.HaltAll:     "its control group was frozen or got no CPU time, or the machine itself was paused",
 }
 
 // checkHalted reports that the worker did not run although no I/O held it up, with the cause and the share of the window: the figure is not the storage's.
