@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/text/clean"
@@ -145,4 +146,17 @@ func limitWords(l limit.Limits) string {
 		words = append(words, string(k)+"="+text)
 	}
 	return strings.Join(words, " ")
+}
+
+// looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
+func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
+	now := procfs.Look("/proc")
+	for _, p := range shown {
+		if len(p.Groups) > 0 {
+			// An error is that it has gone: the lines of its limits say so.
+			more, _ := l.LooseNotes(p.Part, p.Groups[0].Devices, now, l.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
+			notes = append(notes, more...)
+		}
+	}
+	return notes
 }

@@ -2,29 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/host/device"
-	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/measure/agent"
-	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/prove"
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/size"
 )
 
 // limitVerifyFlags are those of limit verify.
@@ -125,27 +116,6 @@ func (f limitVerifyFlags) check() ([]verify.Mode, error) {
 	return modes, nil
 }
 
-// A verification is one container, ground and device to be tried.
-type verification struct {
-	part   hold.Part
-	ground hold.Ground
-	spot   explain.Spot
-	// asked are the limits to be tried, under those that the kernel has.
-	asked, under map[limit.Key]int64
-	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
-	volume bool
-	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
-	inGroup, inRoot limit.Limits
-	// above are the groups above that hold the group as well.
-	above []cgroup.State
-	// loose are the target's other groups, as they were found before.
-	loose []hold.Loose
-	// again is the command line's target and where, for another command; name is the target alone.
-	again, name string
-	// state is the flag that it needs besides, if any, with a space before.
-	state string
-}
-
 func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, ask limit.Ask) error {
 	modes, err := f.check()
 	if err != nil {
@@ -159,9 +129,27 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if !f.named {
 		modes = nil
 	}
+	prover := &prove.Prover{
+		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr,
+		Words: prove.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
+	}
+	show := func(p prove.Proof) error {
+		if f.json {
+			return nil
+		}
+		return p.Write(a.stdout)
+	}
 	r := verify.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100}
 	if f.probe {
-		all, err := a.verifyProbe(ctx, l, name, f, ask, r)
+		t, volume, err := l.probed(ctx, name, f.limitWhere)
+		if err != nil {
+			return a.tellVerified(nil, f.json, limitError(err))
+		}
+		named := func(s *hold.Scope) (limit.Limits, error) {
+			change, err := a.resolved(ask, s)
+			return change.Set, err
+		}
+		all, err := prover.Probe(ctx, t, volume, named, r, show)
 		return a.tellVerified(all, f.json, limitError(err))
 	}
 	s, only, err := l.verifyScope(ctx, name, f.limitWhere)
@@ -172,27 +160,20 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if err != nil {
 		return err
 	}
-	list, err := l.verifications(s, change.Set, only)
+	list, err := prover.Find(s, change.Set, only)
 	if err != nil {
 		return limitError(err)
 	}
-	for _, n := range unset(list) {
+	for _, n := range prove.Unset(list) {
 		fmt.Fprintln(a.stderr, n)
 	}
-	var all []verified
+	var all []prove.Proof
 	for _, v := range list {
-		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
-		v.again, v.name, v.state = again(name, f.limitWhere), clean.Shell(name), a.stateFlag()
-		done.Rows, err = a.withLoose(l, v, func(v verification, w *looseWatch) ([]verify.Row, error) {
-			r.Look = w.again
-			return a.verifyOne(ctx, l, v, r)
-		})
-		done.ended(err)
+		var done prove.Proof
+		done, err = prover.Prove(ctx, v, r)
 		all = append(all, done)
-		if !f.json {
-			if err := a.tellRows(done); err != nil {
-				return err
-			}
+		if err := show(done); err != nil {
+			return err
 		}
 		if err != nil {
 			break
@@ -201,174 +182,46 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	return a.tellVerified(all, f.json, limitError(err))
 }
 
-// verifications finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
-// devices, empty for all.
-func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []device.Number) ([]verification, error) {
-	root := l.RootLimits()
-	wide := slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
-	var list []verification
-	for _, p := range s.Parts {
-		if p.Target == nil {
-			continue // The root group's are tried with each container's.
+// again is a command line's target and what it is for, to be given to another command.
+func again(name string, where limitWhere) string {
+	words := []string{clean.Shell(name)}
+	for _, f := range [][2]string{{"--volume", where.Volume}, {"--path", where.Path}, {"--device", where.Device}} {
+		if f[1] != "" {
+			words = append(words, f[0], clean.Shell(f[1]))
 		}
-		states, err := l.Groups.Read(p.Groups)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
-		}
-		above, err := l.Groups.Above(p.Groups)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
-		}
-		for _, g := range s.Grounds {
-			for _, d := range g.Explanation.Hard {
-				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
-					continue
-				}
-				n := d.Number()
-				v := verification{part: p, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
-				all := []limit.Limits{v.inGroup, v.inRoot}
-				for _, a := range above {
-					all = append(all, a.Devices[n])
-				}
-				v.under = tightest(all...)
-				switch {
-				case !named.IsZero():
-					v.asked = tightest(named)
-				case wide:
-					v.asked = tightest(v.inGroup, v.inRoot)
-				default:
-					v.asked = tightest(v.inGroup)
-				}
-				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o verification) bool { return o.part.Name == p.Name && o.spot.Number() == d.Number() }) {
-					list = append(list, v)
-				}
+	}
+	return strings.Join(words, " ")
+}
+
+// probed is the volume that a target and the flags name, and the target that has it.
+func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t target.Target, volume string, err error) {
+	ref, err := target.Parse(name)
+	if err != nil {
+		return t, "", &exitError{exitUsage, err}
+	}
+	if t, err = l.finder.Resolve(ctx, ref); err != nil {
+		return t, "", err
+	}
+	switch {
+	case t.Kind == target.Volume:
+		volume = t.Name
+	case t.Kind != target.Container || where.Volume == "":
+		return t, "", usageError("--probe tries a volume: name one (volume:NAME), or a container with --volume NAME")
+	default:
+		for _, m := range t.Mounts {
+			if m.Volume == where.Volume {
+				volume = m.Volume
 			}
 		}
-	}
-	if len(list) == 0 {
-		return nil, &hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
-			Instead: "set one with plimsoll limit set, or name one such as --write-bps 10MiB"}
-	}
-	return list, nil
-}
-
-func withoutUsers(s *hold.Scope) string {
-	if s.Target.Kind == target.Volume && len(s.Target.Users) == 0 {
-		return ", and no running container uses it"
-	}
-	return ""
-}
-
-// nobody is the root group of version 1, where the kernel writes back what others left in the page cache; nil with version 2.
-func (l *limiter) nobody() *hierarchy.Group {
-	groups, err := l.Groups.Device()
-	if err != nil {
-		return nil
-	}
-	g, err := groups.Group(hierarchy.IO)
-	if err != nil {
-		return nil
-	}
-	return g
-}
-
-// tightest takes what limits ask for where it is the least.
-func tightest(all ...limit.Limits) map[limit.Key]int64 {
-	least := map[limit.Key]int64{}
-	for _, l := range all {
-		for _, k := range limit.Keys {
-			if have := least[k]; k.Rate() && l.Has(k) && (have == 0 || *l.Whole(k) < have) {
-				least[k] = *l.Whole(k)
-			}
+		if volume == "" {
+			return t, "", fmt.Errorf("%s has no volume %s", t.Ref(), where.Volume)
 		}
 	}
-	return least
-}
-
-// verifyOne starts a worker where the limits are, and tries them.
-func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verify.Request) (rows []verify.Row, err error) {
-	r.Asked, r.Under, r.FS, r.Members = v.asked, v.under, l.FS, v.members()
-	if r.Rows() == 0 {
-		return verify.Run(ctx, r)
+	if t.Elsewhere != "" {
+		return t, "", &hold.ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
 	}
-	d, err := l.FS.Disk(v.spot.Number())
-	if err != nil {
-		return nil, err
+	if t.Host == "" {
+		return t, "", &hold.ImpossibleError{What: t.Ref(), Why: "a probe container is made by the API of Docker or Podman, and " + string(t.Engine) + "'s could not be asked", Instead: "start a container with the volume, and name that"}
 	}
-	r.Device = *d
-	group, err := v.part.Groups.Group(hierarchy.IO)
-	if err != nil {
-		return nil, err
-	}
-	r.Group, r.Nobody = group, l.nobody()
-	r.Kin, r.Single, r.Changed = v.kin(group), v.single(group), l.changed(v)
-	dir, err := v.folder()
-	if err != nil {
-		return nil, err
-	}
-	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
-	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return l.standsOn(v, f) }}
-	err = room(inside, &r)
-	if err := errors.Join(err, tooSlow(v.part.Name, r)); err != nil {
-		return nil, err
-	}
-	if v.part.Target.Kind == target.Container {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		inside.PID, inside.Ended = v.part.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.part.Name)) }
-	}
-	r.Used = r.Busy(ctx)
-	lasts := r.Lasts()
-	announced := "about " + size.Duration(lasts)
-	if len(r.Used) > 0 {
-		var cancel context.CancelFunc
-		most := max(mostLonger*lasts, lasts+time.Minute)
-		announced = fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(v.part.Name), usedWords(r))
-		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("it took all of the announced %s, because %s uses its limit itself: verify when it is quiet, or verify a volume with --probe", size.Duration(most), v.part.Name))
-		defer cancel()
-	}
-	session, err := engine.OpenInside(ctx, a.stateDir, workerbin.Bytes, inside)
-	if errors.Is(err, syscall.EROFS) {
-		return nil, &hold.ImpossibleError{Untried: true, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Instead: "name with --path a folder on the limited device that can be written"}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(a.hardContext(), time.Minute)
-		defer cancel()
-		err = errors.Join(err, session.Close(closing))
-	}()
-	if r.Agent, err = agent.Open(ctx, session); err != nil {
-		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
-	}
-	fmt.Fprintf(a.stderr, "%s of %s, %s\n", trying(r), clean.Line(v.part.Name), announced)
-	rows, err = verify.Run(ctx, r)
-	v.explain(rows)
-	return rows, err
-}
-
-// mostLonger is how many times as long as alone a verification may take beside a target that uses its limit itself. Whatever the target has
-// submitted before goes before the worker's: a sync of a gigabyte under 10 MiB/s is 100 s.
-const mostLonger = 4
-
-// usedWords reports how much of its limits a target uses itself.
-func usedWords(r verify.Request) string {
-	var words []string
-	for _, k := range limit.Keys {
-		if used := r.Used[k]; used > 0 {
-			row := verify.Row{Key: k}
-			words = append(words, fmt.Sprintf("%s of its %s of %s", row.Rate(used), k, row.Rate(float64(r.Asked[k]))))
-		}
-	}
-	return strings.Join(words, " and ")
-}
-
-// trying reports how much is tried.
-func trying(r verify.Request) string {
-	if r.Rows() == 1 {
-		return "trying one limit in one mode"
-	}
-	return fmt.Sprintf("trying %d pairs of a limit and a mode", r.Rows())
+	return t, volume, nil
 }

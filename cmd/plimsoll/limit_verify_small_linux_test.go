@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/measure/prove"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestVerifySmallWrites: a limit on the number of writes in the group alone is told not to hold what the flusher writes back, with what
@@ -19,7 +23,7 @@ func TestVerifySmallWrites(t *testing.T) {
 	}
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-iops", "100")
 	status, out, errs := run("verify", l.name, "--write-iops", "100", "--modes", "buffered", "--time", "3s", "--json")
-	var got []verified
+	var got []prove.Proof
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
 		t.Fatalf("status %d: %v: %s%s", status, err, out, errs)
 	}
@@ -34,4 +38,12 @@ func TestVerifySmallWrites(t *testing.T) {
 	if status != exitCannot || !strings.Contains(out, "unproved: reads don't sync, so the mode dsync can't test them") || strings.Contains(errs, "trying") {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
+}
+
+// TestVerifyReadOnly: where no scratch file can be written, nothing can be tried: that is no error of a measurement.
+func TestVerifyReadOnly(t *testing.T) {
+	t.Parallel() // It waits while the target is looked at.
+	l := newBadLab(t)
+	disktest.Remount(t, l.path, unix.MS_RDONLY)
+	l.says(t, exitCannot, []string{"can't be tried here: it is on a read-only file system, and verify writes a scratch file"}, "verify", l.name, "--path", l.path)
 }

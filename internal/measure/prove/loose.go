@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ import (
 // A looseWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start
 // and end: it is looked for while rows are measured, too.
 type looseWatch struct {
-	l *limiter
-	v verification
+	p *Prover
+	v Subject
 	// last is what was there at the latest look.
 	last  []hold.Loose
 	seen  []*looseSeen
@@ -50,8 +50,8 @@ type looseSeen struct {
 const looseShare = 20
 
 // watchLoose begins to follow the groups of a verification.
-func (l *limiter) watchLoose(v verification) (*looseWatch, error) {
-	w := &looseWatch{l: l, v: v, began: time.Now()}
+func (p *Prover) watchLoose(v Subject) (*looseWatch, error) {
+	w := &looseWatch{p: p, v: v, began: time.Now()}
 	return w, w.settle()
 }
 
@@ -76,7 +76,7 @@ func (w *looseWatch) again() {
 func (w *looseWatch) look() error {
 	began := time.Now()
 	defer func() { w.next = time.Now().Add(looseShare * time.Since(began)) }()
-	groups, err := w.l.LooseAt(w.v.part, procfs.Look("/proc"))
+	groups, err := w.p.LooseAt(w.v.part, procfs.Look("/proc"))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (w *looseWatch) lacking(g hold.Loose) (n int) {
 }
 
 // device is the number of the verification's device.
-func (v verification) device() device.Number {
+func (v Subject) device() device.Number {
 	return v.spot.Number()
 }
 
@@ -150,7 +150,7 @@ func (w *looseWatch) rows() (all []verify.Row) {
 				group.Rate, group.Elapsed = float64(done[key])/elapsed.Seconds(), elapsed
 			}
 			r := group.Row(key, asked)
-			r.Fix = g.Mend(fmt.Sprintf("plimsoll limit set %s %s %s%s", v.again, key.Flag(), flagValue(key, asked), v.state) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later")
+			r.Fix = g.Mend(fmt.Sprintf("plimsoll limit set %s %s %s%s", v.Again, key.Flag(), flagValue(key, asked), v.Flags) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later")
 			rows = append(rows, r)
 		}
 		slices.SortStableFunc(rows, func(a, b verify.Row) int { return cmp.Compare(b.Seen, a.Seen) })
@@ -164,7 +164,7 @@ func (w *looseWatch) rows() (all []verify.Row) {
 }
 
 // manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
-func (v verification) manyNote(groups []hold.Loose) string {
+func (v Subject) manyNote(groups []hold.Loose) string {
 	with := 1
 	for _, g := range groups {
 		for key, asked := range v.asked {
@@ -181,7 +181,7 @@ func (v verification) manyNote(groups []hold.Loose) string {
 }
 
 // kin returns the target's other groups on version 1, where own, its own, doesn't hold them.
-func (v verification) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
+func (v Subject) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
 	if own.Version != 1 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (v verification) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
 }
 
 // single reports whether the target's processes are in one group only. The worker must not be in it yet.
-func (v verification) single(own *hierarchy.Group) bool {
+func (v Subject) single(own *hierarchy.Group) bool {
 	if len(v.loose) == 0 {
 		return true
 	}
@@ -201,7 +201,7 @@ func (v verification) single(own *hierarchy.Group) bool {
 }
 
 // together is why a target does more than a limit in its groups together, and what would mend it.
-func (v verification) together(key limit.Key) (why, fix string) {
+func (v Subject) together(key limit.Key) (why, fix string) {
 	var names []string
 	for _, g := range v.loose {
 		words := "no " + string(key)
@@ -216,13 +216,13 @@ func (v verification) together(key limit.Key) (why, fix string) {
 	}
 	parts := int64(len(v.loose) + 1)
 	fix = fmt.Sprintf("plimsoll limit set %s %s %s%s gives each of the %d groups there are now a part; one limit for all of them takes control groups of version 2",
-		v.again, key.Flag(), flagValue(key, max(v.asked[key]/parts, 2)), v.state, parts)
+		v.Again, key.Flag(), flagValue(key, max(v.asked[key]/parts, 2)), v.Flags, parts)
 	return why, fix
 }
 
 // withLoose tries the limits with try, and follows the target's other groups meanwhile.
-func (a *app) withLoose(l *limiter, v verification, try func(verification, *looseWatch) ([]verify.Row, error)) ([]verify.Row, error) {
-	w, err := l.watchLoose(v)
+func (p *Prover) withLoose(v Subject, try func(Subject, *looseWatch) ([]verify.Row, error)) ([]verify.Row, error) {
+	w, err := p.watchLoose(v)
 	if err != nil {
 		return nil, err
 	}
@@ -235,20 +235,7 @@ func (a *app) withLoose(l *limiter, v verification, try func(verification, *loos
 		return rows, err
 	}
 	if n := v.manyNote(w.last); n != "" {
-		fmt.Fprintln(a.stderr, n)
+		fmt.Fprintln(p.Messages, n)
 	}
 	return append(rows, w.rows()...), nil
-}
-
-// looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
-func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
-	now := procfs.Look("/proc")
-	for _, p := range shown {
-		if len(p.Groups) > 0 {
-			// An error is that it has gone: the lines of its limits say so.
-			more, _ := l.LooseNotes(p.Part, p.Groups[0].Devices, now, l.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
-			notes = append(notes, more...)
-		}
-	}
-	return notes
 }

@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 // TestVerifyText: all that is printed of rows, each column of it.
 func TestVerifyText(t *testing.T) {
 	const mib = 1 << 20
-	v := verified{Part: "container web", Ground: "volume data", Device: "loop1", number: device.Number{Major: 7, Minor: 1}, Rows: []verify.Row{
+	v := Proof{Part: "container web", Ground: "volume data", Device: "loop1", number: device.Number{Major: 7, Minor: 1}, Rows: []verify.Row{
 		{Key: limit.WriteBPS, Mode: verify.Direct, Asked: 8 * mib, App: 8.1 * mib, Device: 7.99 * mib, Seen: 8.1 * mib, Off: 0.0125, Overshoot: 0.08, Converged: 300 * time.Millisecond, Elapsed: 5 * time.Second, Verdict: judge.Held},
 		// Others' I/O is shown beside the device's, and a rate that never settled isn't said to have settled.
 		{Key: limit.WriteBPS, Mode: verify.DSync, Asked: 8 * mib, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Seen: 5 * mib, Off: -0.375, Converged: -1, Elapsed: 5 * time.Second, Verdict: judge.Held},
@@ -45,8 +45,7 @@ write_bps, buffered, is not held: the flusher writes it
   fix: plimsoll limit set web --device-wide
 `
 	var out bytes.Buffer
-	a := &app{stdout: &out}
-	if err := a.tellRows(v); err != nil {
+	if err := v.Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -57,10 +56,10 @@ write_bps, buffered, is not held: the flusher writes it
 // TestVerifySample: the manual's sample has the columns that are printed.
 func TestVerifySample(t *testing.T) {
 	var out bytes.Buffer
-	if err := printRows(&out, nil); err != nil {
+	if err := WriteRows(&out, nil); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile("../../docs/reference/limit-verify.md")
+	b, err := os.ReadFile("../../../docs/reference/limit-verify.md")
 	if err != nil {
 		t.Fatal(err)
 	}

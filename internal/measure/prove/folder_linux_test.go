@@ -1,15 +1,13 @@
-package main
+package prove
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -39,7 +37,7 @@ func TestVerifyFolder(t *testing.T) {
 		{1, true, "/srv/v", "/v"},
 		{1, true, "/srv/gone", ""},
 	} {
-		v := verification{ground: hold.Ground{Path: row.path}, volume: row.volume}
+		v := Subject{ground: hold.Ground{Path: row.path}, volume: row.volume}
 		v.part.Target = &target.Target{PID: row.pid, Kind: target.Container, Mounts: mounts}
 		if got, err := v.folder(); got != row.want || (err == nil) != (row.want != "") {
 			t.Errorf("%+v: %q, %v", row, got, err)
@@ -47,16 +45,18 @@ func TestVerifyFolder(t *testing.T) {
 	}
 }
 
-// TestVerifyElsewhere: a folder on another device than the limit's is refused, and one that is found from the working
-// directory is written to.
+// TestVerifyElsewhere: a folder on another device than the limit's is refused.
 func TestVerifyElsewhere(t *testing.T) {
-	l := newBadLab(t)
-	lim, err := (&app{targets: &l.targets}).newLimiter()
+	if os.Geteuid() != 0 {
+		t.Skip("root is needed")
+	}
+	_, path := disktest.Disk(t, disktest.Options{})
+	h, err := hold.New(device.Host(), target.New(target.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lim.Close()
-	e, err := lim.Explain.Path(l.path)
+	p := &Prover{Holder: h}
+	e, err := p.Explain.Path(path)
 	if err != nil || len(e.Hard) != 1 {
 		t.Fatalf("%+v, %v", e, err)
 	}
@@ -64,36 +64,17 @@ func TestVerifyElsewhere(t *testing.T) {
 		spot explain.Spot
 		ok   bool
 	}{{e.Hard[0], true}, {explain.Spot{Name: "other", Major: 254, Minor: 99}, false}, {explain.Spot{Name: e.Hard[0].Name, Major: e.Hard[0].Major, Minor: e.Hard[0].Minor + 1}, false}} {
-		v := verification{spot: row.spot}
+		v := Subject{spot: row.spot}
 		v.part.Target = &target.Target{}
-		f, err := inroot.Dir("/", l.path)
+		f, err := inroot.Dir("/", path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = lim.standsOn(v, f)
+		err = p.standsOn(v, f)
 		f.Close()
 		var impossible *hold.ImpossibleError
 		if row.ok != (err == nil) || err != nil && !errors.As(err, &impossible) {
 			t.Errorf("%v: %v", row.spot, err)
 		}
 	}
-
-	t.Chdir(filepath.Dir(l.path))
-	v := l.run(t, "verify", l.name, "--path", filepath.Base(l.path), "--write-bps", "1MiB", "--modes", "direct", "--time", "3s", "--json")
-	var got []verified
-	if err := json.Unmarshal([]byte(v.stdout), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
-		t.Fatalf("status %d: %v: %s%s", v.status, err, v.stdout, v.stderr)
-	}
-	// The application's I/O reached the limited device, however fast the machine is now.
-	if r := got[0].Rows[0]; r.Error != "" || r.Device < r.App/2 || r.App <= 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
-// TestVerifyReadOnly: where no scratch file can be written, nothing can be tried: that is no error of a measurement.
-func TestVerifyReadOnly(t *testing.T) {
-	t.Parallel() // It waits while the target is looked at.
-	l := newBadLab(t)
-	disktest.Remount(t, l.path, unix.MS_RDONLY)
-	l.says(t, exitCannot, []string{"can't be tried here: it is on a read-only file system, and verify writes a scratch file"}, "verify", l.name, "--path", l.path)
 }

@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"fmt"
@@ -18,11 +18,11 @@ import (
 )
 
 // explain says of each row that is not held why not, as far as it is known, and what mends it.
-func (v verification) explain(rows []verify.Row) {
+func (v Subject) explain(rows []verify.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
 			if len(r.Changed) > 0 {
-				r.Why, r.Fix = r.ChangedWords(), fmt.Sprintf("plimsoll limit show %s%s prints the present limits; set the limit again if need be, and verify while nothing changes it", v.name, v.state)
+				r.Why, r.Fix = r.ChangedWords(), fmt.Sprintf("plimsoll limit show %s%s prints the present limits; set the limit again if need be, and verify while nothing changes it", v.Target, v.Flags)
 				continue
 			}
 			if r.Together {
@@ -37,7 +37,7 @@ func (v verification) explain(rows []verify.Row) {
 }
 
 // lower names the group above whose limit is what was seen, where it is lower than the one that is tried; "" if none is.
-func (v verification) lower(r verify.Row) string {
+func (v Subject) lower(r verify.Row) string {
 	for _, g := range v.above {
 		l := g.Devices[v.spot.Number()]
 		if n := *l.Whole(r.Key); n > 0 && n < r.Asked && r.Seen <= float64(n)*(1+judge.Tolerance) {
@@ -48,9 +48,9 @@ func (v verification) lower(r verify.Row) string {
 }
 
 // reason is why a limit does not hold in a mode, and what would mend it, "" if nothing is known to.
-func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) {
+func (v Subject) reason(key limit.Key, mode verify.Mode) (why, fix string) {
 	asked := v.asked[key]
-	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.again, key.Flag(), flagValue(key, asked))
+	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.Again, key.Flag(), flagValue(key, asked))
 	have, root := *v.inGroup.Whole(key), *v.inRoot.Whole(key)
 	m := v.mode(key, mode)
 	if b := v.mode(key, verify.Buffered); mode == verify.BufferedSync && key.Writes() && m != nil && m.Group == explain.Held && b != nil && b.Group == explain.Leaks && have > 0 && have <= asked {
@@ -62,13 +62,13 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 	}
 	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
 		// In any other mode the limit alone would not help.
-		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set + v.state
+		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set + v.Flags
 	}
 	switch {
 	case m == nil || m.Group == explain.Held:
 		return "the kernel has the limit, and no known I/O passes it here", "plimsoll limit explain shows the devices under the path"
 	case m.Device == explain.Held && (root == 0 || root > asked):
-		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, v.wide(set + " --device-wide" + v.state)
+		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, WideAdvice(v.ground.Explanation, v.spot.Name, set+" --device-wide"+v.Flags)
 	case m.Device == explain.Held:
 		return m.Why + ", which has the limit too; no known I/O passes it there", ""
 	}
@@ -78,17 +78,17 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 	return m.Why, fix
 }
 
-// wide is the advice to set a limit in the root group, by a command. It slows down all who write to the device: where others do, it says so
+// WideAdvice is the advice to set a limit in the root group, by a command. It slows down all who write to the device: where others do, it says so
 // first, and prefers a device of the data's own. On the device of / it gives no command.
-func (v verification) wide(command string) string {
-	others := v.ground.Explanation.Others()
+func WideAdvice(on *explain.Explanation, disk, command string) string {
+	others := on.Others()
 	if len(others) == 0 {
 		return command
 	}
 	root := slices.Contains(others, "/")
-	reach := fmt.Sprintf("%s has other data too: a limit for all writes to it slows down %s as well; ", v.spot.Name, strings.Join(others, ", "))
+	reach := fmt.Sprintf("%s has other data too: a limit for all writes to it slows down %s as well; ", disk, strings.Join(others, ", "))
 	if root {
-		reach = wholeMachine(v.spot.Name, others)
+		reach = wholeMachine(disk, others)
 	}
 	own := "better give the data a volume with a device of its own, and limit that with --device-wide (docs/how-to/own-device.md shows how)"
 	if root {
@@ -108,18 +108,18 @@ func wholeMachine(disk string, others []string) string {
 
 // changed returns what reports whether the kernel's limits are no longer those with which the verification began: the group's, with version 2
 // those of the groups above it, and the root group's for what it writes back.
-func (l *limiter) changed(v verification) func(limit.Key, verify.Mode) (int64, bool) {
+func (p *Prover) changed(v Subject) func(limit.Key, verify.Mode) (int64, bool) {
 	n := v.device()
 	own := v.part.Groups.Alone()
 	return func(k limit.Key, m verify.Mode) (int64, bool) {
-		states, err := l.Groups.Read(own)
+		states, err := p.Groups.Read(own)
 		if err != nil {
 			return 0, false // It has gone, and its worker ends.
 		}
 		if now := states[0].Devices[n]; *now.Whole(k) != *v.inGroup.Whole(k) {
 			return *now.Whole(k), true
 		}
-		if above, err := l.Groups.Above(own, hierarchy.IO); err == nil {
+		if above, err := p.Groups.Above(own, hierarchy.IO); err == nil {
 			if now, was := lowest(v.inGroup, above, n)[k], lowest(v.inGroup, v.above, n)[k]; now != was {
 				return now, true
 			}
@@ -127,7 +127,7 @@ func (l *limiter) changed(v verification) func(limit.Key, verify.Mode) (int64, b
 		if !k.Writes() || m != verify.Buffered && m != verify.BufferedSync {
 			return 0, false
 		}
-		now := l.RootLimits()[n]
+		now := p.RootLimits()[n]
 		return *now.Whole(k), *now.Whole(k) != *v.inRoot.Whole(k)
 	}
 }
@@ -142,7 +142,7 @@ func lowest(group limit.Limits, above []cgroup.State, d device.Number) map[limit
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.
-func (v verification) mode(key limit.Key, mode verify.Mode) *explain.Mode {
+func (v Subject) mode(key limit.Key, mode verify.Mode) *explain.Mode {
 	name := string(mode)
 	if !key.Writes() {
 		name = explain.Read
@@ -157,8 +157,8 @@ func (v verification) mode(key limit.Key, mode verify.Mode) *explain.Mode {
 	return nil
 }
 
-// unset says which of the limits to be tried the kernel doesn't have, a sentence each.
-func unset(list []verification) []string {
+// Unset says which of the limits to be tried the kernel doesn't have, a sentence each.
+func Unset(list []Subject) []string {
 	var out []string
 	for _, v := range list {
 		for _, k := range limit.Keys {
@@ -188,15 +188,4 @@ func flagValue(key limit.Key, n int64) string {
 		return strconv.FormatInt(n, 10)
 	}
 	return size.Format(n)
-}
-
-// again is a command line's target and what it is for, to be given to another command.
-func again(name string, where limitWhere) string {
-	words := []string{clean.Shell(name)}
-	for _, f := range [][2]string{{"--volume", where.Volume}, {"--path", where.Path}, {"--device", where.Device}} {
-		if f[1] != "" {
-			words = append(words, f[0], clean.Shell(f[1]))
-		}
-	}
-	return strings.Join(words, " ")
 }
