@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
+
+	"plimsoll/internal/conf/userfile"
 )
 
 // An outputFile is standard output that keeps its first error: data that got lost is no success, even if the
@@ -32,4 +38,27 @@ func (o *outputFile) lost() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
+}
+
+// writeFile writes an output file whole or not at all.
+func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
+	err := userfile.WriteWhole(ctx, path, write)
+	if errors.Is(err, userfile.ErrBlockDevice) {
+		return &exitError{exitUsage, err}
+	}
+	return err
+}
+
+// spareDatabase refuses an output file that is the database itself, or one of its companions.
+func (a *app) spareDatabase(path string) error {
+	out, err := os.Stat(path)
+	if err != nil {
+		return nil // There is nothing to spare.
+	}
+	for _, name := range []string{"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"} {
+		if st, err := os.Stat(filepath.Join(a.stateDir, name)); err == nil && os.SameFile(st, out) {
+			return usageError("%s is Plimsoll's own database: name another file", path)
+		}
+	}
+	return nil
 }

@@ -95,7 +95,7 @@ func (a *app) report(ctx context.Context, refs []string, file, format string, fu
 		return err
 	}
 	// A text file has the default width and no colours.
-	if err := writeFileAtomic(ctx, file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
+	if err := writeFile(ctx, file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "wrote %s\n", file)

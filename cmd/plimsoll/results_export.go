@@ -87,7 +87,7 @@ func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt e
 		return err
 	}
 	var missing *export.MissingError
-	err := writeFileAtomic(ctx, file, func(w io.Writer) error {
+	err := writeFile(ctx, file, func(w io.Writer) error {
 		err := a.export(w, db, ids, opt)
 		if errors.As(err, &missing) {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/internal/conf/userfile"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
@@ -97,7 +98,7 @@ func checkOut(dir string) error {
 	}
 	f, err := os.CreateTemp(dir, ".plimsoll-*")
 	if err != nil {
-		return usageError("--out: the folder %s can't be written: %w", dir, reason(err))
+		return usageError("--out: the folder %s can't be written: %w", dir, userfile.Reason(err))
 	}
 	f.Close()
 	return os.Remove(f.Name())
@@ -110,7 +111,7 @@ func (a *app) writeReportFiles(set report.Set, dir string) error {
 	}
 	for _, format := range []string{"html", "json"} {
 		path := filepath.Join(dir, "report."+format)
-		if err := writeFileAtomic(a.hardContext(), path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
+		if err := writeFile(a.hardContext(), path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.stderr, "wrote %s\n", path)

@@ -133,7 +133,7 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 	open := a.openStdin
 	if f.journal != "-" {
 		if _, err := os.Stat(f.journal); err != nil {
-			return usageError("--journal: open %s: %w", f.journal, reason(err))
+			return usageError("--journal: open %s: %w", f.journal, userfile.Reason(err))
 		}
 		open = userfile.Named(f.journal)
 	}

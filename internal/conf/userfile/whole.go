@@ -1,4 +1,4 @@
-package main
+package userfile
 
 import (
 	"context"
@@ -8,22 +8,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"plimsoll/internal/conf/userfile"
 )
 
-// writeFileAtomic writes a regular file whole or not at all, and keeps the mode of one that is
+// WriteWhole writes a regular file whole or not at all, and keeps the mode of one that is
 // there. What else the path leads to, such as a terminal or a pipe, is written to, never
-// replaced, but for a block device, which is refused; a pipe without a reader is waited for until ctx ends. Errors name path, not the temporary file beside it.
-func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
-	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, reason(err)) }
+// replaced, but for a block device, which is refused with ErrBlockDevice; a pipe without a reader is waited for until ctx ends. Errors name path, not the temporary file beside it.
+func WriteWhole(ctx context.Context, path string, write func(io.Writer) error) error {
+	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, Reason(err)) }
 	mode := fs.FileMode(0o644)
 	target := path
 	switch st, err := os.Stat(path); {
 	case err == nil && st.IsDir():
 		return fmt.Errorf("write %s: it is a folder: name a file in it", path)
-	case err == nil && userfile.IsBlockDevice(st):
-		return usageError("write %s: it %w", path, userfile.ErrBlockDevice)
+	case err == nil && IsBlockDevice(st):
+		return fmt.Errorf("write %s: it %w", path, ErrBlockDevice)
 	case err == nil && !st.Mode().IsRegular():
 		return writeInto(ctx, path, write)
 	case err == nil:
@@ -56,7 +54,7 @@ func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) err
 
 // writeInto writes to what is no regular file.
 func writeInto(ctx context.Context, path string, write func(io.Writer) error) error {
-	f, err := userfile.Create(ctx, path)
+	f, err := Create(ctx, path)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("write %s: interrupted before any program read it", path)
 	}
@@ -67,27 +65,13 @@ func writeInto(ctx context.Context, path string, write func(io.Writer) error) er
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, reason(err))
+		return fmt.Errorf("write %s: %w", path, Reason(err))
 	}
 	return nil
 }
 
-// spareDatabase refuses an output file that is the database itself, or one of its companions.
-func (a *app) spareDatabase(path string) error {
-	out, err := os.Stat(path)
-	if err != nil {
-		return nil // There is nothing to spare.
-	}
-	for _, name := range []string{"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"} {
-		if st, err := os.Stat(filepath.Join(a.stateDir, name)); err == nil && os.SameFile(st, out) {
-			return usageError("%s is Plimsoll's own database: name another file", path)
-		}
-	}
-	return nil
-}
-
-// reason is an error without the name of the file that it is about.
-func reason(err error) error {
+// Reason is an error without the name of the file that it is about.
+func Reason(err error) error {
 	var file *fs.PathError
 	var files *os.LinkError
 	switch {
