@@ -37,7 +37,7 @@ func startDaemon(t *testing.T, args ...string) *daemonRun {
 	}
 	defer f.Close()
 	d.cmd = exec.Command(os.Args[0], append([]string{"daemon"}, args...)...)
-	d.cmd.Env = append(os.Environ(), asPlimsoll+"=1")
+	d.cmd.Env = append(os.Environ(), forChild(t)...)
 	d.cmd.Stdout, d.cmd.Stderr = f, f
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
