@@ -10,6 +10,7 @@ package filelock
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -23,6 +24,56 @@ func Alone(f *os.File) error { return try(f, true) }
 // Shared locks f together with others that ask for no more, without waiting. The error wraps ErrLocked
 // if another has it alone.
 func Shared(f *os.File) error { return try(f, false) }
+
+// Take opens the file at a path, which it makes with perm if there is none, and locks it alone, without waiting. The error wraps ErrLocked if another
+// has it. Remove gives it back.
+func Take(path string, perm os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, perm)
+	if err != nil {
+		return nil, err
+	}
+	if err = Alone(f); err == nil && !atPath(f) {
+		// Its last owner removed it between the two: that is a lock on nothing.
+		err = ErrLocked
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Prune removes the files of locks in a folder that killed processes left: those that nobody has. is selects them by name.
+func Prune(dir string, is func(name string) bool) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !is(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
+		if err != nil {
+			continue // It is gone, or another user's.
+		}
+		prune(f)
+	}
+}
+
+// prune closes the file of a lock, and removes it if nobody has the lock. After it was opened its owner may have removed it, and the
+// next owner have made another at its path, which stays.
+func prune(f *os.File) {
+	if Alone(f) != nil || !atPath(f) {
+		f.Close()
+		return
+	}
+	_ = Remove(f) // A file that can't be removed does no harm.
+}
+
+// atPath reports whether an open file is still the one at its path.
+func atPath(f *os.File) bool {
+	own, err1 := f.Stat()
+	there, err2 := os.Lstat(f.Name())
+	return err1 == nil && err2 == nil && os.SameFile(own, there)
+}
 
 // Held reports whether somebody has the file at a path locked alone. Several may ask at once. The error wraps fs.ErrNotExist if there is
 // no such file.

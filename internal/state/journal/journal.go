@@ -153,6 +153,20 @@ func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err erro
 	return e, nil
 }
 
+// Owns reports whether this owner has the entry, and nobody has removed or replaced its file. In doubt it has.
+func (j *Journal) Owns(kind, id string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e, err := j.read(kind, id)
+	if err != nil {
+		return j.own[j.path(kind, id)] && !errors.Is(err, fs.ErrNotExist)
+	}
+	return j.owns(e)
+}
+
+// Path is the file of an entry, for messages.
+func (j *Journal) Path(kind, id string) string { return j.path(kind, id) }
+
 // Remove removes an entry of this owner, after the thing is gone. Without one it does nothing: what another owner recorded stays.
 func (j *Journal) Remove(kind, id string) error {
 	if j.dir == "" {
@@ -164,8 +178,11 @@ func (j *Journal) Remove(kind, id string) error {
 	if !j.own[path] {
 		return nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the record of %s %s: %w", kind, id, err)
+	// Somebody may have removed the file, and another owner have made its own.
+	if e, err := j.read(kind, id); err != nil || j.owns(e) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the record of %s %s: %w", kind, id, err)
+		}
 	}
 	delete(j.own, path)
 	delete(j.failed, path)

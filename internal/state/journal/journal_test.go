@@ -204,3 +204,36 @@ func TestNone(t *testing.T) {
 		t.Errorf("%v, %v, %v", err, list, lerr)
 	}
 }
+
+// TestOwns: an owner whose entry somebody removed no longer has it, and leaves the entry that another has made in its place.
+func TestOwns(t *testing.T) {
+	dir := t.TempDir()
+	a, b := Open(dir), Open(dir)
+	if a.Owns("thing", "a") {
+		t.Error("it owns what isn't there")
+	}
+	if err := a.Put(t.Context(), "thing", "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	if !a.Owns("thing", "a") || b.Owns("thing", "a") {
+		t.Error("an entry isn't its owner's alone")
+	}
+	if err := os.Remove(a.Path("thing", "a")); err != nil {
+		t.Fatal(err)
+	}
+	if a.Owns("thing", "a") {
+		t.Error("it owns what was removed")
+	}
+	if err := b.Put(t.Context(), "thing", "a", 2); err != nil {
+		t.Fatal(err)
+	}
+	if a.Owns("thing", "a") {
+		t.Error("it owns what another has made")
+	}
+	if err := a.Remove("thing", "a"); err != nil {
+		t.Error(err)
+	}
+	if e, err := b.Get("thing", "a"); err != nil || string(e.Payload) != "2" || !b.Owns("thing", "a") {
+		t.Errorf("the other's entry is %+v, %v", e, err)
+	}
+}
