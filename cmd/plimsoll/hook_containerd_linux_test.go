@@ -63,7 +63,7 @@ func TestHookContainerd(t *testing.T) {
 			t.Errorf("%s has %q, want %q", id, got, want)
 		}
 	}
-	held, _ := filepath.Glob(filepath.Join(l.run, "held", "*.json"))
+	held, _ := filepath.Glob(filepath.Join(l.run, "journal", "container-limits", "*.json"))
 	if len(held) != 1 {
 		t.Errorf("the daemon is not told: %q", held)
 	}

@@ -181,7 +181,7 @@ func testHookRuntime(t *testing.T, runtime string) {
 	if err != nil || !bytes.Contains(b, []byte("9007199254740993")) || bytes.Count(b, []byte("limit")) != 1 {
 		t.Errorf("config.json is %s, %v", b, err)
 	}
-	held, _ := filepath.Glob(filepath.Join(l.run, "held", "*.json"))
+	held, _ := filepath.Glob(filepath.Join(l.run, "journal", "container-limits", "*.json"))
 	if len(held) != 1 {
 		t.Errorf("the daemon is not told: %q", held)
 	}

@@ -32,7 +32,7 @@ func TestHookUnnoted(t *testing.T) {
 			mustDo(t, unix.Mount("tmpfs", run, "tmpfs", 0, "size=64k"))
 			t.Cleanup(func() { mustDo(t, unix.Unmount(run, 0)) })
 			if way != "read-only and empty" {
-				for _, d := range []string{"held", "held.locks"} {
+				for _, d := range []string{"journal", "locks"} {
 					mustDo(t, os.Mkdir(filepath.Join(run, d), 0o700))
 				}
 			}
@@ -64,8 +64,8 @@ func TestHookUnnoted(t *testing.T) {
 			}
 			// Where hook.log alone can be written, it says so.
 			mustDo(t, os.Remove(filepath.Join(run, "filler")))
-			mustDo(t, os.RemoveAll(filepath.Join(run, "held")))
-			mustDo(t, os.WriteFile(filepath.Join(run, "held"), nil, 0o600))
+			mustDo(t, os.RemoveAll(filepath.Join(run, "journal")))
+			mustDo(t, os.WriteFile(filepath.Join(run, "journal"), nil, 0o600))
 			r := plimsoll(t, t.Context(), l.dir, state, "limit", "hook", "--run", run, "--policy", l.policy, "--best-effort")
 			log, err := os.ReadFile(filepath.Join(run, hookLog))
 			if err != nil || r.status != exitDone || !strings.Contains(string(log), id+": the limits are set, but plimsoll daemon doesn't know of them") {

@@ -199,7 +199,7 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 	if run == "" {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(run, keeper.Socket)); err != nil {
+	if _, err := os.Stat(filepath.Join(run, daemon.Socket)); err != nil {
 		return nil
 	}
 	type answer struct {

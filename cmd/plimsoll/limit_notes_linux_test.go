@@ -54,7 +54,7 @@ func boundContainer(t *testing.T, binds map[string]string) (l limitLab, name str
 func keeperSaying(t *testing.T, s daemon.Status) (run string) {
 	t.Helper()
 	run = t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(run, keeper.Socket))
+	l, err := net.Listen("unix", filepath.Join(run, daemon.Socket))
 	if err != nil {
 		t.Fatal(err)
 	}

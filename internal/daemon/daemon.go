@@ -33,7 +33,7 @@ func New(opt keeper.Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{Keeper: k, opt: opt, meter: meter{holder: opt.Holder, kept: k.Kept}}
-	d.socket = socket{path: filepath.Join(opt.Run, keeper.Socket), state: d.state}
+	d.socket = socket{path: filepath.Join(opt.Run, Socket), state: d.state}
 	return d, nil
 }
 

@@ -17,6 +17,9 @@ import (
 	"plimsoll/internal/watch"
 )
 
+// Socket is the name, in the daemon's folder, of the socket that answers with the state.
+const Socket = "keeper.sock"
+
 // A Status is what a keeper does, and what the held containers do.
 type Status struct {
 	keeper.Status
@@ -107,7 +110,7 @@ func (noKeeperError) Is(err error) bool { return err == fs.ErrNotExist }
 
 // Ask reads the state of the daemon of a folder. The error wraps fs.ErrNotExist if none runs.
 func Ask(run string) (*Status, error) {
-	path := filepath.Join(run, keeper.Socket)
+	path := filepath.Join(run, Socket)
 	c, err := net.Dial("unix", path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, noKeeperError(run)

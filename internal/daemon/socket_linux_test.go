@@ -17,7 +17,7 @@ func TestSocketRemoved(t *testing.T) {
 	b := newBench(t, keeper.Options{Poll: 10 * time.Millisecond}, oneRule)
 	b.d.Started(targetOf(b.group))
 	b.has(b.group, "1048576")
-	for _, name := range []string{keeper.Socket, ""} {
+	for _, name := range []string{Socket, ""} {
 		path := filepath.Join(b.opt.Run, name)
 		if err := os.Rename(path, b.opt.Run+".gone-"+name); err != nil {
 			t.Fatal(err)
@@ -29,7 +29,7 @@ func TestSocketRemoved(t *testing.T) {
 	}
 	b.eventually("the log says so", func() bool { return b.said("the socket in " + b.opt.Run + " was removed, and is there again") })
 	b.stop()
-	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, "keeper.*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, Socket)); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
 	if _, err := Ask(b.opt.Run); !errors.Is(err, os.ErrNotExist) {
@@ -65,7 +65,7 @@ func TestFolderTaken(t *testing.T) {
 	b.eventually("the first is asked", asked(first))
 	first.Started(targetOf(b.group))
 	b.has(b.group, "1048576")
-	if err := os.Remove(filepath.Join(b.opt.Run, "keeper.lock")); err != nil {
+	if err := os.Remove(filepath.Join(b.opt.Run, "journal", "keeper", "daemon.json")); err != nil {
 		t.Fatal(err)
 	}
 	second, cancel, done := run(b.opt)

@@ -282,7 +282,7 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 
 // oldBudgets lets go what an earlier keeper held and no rule wants any more. It is for when all containers are known.
 func (k *Keeper) oldBudgets() {
-	paths, _ := k.store.budgets()
+	paths, _ := k.store.groups()
 	for _, p := range paths {
 		k.mu.Lock()
 		if k.budgets[p] == nil {

@@ -35,18 +35,26 @@ func v2Holder(t *testing.T, groups ...string) (h *hold.Holder, root string) {
 		}
 	}
 	root = treetest.Make(t, files)
+	h, err := holderIn(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Finder.Close() })
+	return h, root
+}
+
+// holderIn is a Holder of the files in a folder.
+func holderIn(root string) (*hold.Holder, error) {
 	fs := device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 	host, err := cgroup.Open(fs)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	e, err := explain.Look(fs)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	finder := target.New(target.Options{Proc: fs.Proc})
-	t.Cleanup(func() { finder.Close() })
-	return &hold.Holder{FS: fs, Finder: finder, Groups: host, Explain: e}, root
+	return &hold.Holder{FS: fs, Finder: target.New(target.Options{Proc: fs.Proc}), Groups: host, Explain: e}, nil
 }
 
 // TestTogether: what containers have together goes on the group right above them, if that is theirs alone.
@@ -119,7 +127,7 @@ func TestTogether(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "cg/shop/job/cgroup.procs"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(r.opt.Run, "held", budgetFile+"*")); len(left) > 0 {
+	if left := notes(t, r.opt.Run, groupKind); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
 	// It ends with its last container.
@@ -168,10 +176,7 @@ func TestTogetherRefused(t *testing.T) {
 		}
 		return strings.TrimSpace(string(b))
 	}
-	noted := func() int {
-		files, _ := filepath.Glob(filepath.Join(r.opt.Run, "held", budgetFile+"*.json"))
-		return len(files)
-	}
+	noted := func() int { return len(notes(t, r.opt.Run, groupKind)) }
 	for _, m := range both {
 		r.k.Started(m)
 	}

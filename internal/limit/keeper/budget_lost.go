@@ -12,12 +12,12 @@ func (k *Keeper) lostBudgets() []Fault {
 	if k.plans {
 		return nil
 	}
-	_, unread := k.store.budgets()
+	_, unread := k.store.groups()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, e := range k.budgets {
 		// This one's own state tells, and who says that no rule wants it may have to write it still.
-		delete(unread, k.store.path(e))
+		delete(unread, k.store.journal.Path(e.entryID()))
 	}
 	var faults []Fault
 	for _, f := range slices.Sorted(maps.Keys(unread)) {

@@ -1,8 +1,10 @@
 package keeper
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,25 +31,29 @@ func TestLostBudgets(t *testing.T) {
 	}
 	begin()
 	eventually(t, "it is held", func() bool { return limit() == "104857600" })
-	notes, err := filepath.Glob(filepath.Join(r.opt.Run, "held", budgetFile+"*.json"))
-	if err != nil || len(notes) != 1 {
-		t.Fatalf("notes %q, %v", notes, err)
+	noted := notes(t, r.opt.Run, groupKind)
+	if len(noted) != 1 {
+		t.Fatalf("notes %q", noted)
 	}
 	for text, why := range map[string]string{
-		"": "unexpected end", `{"group":`: "unexpected end", "null": "no note of limits", `{"held":[]}`: "no note of limits", "[]": "cannot unmarshal",
+		"": "unexpected end", `{"group":`: "unexpected end", "null": "no entry of that name", `{"kind":"group-limits","id":"ID"}`: "unexpected end", `{"kind":"group-limits","id":"ID","payload":{"held":[]}}`: "no note of limits", "[]": "cannot unmarshal",
 	} {
 		r.stop()
-		if err := os.WriteFile(notes[0], []byte(text), 0o600); err != nil {
+		id, err := url.PathUnescape(strings.TrimSuffix(filepath.Base(noted[0]), ".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(noted[0], []byte(strings.Replace(text, `"ID"`, strconv.Quote(id), 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r.write("rules: []\n")
 		r.begin()
 		r.k.oldBudgets()
 		s := r.k.Status()
-		if len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, notes[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
+		if len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, noted[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
 			t.Errorf("%q: the state has %+v", text, s.TogetherFaults)
 		}
-		if !r.said("a budget that containers shared isn't known: " + notes[0]) {
+		if !r.said("a budget that containers shared isn't known: " + noted[0]) {
 			t.Errorf("%q: the log doesn't tell", text)
 		}
 		if now := limit(); now != "104857600" {
@@ -64,7 +70,7 @@ func TestLostBudgets(t *testing.T) {
 	}
 	// Who has looked removes the file.
 	r.stop()
-	if err := os.WriteFile(notes[0], nil, 0o600); err != nil {
+	if err := os.WriteFile(noted[0], nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.write("rules: []\n")
@@ -72,7 +78,7 @@ func TestLostBudgets(t *testing.T) {
 	if f := r.k.Status().TogetherFaults; len(f) != 1 {
 		t.Errorf("the state has %+v", f)
 	}
-	if err := os.Remove(notes[0]); err != nil {
+	if err := os.Remove(noted[0]); err != nil {
 		t.Fatal(err)
 	}
 	if f := r.k.Status().TogetherFaults; len(f) != 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/procfs"
 )
 
 // event works on what an engine told.
@@ -244,8 +245,8 @@ func (k *Keeper) syncAll(ctx context.Context) {
 	if err == nil {
 		k.dropUntold(before, running)
 	}
-	missing := k.store.sweep(k.all(), func(pid int, ticks uint64) bool {
-		return !k.dead(target.Target{Kind: target.Process, PID: pid, StartTime: ticks})
+	missing := k.store.sweep(k.all(), func(p procfs.Process) bool {
+		return !k.dead(target.Target{Kind: target.Process, PID: p.PID, StartTime: p.Start})
 	})
 	// Not in the background, of which this is one: all may wait for others.
 	k.spawn(func() {

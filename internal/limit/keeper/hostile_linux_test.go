@@ -111,8 +111,7 @@ func (l *lab) testDying(t *testing.T) {
 		}
 	}
 	eventually(t, "all are forgotten", func() bool {
-		left, _ := filepath.Glob(filepath.Join(r.opt.Run, "held", "*"))
-		return len(r.k.Status().Containers)+len(left) == 0
+		return len(r.k.Status().Containers)+len(notes(t, r.opt.Run, containerKind)) == 0
 	})
 	if r.said("can't") || r.said("no such") {
 		t.Error("a container's end is called a fault")
@@ -145,9 +144,8 @@ func TestHostileName(t *testing.T) {
 	c.Name = "\x1b[2J../../../../evil\nkeeper: all is well" + strings.Repeat("/..", 5000)
 	b.k.Started(c)
 	b.has("1048576")
-	files, err := filepath.Glob(filepath.Join(b.opt.Run, "held", "*"))
-	if err != nil || len(files) != 1 || len(filepath.Base(files[0])) > 64 {
-		t.Errorf("noted in %q, %v", files, err)
+	if files := notes(t, b.opt.Run, containerKind); len(files) != 1 || len(filepath.Base(files[0])) > 64 {
+		t.Errorf("noted in %q", files)
 	}
 	if s := b.k.Status(); len(s.Containers) != 1 || s.Containers[0].Target != "oci:"+c.Name {
 		t.Errorf("the state: %+v", s)

@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +46,7 @@ type Options struct {
 	Holder *hold.Holder
 	// Policy is the path of the policy.
 	Policy string
-	// Run is the folder of the lock and what is held. It is made if need be; it should not outlive a
+	// Run is the folder of the journal, with the lock and what is held. It is made if need be; it should not outlive a
 	// boot. A folder has one keeper; those of several know nothing of each other, and no container may be held by two.
 	Run string
 	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
@@ -87,7 +86,8 @@ type Keeper struct {
 	store  *store
 	began  time.Time
 	watch  *groupWatch
-	claim
+	// unclaimed is why the folder could not be claimed anew, "" if it is the keeper's.
+	unclaimed string
 
 	reload chan struct{}
 	sync   chan time.Duration
@@ -153,14 +153,14 @@ func New(opt Options) (*Keeper, error) {
 		root: &entry{held: map[Slot]*Held{}, since: time.Now()},
 	}
 	var err error
-	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
+	if k.store, err = newStore(opt.Run, opt.Holder.FS.Proc); err != nil {
 		return nil, err
 	}
-	if k.lock, err = lock(k.lockPath()); err != nil {
+	if err = k.store.claim(); err != nil {
 		return nil, err
 	}
 	if err := k.firstPolicy(); err != nil {
-		return nil, errors.Join(err, k.unlock())
+		return nil, errors.Join(err, k.store.release())
 	}
 	k.recall(k.root)
 	k.watch = newGroupWatch(k)
@@ -171,7 +171,7 @@ func New(opt Options) (*Keeper, error) {
 func (k *Keeper) Close() error {
 	k.finish()
 	k.watch.close()
-	return k.unlock()
+	return k.store.release()
 }
 
 // Reload reads the policy again, soon.

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // hour keeps a keeper from looking by itself: a test shows then what it is told.
@@ -267,7 +268,7 @@ func TestStop(t *testing.T) {
 	b.has("1048576")
 	b.stop()
 	b.has("777")
-	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*")); len(left) > 0 {
+	if left := journaltest.Left(t, b.opt.Run); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
 }

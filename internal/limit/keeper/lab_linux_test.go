@@ -103,6 +103,19 @@ func (r *running) begin() {
 	r.t.Cleanup(r.stop)
 }
 
+// notes lists the files of records of a kind in a folder, and what is written or left beside them.
+func notes(t *testing.T, run, kind string) (files []string) {
+	t.Helper()
+	for _, pattern := range []string{"*", ".[!.]*"} {
+		list, err := filepath.Glob(filepath.Join(run, "journal", kind, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, list...)
+	}
+	return files
+}
+
 // write replaces the policy as editors do.
 func (r *running) write(policy string) {
 	r.t.Helper()

@@ -2,12 +2,8 @@ package keeper
 
 import (
 	"fmt"
-	"net"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
@@ -26,25 +22,11 @@ func RootGroup(h *hold.Holder, run string) ([]Held, error) {
 
 // rootOf is the root group with what is noted of it. Nothing is made.
 func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
-	dir := filepath.Join(run, "held")
-	s := &store{dir: dir, locks: dir + ".locks", boot: strings.TrimSpace(device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id"))}
+	s := storeIn(run, h.FS.Proc)
 	e := &entry{}
 	var err error
 	e.held, _, err = s.load(e)
 	return e, s, err
-}
-
-// Socket is the name, in the folder Run, of the socket on which the daemon answers.
-const Socket = "keeper.sock"
-
-// Runs reports whether a keeper listens in a folder.
-func Runs(run string) bool {
-	c, err := net.Dial("unix", filepath.Join(run, Socket))
-	if err != nil {
-		return false
-	}
-	c.Close()
-	return true
 }
 
 // ClearRootGroup takes away those limits that a keeper of the folder run has left in the root group, as it would itself: notes are
@@ -73,12 +55,10 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(He
 	var told []string
 	k := &Keeper{opt: Options{Run: run, Notes: notes, Log: func(line string) { told = append(told, line) }}, holder: h, store: s, root: e, closed: true}
 	if !dry {
-		lock, err := lock(k.lockPath())
-		if err != nil {
+		if err := s.claim(); err != nil {
 			return nil, nil, err
 		}
-		k.lock = lock
-		defer func() { _ = k.unlock() }()
+		defer func() { _ = s.release() }()
 	}
 	var noted []hold.Wide
 	if notes != nil {

@@ -2,10 +2,13 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // TestLockRemoved: a keeper whose lock or whole folder was removed makes them anew and notes again what it holds, so that no second
@@ -14,23 +17,20 @@ func TestLockRemoved(t *testing.T) {
 	b := newBench(t, Options{Poll: 10 * time.Millisecond}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
-	notes := func() int {
-		files, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*.json"))
-		return len(files)
-	}
-	eventually(t, "it is noted", func() bool { return notes() == 1 })
-	for _, name := range []string{"keeper.lock", ""} {
+	noted := func() bool { return len(notes(t, b.opt.Run, containerKind)) == 1 }
+	eventually(t, "it is noted", noted)
+	for i, name := range []string{"journal/keeper/daemon.json", "journal", ""} {
 		path := filepath.Join(b.opt.Run, name)
 		before, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(path, b.opt.Run+".gone-"+name); err != nil {
+		if err := os.Rename(path, fmt.Sprintf("%s.gone-%d", b.opt.Run, i)); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, path+" is made anew", func() bool {
 			now, err := os.Stat(path)
-			return err == nil && !os.SameFile(before, now) && notes() == 1
+			return err == nil && !os.SameFile(before, now) && noted()
 		})
 		if _, err := New(b.opt); !errors.Is(err, ErrRunning) {
 			t.Errorf("a second keeper after %s was removed: %v", path, err)
@@ -49,7 +49,7 @@ func TestLockRemoved(t *testing.T) {
 		t.Error("the log says nothing of it")
 	}
 	b.stop()
-	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, "keeper.*")); len(left) > 0 {
+	if left := journaltest.Entries(t, b.opt.Run); len(left) != 1 || len(notes(t, b.opt.Run, containerKind)) != 1 {
 		t.Errorf("left %q", left)
 	}
 	b.write("rules: []\n")

@@ -11,12 +11,12 @@ import (
 // TestNotNoted: a limit that can't be noted is not written, and isn't told as held either; what was held before goes on being.
 func TestNotNoted(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
-	held := filepath.Join(b.opt.Run, "held")
+	held := filepath.Join(b.opt.Run, "journal", containerKind)
 	away := held + ".away"
 	// It fails like a full disk, for whoever is root too.
 	fails := func() {
 		t.Helper()
-		if err := errors.Join(os.Rename(held, away), os.WriteFile(held, nil, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(held, 0o700), os.Rename(held, away), os.WriteFile(held, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -37,9 +37,9 @@ func Once(opt Options, t target.Target) (Done, error) {
 	}
 	opt.Log = func(line string) { out.Notes = append(out.Notes, line) }
 	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
-	if dir := filepath.Join(opt.Run, "held"); opt.Unnoted {
-		k.store = laxStore(dir, opt.Holder.FS.Proc)
-	} else if k.store, err = newStore(dir, opt.Holder.FS.Proc); err != nil {
+	if opt.Unnoted {
+		k.store = laxStore(opt.Run, opt.Holder.FS.Proc)
+	} else if k.store, err = newStore(opt.Run, opt.Holder.FS.Proc); err != nil {
 		return out, err
 	}
 	e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now()}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/container/target"
@@ -101,7 +100,7 @@ func TestRestartWithoutEngine(t *testing.T) {
 	b.load(goldRule)
 	b.has("1048576")
 	// Where nothing was noted of it, what a rule of the policy gave it stays, and goes with the rule.
-	files, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*.json"))
+	files := notes(t, b.opt.Run, containerKind)
 	if len(files) != 1 {
 		t.Fatalf("noted: %q", files)
 	}
@@ -132,14 +131,11 @@ func TestRestartWithoutList(t *testing.T) {
 	b.k.Started(c)
 	b.has("1048576")
 	b.stop()
-	files, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*.json"))
+	files := notes(t, b.opt.Run, containerKind)
 	if len(files) != 1 {
 		t.Fatalf("noted: %q", files)
 	}
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(files[0], old, old); err != nil {
-		t.Fatal(err)
-	}
+	age(t, files[0])
 	b.begin()
 	eventually(t, "the engines were asked", func() bool { return b.k.listed.Load() })
 	if b.k.complete.Load() {

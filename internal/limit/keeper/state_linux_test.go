@@ -80,14 +80,14 @@ func TestHookFirst(t *testing.T) {
 	b.has("")
 	// The lock goes a moment after the limit.
 	eventually(t, "no lock is left", func() bool {
-		left, err := os.ReadDir(b.opt.Run + "/held.locks")
+		left, err := os.ReadDir(b.opt.Run + "/locks")
 		return err == nil && len(left) == 0
 	})
 }
 
 // TestNotesTogether: those who note the same container at the same time neither break its file nor hold it at once.
 func TestNotesTogether(t *testing.T) {
-	s, err := newStore(filepath.Join(t.TempDir(), "held"), "/proc")
+	s, err := newStore(t.TempDir(), "/proc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestNotesTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if left, _ := filepath.Glob(filepath.Join(s.dir, "*")); len(left) != 1 {
+	if left := notes(t, s.run, containerKind); len(left) != 1 {
 		t.Errorf("left %q", left)
 	}
 }
@@ -130,26 +130,16 @@ func TestCutOffNotes(t *testing.T) {
 	b := newBench(t, Options{Holder: finderOf(t, target.Options{Containerd: []target.ContainerdRoot{{State: state}}})}, oneRule)
 	b.k.Started(b.task(state))
 	b.has("1048576")
-	notes := func(pattern string) []string {
-		files, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", pattern))
-		return files
-	}
-	eventually(t, "it is noted", func() bool { return len(notes("*.json")) == 1 })
+	noted := func() []string { return notes(t, b.opt.Run, containerKind) }
+	eventually(t, "it is noted", func() bool { return len(noted()) == 1 })
 	b.stop()
-	note := notes("*.json")[0]
-	text, err := os.ReadFile(note)
-	if err != nil {
+	note := noted()[0]
+	if err := os.WriteFile(filepath.Join(filepath.Dir(note), ".entry-1"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	old := time.Now().Add(-time.Hour)
-	for _, f := range []string{note + ".1", filepath.Join(filepath.Dir(note), budgetFile+"0.json.2")} {
-		if err := errors.Join(os.WriteFile(f, text, 0o600), os.Chtimes(f, old, old)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	b.begin()
 	eventually(t, "all is known", func() bool { return b.k.complete.Load() })
-	if left := notes("*"); len(left) != 1 || left[0] != note {
+	if left := noted(); len(left) != 1 || left[0] != note {
 		t.Errorf("left %q, want %s", left, note)
 	}
 }
@@ -158,14 +148,15 @@ func TestCutOffNotes(t *testing.T) {
 func TestBrokenNotes(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
 	e := &entry{key: keyOf(targetOf(b.group))}
-	if err := os.WriteFile(b.k.store.path(e), []byte("{\"boot\": 5"), 0o600); err != nil {
+	path := b.k.store.journal.Path(e.entryID())
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{\"kind\": 5"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
-	eventually(t, "the broken file is told of", func() bool { return b.said("the limits that were held for it aren't known: " + b.k.store.path(e)) })
+	eventually(t, "the broken file is told of", func() bool { return b.said("the limits that were held for it aren't known: " + path) })
 	eventually(t, "it is noted again", func() bool {
-		text, err := os.ReadFile(b.k.store.path(e))
+		text, err := os.ReadFile(path)
 		return err == nil && json.Valid(text)
 	})
 }

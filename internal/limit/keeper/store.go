@@ -2,46 +2,58 @@ package keeper
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"plimsoll/internal/conf/controlfile"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/state/filelock"
+	"plimsoll/internal/state/journal"
 )
 
-// A store keeps what is held, a file for each target, so that the next keeper knows what to take away. It lies where
+// Kinds of entries in the journal of the folder Run. The keeper that runs owns the entry of keeperKind. The others belong to no process, as limits
+// stay when a keeper or a hook ends.
+const (
+	keeperKind    = "keeper"
+	containerKind = "container-limits"
+	// groupKind is for groups that several containers have in common.
+	groupKind = "group-limits"
+	rootKind  = "root-limits"
+)
+
+// A store records what is held in a journal, an entry for each target, so that the next keeper knows what to take away. It lies where
 // nothing outlives a boot, as control groups don't.
 type store struct {
-	dir string
-	// locks has a file for each target that somebody holds just now.
-	locks string
-	// boot tells this boot from others, should dir outlive one after all.
+	journal *journal.Journal
+	// run is the folder of the journal, and locks one with a file for each target that somebody holds just now.
+	run, locks string
+	// boot tells this boot from others, should run outlive one after all.
 	boot string
 	// lax is set where what can't be noted is held all the same, and unnoted is why something could not.
 	lax     bool
 	unnoted error
 }
 
-// A kept is a file of the store.
+// A kept is the payload of an entry.
 type kept struct {
-	Boot string `json:"boot"`
-	// Name, ID, PID and StartTime are the target's; the root group has none.
-	Name string `json:"name"`
-	ID   string `json:"id,omitempty"`
+	// Process is the target's, of which the root group and others have but the boot.
+	Process procfs.Process `json:"process"`
+	Name    string         `json:"name"`
+	ID      string         `json:"id,omitempty"`
 	// Group is the path of one that containers have in common.
-	Group     string `json:"group,omitempty"`
-	PID       int    `json:"pid,omitempty"`
-	StartTime uint64 `json:"start_time,omitempty"`
+	Group string `json:"group,omitempty"`
 	// Known is what its engine told of it; nil where that knows more.
 	Known *known     `json:"known,omitempty"`
 	Held  []keptHeld `json:"held"`
@@ -60,29 +72,20 @@ type keptHeld struct {
 	Prior *limit.Limits `json:"prior,omitempty"`
 }
 
-// newStore makes the folder.
-func newStore(dir, proc string) (*store, error) {
-	locks := dir + ".locks"
-	for _, d := range []string{dir, locks} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	return &store{dir: dir, locks: locks, boot: bootOf(proc)}, nil
+// storeIn returns the store of a folder, of which nothing is made yet.
+func storeIn(run, proc string) *store {
+	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: strings.TrimSpace(device.Text(proc, "sys", "kernel", "random", "boot_id"))}
 }
 
-// bootOf tells this boot from others, "" where nobody can.
-func bootOf(proc string) string {
-	boot, _ := os.ReadFile(filepath.Join(proc, "sys", "kernel", "random", "boot_id"))
-	return strings.TrimSpace(string(boot))
+// newStore is storeIn, and makes the folders.
+func newStore(run, proc string) (*store, error) {
+	s := storeIn(run, proc)
+	return s, os.MkdirAll(s.locks, 0o700)
 }
 
 // laxStore is newStore for one who holds also what can't be noted.
-func laxStore(dir, proc string) *store {
-	s, err := newStore(dir, proc)
-	if err != nil {
-		s = &store{dir: dir, locks: dir + ".locks", boot: bootOf(proc)}
-	}
+func laxStore(run, proc string) *store {
+	s, err := newStore(run, proc)
 	s.lax, s.unnoted = true, err
 	return s
 }
@@ -98,19 +101,39 @@ func (s *store) failed(err error) error {
 	return nil
 }
 
-// path is the file of a target. Its names are chosen by others, so that they can't be a file's.
-func (s *store) path(e *entry) string {
-	if e.key == "" {
-		return filepath.Join(s.dir, rootFile)
+// idMax is how long a key may be that is an id: escaped, it is a file's name.
+const idMax = 64
+
+// entryID is the kind and id of a target's entry. Others choose its key, which may be longer than a file's name.
+func (e *entry) entryID() (kind, id string) {
+	switch {
+	case e.key == "":
+		return rootKind, "root"
+	case e.budget:
+		kind = groupKind
+	default:
+		kind = containerKind
+	}
+	if len(e.key) <= idMax {
+		return kind, e.key
 	}
 	sum := sha256.Sum256([]byte(e.key))
-	if e.budget {
-		return filepath.Join(s.dir, budgetFile+hex.EncodeToString(sum[:16])+".json")
-	}
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
+	return kind, hex.EncodeToString(sum[:16])
 }
 
-// save writes what an entry holds, or removes the file if that is nothing, and no other that can't be read: the next keeper shall
+// change calls f, and calls it once more without the entry's file if that can't be read: what f writes is all that is known.
+func change(f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	err := f(ctx)
+	var damaged *journal.DamagedError
+	if errors.As(err, &damaged) && os.Remove(damaged.Path) == nil {
+		err = f(ctx)
+	}
+	return err
+}
+
+// save records what an entry holds. If that is nothing it removes the record, but none that can't be read: the next keeper shall
 // tell of it, too.
 func (s *store) save(e *entry) error {
 	if len(e.held) == 0 {
@@ -119,68 +142,49 @@ func (s *store) save(e *entry) error {
 		}
 		return s.forget(e)
 	}
-	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
+	k := kept{
+		Process: procfs.Process{PID: e.process.PID, Start: e.process.StartTime, Boot: s.boot},
+		Name:    e.name(), Group: e.group(), ID: e.id, Known: knownOf(e.target),
+	}
 	for _, h := range e.slots() {
 		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.lent, h.identity, h.prior})
 	}
-	b, err := json.Marshal(k)
-	if err != nil {
-		return err
-	}
-	if err := s.put(s.path(e), b); err != nil {
+	kind, id := e.entryID()
+	if err := change(func(ctx context.Context) error { return s.journal.Keep(ctx, kind, id, k) }); err != nil {
 		return s.failed(fmt.Errorf("note the limits: %w", err))
 	}
 	return nil
 }
 
-// put writes a file whole or not at all: a hook may write the same one.
-func (s *store) put(path string, b []byte) error {
-	f, err := os.CreateTemp(s.dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-// forget removes an entry's file.
+// forget removes an entry's record.
 func (s *store) forget(e *entry) error {
-	if err := os.Remove(s.path(e)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	kind, id := e.entryID()
+	if err := change(func(ctx context.Context) error { return s.journal.Discard(ctx, kind, id) }); err != nil {
 		return s.failed(fmt.Errorf("note that nothing is held: %w", err))
 	}
 	return nil
 }
 
-// noteMax is more than any note is long: that of a container with limits on some 10,000 devices.
-const noteMax = 16 << 20
-
-// load reads what an earlier keeper held of a target, and what it knew of it: nil if that is nothing. The error is why a file that is
+// load reads what an earlier keeper held of a target, and what it knew of it: nil if that is nothing. The error is why a record that is
 // there can't be read.
 func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	held := map[Slot]*Held{}
-	path := s.path(e)
-	b, err := controlfile.Read(path, noteMax)
+	j, err := s.journal.Get(e.entryID())
 	if errors.Is(err, fs.ErrNotExist) {
 		return held, nil, nil
 	}
 	if err != nil {
 		return held, nil, err
 	}
-	var k kept
-	if err := json.Unmarshal(b, &k); err != nil {
-		return held, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if k.Boot != s.boot && k.Boot != "" {
+	k, err := s.parse(j)
+	if err == nil && s.passed(k) {
 		return held, nil, nil
 	}
-	if err := k.check(s, e); err != nil {
-		return held, nil, fmt.Errorf("%s: %w", path, err)
+	if err == nil {
+		err = k.check(e)
+	}
+	if err != nil {
+		return held, nil, s.damaged(j, err)
 	}
 	for _, h := range k.Held {
 		held[h.Slot] = h.remembered()
@@ -188,16 +192,30 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	return held, k.Known, nil
 }
 
-// errNoNote says of a file that keepers don't write such.
+// errNoNote says of an entry that keepers don't write such.
 var errNoNote = errors.New("it is no note of limits")
 
-// check returns why a file of this boot is no note of what is held of an entry: there is none without a limit.
-func (k kept) check(s *store, e *entry) error {
-	switch {
-	case k.Boot != s.boot || len(k.Held) == 0:
-		return errNoNote
-	case k.PID != e.process.PID || k.StartTime != e.process.StartTime:
-		return fmt.Errorf("it is a note of process %d", k.PID)
+// parse reads an entry's payload.
+func (s *store) parse(e journal.Entry) (k kept, err error) {
+	err = json.Unmarshal(e.Payload, &k)
+	if err == nil && (len(k.Held) == 0 || k.Process.Boot == "" && s.boot != "") && !s.passed(k) {
+		err = errNoNote
+	}
+	return k, err
+}
+
+// passed reports whether a record is of another boot, with which the kernel's limits went.
+func (s *store) passed(k kept) bool { return k.Process.Boot != "" && k.Process.Boot != s.boot }
+
+// damaged is the error of an entry that is no record of limits.
+func (s *store) damaged(e journal.Entry, err error) error {
+	return &journal.DamagedError{Path: s.journal.Path(e.Kind, e.ID), Err: err}
+}
+
+// check returns why a record is none of an entry.
+func (k kept) check(e *entry) error {
+	if k.Process.PID != e.process.PID || k.Process.Start != e.process.StartTime {
+		return fmt.Errorf("it is a note of process %d", k.Process.PID)
 	}
 	for _, h := range k.Held {
 		if !slices.Contains(limit.Keys, h.Key) {
@@ -212,69 +230,49 @@ const lockWait = 20 * time.Second
 
 // lock keeps others from holding the same target until unlock.
 func (s *store) lock(e *entry) (unlock func(), err error) {
-	path := filepath.Join(s.locks, filepath.Base(s.path(e)))
+	_, id := e.entryID()
+	path := filepath.Join(s.locks, url.PathEscape(id))
 	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
+		f, err := filelock.Take(path, 0o600)
+		switch {
+		case err == nil:
+			return func() { _ = filelock.Remove(f) }, nil
+		case errors.Is(err, errors.ErrUnsupported):
+			return func() {}, nil
+		case !errors.Is(err, filelock.ErrLocked):
 			return func() {}, s.failed(err)
-		}
-		err = filelock.Alone(f)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return func() { f.Close() }, nil
-		}
-		if err == nil {
-			// Its last owner may have removed it meanwhile.
-			a, errA := f.Stat()
-			b, errB := os.Stat(path)
-			if errA == nil && errB == nil && os.SameFile(a, b) {
-				return func() { _ = filelock.Remove(f) }, nil
-			}
-		}
-		f.Close()
-		if err != nil && !errors.Is(err, filelock.ErrLocked) {
-			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("another process has held the lock for more than %v: see which one has %s open", lockWait, path)
 }
 
-// rootFile is the root group's, and budgetFile how the names of files begin that are about groups that containers have in common.
-const (
-	rootFile   = "root-group.json"
-	budgetFile = "together-"
-)
-
-// files lists those whose names a pattern fits. The folder is no part of it: a user names that, and it may have characters that mean
-// something in a pattern.
-func (s *store) files(pattern string) (paths []string) {
-	names, _ := fs.Glob(os.DirFS(s.dir), pattern)
-	for _, n := range names {
-		paths = append(paths, filepath.Join(s.dir, n))
-	}
-	return paths
-}
-
-// budgets lists those groups. unread are the files that don't tell which group they are about, with why.
-func (s *store) budgets() (paths []string, unread map[string]error) {
+// groups lists the groups that containers have in common, of which there are records. unread are why others, by their files, can't be read.
+func (s *store) groups() (paths []string, unread map[string]error) {
 	unread = map[string]error{}
-	for _, f := range s.files(budgetFile + "*.json") {
-		var k kept
-		b, err := controlfile.Read(f, noteMax)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = json.Unmarshal(b, &k)
-		}
+	list, err := s.journal.Entries(groupKind)
+	damaged := []error{err}
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		damaged = all.Unwrap()
+	}
+	for _, e := range list {
+		k, err := s.parse(e)
 		switch {
+		case err == nil && s.passed(k):
+		case err == nil && k.Group == "":
+			damaged = append(damaged, s.damaged(e, errNoNote))
 		case err != nil:
-			unread[f] = err
-		case k.Boot != s.boot && k.Boot != "":
-			// The kernel's limits went with that boot.
-		case k.Boot != s.boot || k.Group == "":
-			unread[f] = errNoNote
+			damaged = append(damaged, s.damaged(e, err))
 		default:
 			paths = append(paths, k.Group)
+		}
+	}
+	for _, err := range damaged {
+		var d *journal.DamagedError
+		switch {
+		case errors.As(err, &d):
+			unread[d.Path] = d.Err
+		case err != nil:
+			unread[s.run] = err
 		}
 	}
 	return paths, unread
@@ -288,31 +286,32 @@ func (e *entry) group() string {
 	return ""
 }
 
-// sweep removes the files of targets that have ended and are not among entries. missing is how many there are of others, whose engine
-// doesn't tell of them now.
-func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) (missing int) {
-	keep := map[string]bool{filepath.Join(s.dir, rootFile): true}
+// young is how long the record of a container is left alone that isn't known: a hook may have made it just now.
+const young = time.Minute
+
+// sweep removes the records of containers that have ended and are not among entries, and what ended processes were writing. missing is how many
+// there are of others, whose engine doesn't tell of them now.
+func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missing int) {
+	keep := map[string]bool{}
 	for _, e := range entries {
-		keep[s.path(e)] = true
+		_, id := e.entryID()
+		keep[id] = true
 	}
-	files := s.files("*.json*")
-	for _, f := range files {
-		// Others than these are what put was writing when it was killed: nobody's.
-		if strings.HasSuffix(f, ".json") {
-			var k kept
-			if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
-				continue
-			}
-			if b, err := controlfile.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
-				missing++
-				continue
-			}
+	list, _ := s.journal.Entries(containerKind) // What can't be read stays until its container is met.
+	for _, e := range list {
+		if keep[e.ID] {
+			continue
 		}
-		// A file that is being written is as young as this.
-		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > time.Minute {
-			_ = os.Remove(f)
+		if k, err := s.parse(e); err == nil && k.Process.Boot == s.boot && k.Process.PID != 0 && alive(k.Process) {
+			missing++
+			continue
+		}
+		if time.Since(e.Made) > young {
+			_ = change(func(ctx context.Context) error { return s.journal.Discard(ctx, e.Kind, e.ID) })
 		}
 	}
+	_, _ = s.journal.Sweep(context.Background(), nil)
+	filelock.Prune(s.locks, func(string) bool { return true })
 	return missing
 }
 

@@ -9,45 +9,67 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/state/journal"
 )
 
-// TestStoreFolder: the folder of what is held may have any name, also one that is a pattern.
-func TestStoreFolder(t *testing.T) {
-	s, err := newStore(filepath.Join(t.TempDir(), `a[b]*\?`, "held"), "/proc")
+// age makes a record an hour older.
+func age(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := func(name string, k kept) {
+	var e journal.Entry
+	if err := json.Unmarshal(b, &e); err != nil {
+		t.Fatal(err)
+	}
+	e.Made = e.Made.Add(-time.Hour)
+	if b, err = json.Marshal(e); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStoreFolder: the folder of what is held may have any name, also one that is a pattern.
+func TestStoreFolder(t *testing.T) {
+	s, err := newStore(filepath.Join(t.TempDir(), `a[b]*\?`), "/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(kind, id string, k kept) {
 		t.Helper()
-		b, err := json.Marshal(k)
-		if err != nil {
+		k.Process.Boot, k.Held = s.boot, make([]keptHeld, 1)
+		if err := s.journal.Keep(t.Context(), kind, id, k); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(s.dir, name)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(path, old, old); err != nil {
-			t.Fatal(err)
-		}
+		age(t, s.journal.Path(kind, id))
 	}
-	write(budgetFile+"1.json", kept{Boot: s.boot, Group: "/pod"})
-	write("alive.json", kept{Boot: s.boot, PID: 7})
-	write("ended.json", kept{Boot: s.boot, PID: 8})
-	write("torn.json.123", kept{})
-	if paths, unread := s.budgets(); !slices.Equal(paths, []string{"/pod"}) || len(unread) > 0 {
-		t.Errorf("budgets = %q, %v", paths, unread)
+	write(groupKind, "1", kept{Group: "/pod"})
+	write(containerKind, "alive", kept{Process: procfs.Process{PID: 7}})
+	write(containerKind, "ended", kept{Process: procfs.Process{PID: 8}})
+	write(containerKind, "young", kept{Process: procfs.Process{PID: 8}})
+	if err := s.journal.Keep(t.Context(), containerKind, "young", kept{}); err != nil {
+		t.Fatal(err)
 	}
-	if n := s.sweep(nil, func(pid int, _ uint64) bool { return pid == 7 }); n != 1 {
+	if err := os.WriteFile(filepath.Join(s.run, "journal", containerKind, ".entry-1"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if paths, unread := s.groups(); !slices.Equal(paths, []string{"/pod"}) || len(unread) > 0 {
+		t.Errorf("groups = %q, %v", paths, unread)
+	}
+	if n := s.sweep(nil, func(p procfs.Process) bool { return p.PID == 7 }); n != 1 {
 		t.Errorf("%d targets of others, want 1", n)
 	}
 	var left []string
-	files, err := os.ReadDir(s.dir)
+	files, err := os.ReadDir(filepath.Join(s.run, "journal", containerKind))
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
-	if diff := cmp.Diff([]string{"alive.json", budgetFile + "1.json"}, left); err != nil || diff != "" {
+	if diff := cmp.Diff([]string{"alive.json", "young.json"}, left); err != nil || diff != "" {
 		t.Errorf("left (-want +got):\n%s%v", diff, err)
 	}
 }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ func TestUnknown(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
-	note := b.k.store.path(&entry{key: keyOf(targetOf(b.group))})
+	note := b.k.store.journal.Path((&entry{key: keyOf(targetOf(b.group))}).entryID())
 	good, err := os.ReadFile(note)
 	if err != nil {
 		t.Fatal(err)
@@ -38,11 +39,11 @@ func TestUnknown(t *testing.T) {
 		b.k.Started(targetOf(b.group))
 	}
 	for text, why := range map[string]string{
-		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "no note of limits", `{"x":1}`: "no note of limits", "[]": "cannot unmarshal",
-		strings.Replace(string(good), `"held":`, `"hold":`, 1):                     "no note of limits",
-		strings.Replace(string(good), `"held":`, `"pid":7,"held":`, 1):             "a note of process 7",
-		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1): `"\x1b[2J" is no limit`,
-		string(good) + string(good):                                                "after top-level value",
+		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "no entry of that name", `{"x":1}`: "no entry of that name", "[]": "cannot unmarshal",
+		strings.Replace(string(good), `"held":`, `"hold":`, 1):                       "no note of limits",
+		strings.Replace(string(good), `"process":{"pid":0`, `"process":{"pid":7`, 1): "a note of process 7",
+		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1):   `"\x1b[2J" is no limit`,
+		string(good) + string(good):                                                  "after top-level value",
 	} {
 		b.stop()
 		if err := os.WriteFile(note, []byte(text), 0o600); err != nil {
@@ -64,7 +65,8 @@ func TestUnknown(t *testing.T) {
 	}
 	// A note of another boot is none that somebody misses.
 	b.stop()
-	if err := os.WriteFile(note, []byte(`{"boot":"another","held":[]}`), 0o600); err != nil {
+	boot := b.k.store.boot
+	if err := os.WriteFile(note, []byte(strings.Replace(string(good), `"process":{"pid":0,"boot":"`+boot, `"process":{"pid":0,"boot":"another`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	begin("rules: []\n")
@@ -89,7 +91,8 @@ func TestUnknownEnds(t *testing.T) {
 	c := targetOf(b.group)
 	c.PID = child.Process.Pid
 	key := keyOf(c)
-	if err := os.WriteFile(b.k.store.path(&entry{key: key}), []byte("null"), 0o600); err != nil {
+	path := b.k.store.journal.Path((&entry{key: key}).entryID())
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("null"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	b.k.Started(c)
@@ -100,7 +103,6 @@ func TestUnknownEnds(t *testing.T) {
 	end()
 	b.k.Sync(t.Context())
 	eventually(t, "it is forgotten", func() bool {
-		left, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*"))
-		return len(b.k.Status().Containers)+len(left) == 0
+		return len(b.k.Status().Containers)+len(notes(t, b.opt.Run, containerKind)) == 0
 	})
 }
