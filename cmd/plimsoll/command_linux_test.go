@@ -71,7 +71,7 @@ func TestSiteBuild(t *testing.T) {
 			t.Errorf("%s: reads %s with %v of the sources in the page cache", key, tr.Spec.Reads, res.Source.Resident)
 		}
 		if apart := tr.Cell.Source != tr.Cell.Place; apart != (tr.Where[0].From != nil) {
-			t.Errorf("%s: the record says of the sources' ground %+v", key, tr.Where[0].From)
+			t.Errorf("%s: the record says of the sources' place %+v", key, tr.Where[0].From)
 		}
 	}
 	j := got["jekyll/host/dir:dir"]

@@ -84,12 +84,12 @@ func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 		printCommand(line, end)
 	}
 	printPace(line, t)
-	grounds := t.Grounds()
-	for _, g := range grounds {
-		if len(grounds) > 1 {
+	uses := t.DeviceUses()
+	for _, g := range uses {
+		if len(uses) > 1 {
 			line("", "%s:", clientList(g.Clients))
 		}
-		printGround(line, g)
+		printDeviceUse(line, g)
 	}
 	for i := range t.Results {
 		printResult(line, i, &t.Results[i])
@@ -123,8 +123,8 @@ func printPace(line func(name, format string, args ...any), t *record.Trial) {
 	line("Steady", "%s; the figures are of rounds %d to %d of %d, of %s each", when, f.From+1, f.To, len(t.Results[0].Rounds.Each), size.Duration(t.Spec.Steady.Round))
 }
 
-// printGround prints what clients stood on, and what happened there.
-func printGround(line func(name, format string, args ...any), g record.Ground) {
+// printDeviceUse prints what clients stood on, and what happened there.
+func printDeviceUse(line func(name, format string, args ...any), g record.DeviceUse) {
 	wh, tr := g.Where, g.Truth
 	line("On", "%s on %s (%s), kernel %s", wh.FSType, wh.Source, wh.Options, wh.Kernel)
 	if wh.Host != "" {

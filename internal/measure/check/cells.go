@@ -150,7 +150,7 @@ func runUnlike(run *record.Run, cells []cell) []record.Warning {
 			if c == base {
 				continue
 			}
-			diffs := ground(fingerprint.SameWhere(base.trials[0].FirstWhere(), c.trials[0].FirstWhere()))
+			diffs := unasked(fingerprint.SameWhere(base.trials[0].FirstWhere(), c.trials[0].FirstWhere()))
 			if len(diffs) == 0 {
 				continue
 			}
@@ -185,9 +185,9 @@ func baseline(run *record.Run, group []cell) *cell {
 // matrix are the differences that the plan asked for: they are what is compared.
 var matrix = []string{"file system: ", "runtime: ", "daemon: ", "storage driver: ", "limits: ", "source: "}
 
-// ground leaves the differences that the plan did not ask for. A cell without a device
+// unasked leaves the differences that the plan did not ask for. A cell without a device
 // (tmpfs) is of another kind altogether, and its trials say so.
-func ground(diffs []string) []string {
+func unasked(diffs []string) []string {
 	var out []string
 	for _, d := range diffs {
 		asked := slices.ContainsFunc(matrix, func(m string) bool { return strings.HasPrefix(d, m) })
@@ -199,7 +199,7 @@ func ground(diffs []string) []string {
 	return out
 }
 
-// moved returns what differs between what each client stood on in a and in b.
+// moved returns what differs between the clients' storage in a and in b.
 func moved(a, b *record.Trial) []string {
 	var diffs []string
 	for i := range min(len(a.Where), len(b.Where)) {
@@ -212,7 +212,7 @@ func moved(a, b *record.Trial) []string {
 	return diffs
 }
 
-// runMoved finds cells whose own trials stood on different ground: a run that was
+// runMoved finds cells whose own trials had different storage: a run that was
 // resumed after a change.
 func runMoved(cells []cell) []record.Warning {
 	var out []record.Warning

@@ -79,8 +79,7 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	views := look(t, run)
 	var out []record.Warning
 	for _, c := range []struct {
-		// each: the check is about what the clients stand on, and judges each ground
-		// by itself; else it is about the trial.
+		// each: the check judges each device of the clients by itself; else it is about the trial.
 		each bool
 		// storage: it is about what was read and written, which requests of a server are not.
 		storage bool
@@ -96,8 +95,8 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 		{true, false, checkEmulated},
 		// Whether its limits held, and whether they are what was measured.
 		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeign},
-		// Whether it was alone, steady, and everywhere on the same ground.
-		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkGrounds},
+		// Whether it was alone, steady, and everywhere on the same kind of storage.
+		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkAlike},
 	} {
 		if c.storage && t.Spec.Kind == workload.HTTP {
 			continue
@@ -137,24 +136,24 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	return append(out, runOverhead(done)...)
 }
 
-// A view is a trial, seen from one of the grounds that its clients stand on, with what
-// several checks want to know of it. Almost every trial has one ground.
+// A view is a trial, seen from one of its clients' devices, with what several checks
+// want to know of it. Almost every trial has one device.
 type view struct {
 	t   *record.Trial
 	run *record.Run
-	// where and truth are those of the ground, results those of its clients.
+	// where and truth are those of the device, results those of its clients.
 	where   record.Where
 	truth   record.Truth
 	results []workload.Result
 	// clients says which they are, if not all: "Client 2", "Clients 1 and 3".
 	clients string
-	// machine holds the results of all clients on the ground's machine, which share its CPUs.
+	// machine holds the results of all clients on the device's machine, which share its CPUs.
 	machine []workload.Result
 	// elapsed is the longest client's window.
 	elapsed time.Duration
 	// block is set for jobs of package load that do I/O.
 	block bool
-	// direct is set when the file of every client on the ground was opened with O_DIRECT.
+	// direct is set when the file of every client on the device was opened with O_DIRECT.
 	direct bool
 	// synced is set when writes are made durable as part of the job.
 	synced bool

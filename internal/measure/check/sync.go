@@ -96,7 +96,7 @@ type syncs struct {
 	least int64
 }
 
-// syncsOf counts those of the clients on the ground.
+// syncsOf counts those of the clients on the device.
 func (v *view) syncsOf() syncs {
 	var sum syncs
 	count := func(classes []load.Class, j load.Job) {

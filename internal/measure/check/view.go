@@ -17,21 +17,21 @@ import (
 // the I/Os of a start that no counter is exact about.
 const baseSlack = 64 << 10
 
-// look gathers the facts of t, for each of its grounds.
+// look gathers the facts of t, for each device of its clients.
 func look(t *record.Trial, run *record.Run) []*view {
-	grounds := t.Grounds()
+	uses := t.DeviceUses()
 	var views []*view
-	for _, g := range grounds {
+	for _, g := range uses {
 		v := &view{t: t, run: run, where: g.Where, truth: g.Truth, results: resultsOf(t, g)}
 		if len(v.results) == 0 {
-			continue // A damaged record; the first ground has the first client's.
+			continue // A damaged record; the first device has the first client's.
 		}
-		for _, other := range grounds {
+		for _, other := range uses {
 			if other.Where.Host == g.Where.Host {
 				v.machine = append(v.machine, resultsOf(t, other)...)
 			}
 		}
-		if len(grounds) > 1 {
+		if len(uses) > 1 {
 			v.clients = clientWords(g.Clients)
 		}
 		v.fill()
@@ -41,7 +41,7 @@ func look(t *record.Trial, run *record.Run) []*view {
 }
 
 // resultsOf are the results of the clients on g.
-func resultsOf(t *record.Trial, g record.Ground) []workload.Result {
+func resultsOf(t *record.Trial, g record.DeviceUse) []workload.Result {
 	var out []workload.Result
 	for _, c := range g.Clients {
 		if c < len(t.Results) {
@@ -80,9 +80,9 @@ func (v *view) named(ws []record.Warning) []record.Warning {
 	return ws
 }
 
-// checkGrounds reports that a trial's clients ran under different conditions: their
+// checkAlike reports that a trial's clients ran under different conditions: their
 // figures are summed.
-func checkGrounds(v *view) []record.Warning {
+func checkAlike(v *view) []record.Warning {
 	var differ []string
 	for i := 1; i < len(v.t.Where); i++ {
 		for _, d := range fingerprint.SameWhere(v.t.Where[0], v.t.Where[i]) {
@@ -98,7 +98,7 @@ func checkGrounds(v *view) []record.Warning {
 		"The clients of this trial ran under different conditions, and the figure is their sum: %s.", strings.Join(differ, "; "))
 }
 
-// fill derives the rest from the ground's results.
+// fill derives the rest from the results.
 func (v *view) fill() {
 	t := v.t
 	v.block = isBlock(t)
@@ -171,7 +171,7 @@ func (v *view) cpu() time.Duration {
 	return d
 }
 
-// host is what the client with the longest window on the ground saw of the machine.
+// host is what the client with the longest window on the device saw of the machine.
 func (v *view) host() workload.HostDelta {
 	if r := longest(v.results); r != nil {
 		return r.Host

@@ -32,7 +32,7 @@ type row struct {
 	throttled              time.Duration
 	lat, response, syncLat hist.Histogram
 	ioEngine, class        string
-	truth                  record.Truth // of all grounds
+	truth                  record.Truth // of all devices
 	doubts, notes          int
 }
 
@@ -96,11 +96,11 @@ var columns = []column{
 	{"device_read_bytes", func(t *row) string { return t.measured(t.truth.DeviceRead) }},
 	{"device_written_bytes", func(t *row) string { return t.measured(t.truth.DeviceWritten) }},
 	{"device_busy_ns", func(t *row) string { return t.measured(int64(t.truth.DeviceBusy)) }},
-	{"fs_type", func(t *row) string { return t.ground(func(w record.Where) string { return w.FSType }) }},
-	{"runtime", func(t *row) string { return t.ground(func(w record.Where) string { return w.Runtime }) }},
-	{"daemon", func(t *row) string { return t.ground(func(w record.Where) string { return w.Daemon }) }},
-	{"storage", func(t *row) string { return t.ground(func(w record.Where) string { return w.Storage }) }},
-	{"kernel", func(t *row) string { return t.ground(func(w record.Where) string { return w.Kernel }) }},
+	{"fs_type", func(t *row) string { return t.place(func(w record.Where) string { return w.FSType }) }},
+	{"runtime", func(t *row) string { return t.place(func(w record.Where) string { return w.Runtime }) }},
+	{"daemon", func(t *row) string { return t.place(func(w record.Where) string { return w.Daemon }) }},
+	{"storage", func(t *row) string { return t.place(func(w record.Where) string { return w.Storage }) }},
+	{"kernel", func(t *row) string { return t.place(func(w record.Where) string { return w.Kernel }) }},
 	{"doubts", func(t *row) string { return strconv.Itoa(t.doubts) }},
 	{"notes", func(t *row) string { return strconv.Itoa(t.notes) }},
 	{"warnings", func(t *row) string { return cell(warningTexts(t.Warnings)) }},
@@ -127,7 +127,7 @@ var columns = []column{
 	}},
 	{"source", func(t *row) string { return cell(t.Cell.Source) }},
 	{"source_fs_type", func(t *row) string {
-		return t.ground(func(w record.Where) string {
+		return t.place(func(w record.Where) string {
 			if w.From == nil {
 				return ""
 			}
@@ -146,7 +146,7 @@ var columns = []column{
 		}
 		return ""
 	}},
-	{"isolation", func(t *row) string { return t.ground(func(w record.Where) string { return w.Isolation }) }},
+	{"isolation", func(t *row) string { return t.place(func(w record.Where) string { return w.Isolation }) }},
 }
 
 // arrivals prints a figure of an open loop, nothing for other trials.
@@ -180,8 +180,8 @@ func (t *row) measured(n int64) string {
 	return csvInt(n)
 }
 
-// ground is a word about what the clients stood on; where they differ, each once.
-func (t *row) ground(word func(record.Where) string) string {
+// place is a word about where the clients' data lay; each once if they differ.
+func (t *row) place(word func(record.Where) string) string {
 	var words []string
 	for _, w := range t.Where {
 		if s := word(w); !slices.Contains(words, s) {

@@ -182,10 +182,10 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 	return worst
 }
 
-// device judges all clients of a ground together, and returns the farthest of the grounds.
+// device judges all clients of a device together, and returns the device that is farthest from the limit.
 func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 	var worst *Row
-	for _, g := range t.Grounds() {
+	for _, g := range t.DeviceUses() {
 		asked, moved := 0.0, int64(0)
 		var elapsed, settled time.Duration
 		var disk *workload.DiskDelta

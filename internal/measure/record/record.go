@@ -167,7 +167,7 @@ type Trial struct {
 	Value  float64         `json:"value"`
 	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
 	// failed may have Where alone. A record that was kept before schema 2 of the store
-	// has one Truth, summed, and one Where for all clients. Grounds puts the clients
+	// has one Truth, summed, and one Where for all clients. DeviceUses puts the clients
 	// together that share a disk.
 	Results []workload.Result `json:"results,omitempty"`
 	Truth   []Truth           `json:"truth,omitempty"`
@@ -232,7 +232,7 @@ func (l Layer) Name() string {
 	return l.Layer.Name()
 }
 
-// Where is the fingerprint of a client's ground: what its data stood on.
+// Where is the fingerprint of what holds a client's data.
 type Where struct {
 	// Host names the machine on which the worker ran, if that isn't plimsoll's own. Devices of
 	// the same name on two hosts are two devices.

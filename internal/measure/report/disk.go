@@ -15,7 +15,7 @@ func diskOf(trials []*record.Trial) Disk {
 		if t.Status != record.Done {
 			continue
 		}
-		for _, g := range t.Grounds() {
+		for _, g := range t.DeviceUses() {
 			d.Memory = d.Memory || device.IsMemory(g.Where.FSType) || g.Where.InMemory != ""
 			truth := g.Truth
 			if truth.DeviceWhy != "" {

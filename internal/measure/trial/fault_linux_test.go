@@ -27,7 +27,7 @@ func (m *mortal) Open(ctx context.Context, s engine.Spec) (engine.Session, error
 
 func (m *mortal) Gone(context.Context, engine.Spec) error { return m.gone }
 
-// TestRunnerEngineGone: what takes the ground from under the whole run is no result of the
+// TestRunnerEngineGone: what takes the storage from under the whole run is no result of the
 // cell that met it. The run is interrupted there, and resumed with the same trial.
 func TestRunnerEngineGone(t *testing.T) {
 	for _, tt := range []struct {

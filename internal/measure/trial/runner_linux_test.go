@@ -145,8 +145,8 @@ func TestRunner(t *testing.T) {
 				t.Errorf("%s: client %d: %+v on %+v, want its own bytes, %d and %d", tr.Key, i+1, truth, tr.Where[i], read, written)
 			}
 		}
-		if len(tr.Grounds()) != 1 {
-			t.Errorf("%s: clients in one folder stand on %+v", tr.Key, tr.Grounds())
+		if len(tr.DeviceUses()) != 1 {
+			t.Errorf("%s: clients in one folder stand on %+v", tr.Key, tr.DeviceUses())
 		}
 		if want := workload.Together(tr.Results, tr.Metric); tr.Value != want || want <= 0 {
 			t.Errorf("%s: value %v, want the clients' together, %v", tr.Key, tr.Value, want)

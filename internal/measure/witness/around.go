@@ -67,9 +67,9 @@ func (w *Witness) reached(agents []*agent.Agent) [][]cgroupio.MemoryReached {
 	return all
 }
 
-// addReached puts the memory limits that were reached between two readings into the clients' grounds. The cell's own is among them.
-func addReached(grounds []record.Where, before, after [][]cgroupio.MemoryReached) {
-	for i := range min(len(grounds), len(before)) {
+// addReached puts the memory limits that were reached between two readings into the clients' records. The cell's own is among them.
+func addReached(where []record.Where, before, after [][]cgroupio.MemoryReached) {
+	for i := range min(len(where), len(before)) {
 		for _, b := range after[i] {
 			grew := b.Times
 			for _, a := range before[i] {
@@ -78,7 +78,7 @@ func addReached(grounds []record.Where, before, after [][]cgroupio.MemoryReached
 				}
 			}
 			if grew > 0 && b.Limit > 0 {
-				grounds[i].Foreign = append(grounds[i].Foreign, limit.Applied{Key: limit.Memory, Value: float64(b.Limit), By: limit.ByGroup, Group: b.Path})
+				where[i].Foreign = append(where[i].Foreign, limit.Applied{Key: limit.Memory, Value: float64(b.Limit), By: limit.ByGroup, Group: b.Path})
 			}
 		}
 	}
@@ -103,20 +103,20 @@ func (w *Witness) costs(agents []*agent.Agent) []cost {
 	return all
 }
 
-// addCosts puts into the clients' grounds how much of the time of the devices under their places they used by iocost's models, between two
+// addCosts puts into the clients' records how much of the time of the devices under their places they used by iocost's models, between two
 // readings.
-func addCosts(where []record.Where, grounds []seen, before, after []cost) {
+func addCosts(where []record.Where, each []seen, before, after []cost) {
 	for i := range min(len(where), len(after)) {
 		elapsed := after[i].at.Sub(before[i].at)
-		for _, n := range grounds[i].devices {
+		for _, n := range each[i].devices {
 			if used := after[i].used[n] - before[i].used[n]; used > 0 && elapsed > 0 {
-				where[i].Costs = append(where[i].Costs, record.Cost{Device: grounds[i].nameOf(n), Number: n, Group: after[i].group, Share: used.Seconds() / elapsed.Seconds()})
+				where[i].Costs = append(where[i].Costs, record.Cost{Device: each[i].nameOf(n), Number: n, Group: after[i].group, Share: used.Seconds() / elapsed.Seconds()})
 			}
 		}
 	}
 }
 
-// addDirty puts into the clients' grounds how much unwritten data limits on memory leave them.
+// addDirty puts into the clients' records how much unwritten data limits on memory leave them.
 func (w *Witness) addDirty(where []record.Where, agents []*agent.Agent) {
 	for i, a := range agents {
 		info := a.Session.Info()
@@ -129,7 +129,7 @@ func (w *Witness) addDirty(where []record.Where, agents []*agent.Agent) {
 	}
 }
 
-// addCPUSets puts into the clients' grounds that they may use some of the machine's CPUs only, and by which group.
+// addCPUSets puts into the clients' records that they may use some of the machine's CPUs only, and by which group.
 func (w *Witness) addCPUSets(t *record.Trial, agents []*agent.Agent) {
 	for i := range t.Results {
 		h, info := t.Results[i].Host, agents[i].Session.Info()

@@ -34,11 +34,11 @@ type flushWatch struct {
 
 // look begins before a trial whose workers are ready, and ends with the function that it returns. On a quiet machine it takes no time. The layout of a
 // trial's files flushes too, so a disk that was flushed since the last trial is looked at once more.
-func (w *flushWatch) look(proc string, grounds []seen) func() flushRates {
+func (w *flushWatch) look(proc string, each []seen) func() flushRates {
 	begin, before := time.Now(), workload.ReadDisks(proc)
 	layers := false
-	for i := range grounds {
-		layers = layers || len(grounds[i].layers)+len(grounds[i].host) > 0
+	for i := range each {
+		layers = layers || len(each[i].layers)+len(each[i].host) > 0
 	}
 	since, gap := w.last, begin.Sub(w.at)
 	return func() flushRates {

@@ -12,27 +12,27 @@ import (
 
 // limits are those on the rates of each agent's I/O that are in force now, by anyone, on all devices that its place stands on.
 // An entry is nil where there is none, or where that can't be told: no controller, another machine.
-func (w *Witness) limits(agents []*agent.Agent, grounds []seen) [][]limit.Applied {
+func (w *Witness) limits(agents []*agent.Agent, each []seen) [][]limit.Applied {
 	all := make([][]limit.Applied, len(agents))
 	host, err := cgroup.Open(w.fs)
 	if err != nil {
 		return all
 	}
 	for i, a := range agents {
-		if pid := a.Session.Info().PID; pid > 0 && len(grounds[i].devices) > 0 {
-			all[i], _ = host.Over(pid, grounds[i].devices)
+		if pid := a.Session.Info().PID; pid > 0 && len(each[i].devices) > 0 {
+			all[i], _ = host.Over(pid, each[i].devices)
 		}
 	}
 	return all
 }
 
-// addLimits puts the limits that were there at one of two readings into the clients' grounds. The cell's own are among them.
-func addLimits(grounds []record.Where, before, after [][]limit.Applied) {
-	for i := range min(len(grounds), len(before)) {
-		grounds[i].Foreign = before[i]
+// addLimits puts the limits that were there at one of two readings into the clients' records. The cell's own are among them.
+func addLimits(where []record.Where, before, after [][]limit.Applied) {
+	for i := range min(len(where), len(before)) {
+		where[i].Foreign = before[i]
 		for _, l := range after[i] {
 			if !slices.ContainsFunc(before[i], l.Same) {
-				grounds[i].Foreign = append(grounds[i].Foreign, l)
+				where[i].Foreign = append(where[i].Foreign, l)
 			}
 		}
 	}

@@ -27,13 +27,13 @@ import (
 // A Witness remembers what each agent's place stands on. It belongs to one goroutine.
 type Witness struct {
 	fs    device.FS
-	known map[ground]seen
+	known map[subject]seen
 	// flushes looks for what other programs flush.
 	flushes flushWatch
 }
 
-// A ground is what is looked at: an agent's place, or the file or device under test, of which a line of several stages has several.
-type ground struct {
+// A subject is what is looked at: an agent's place, or the file or device under test, of which a line of several stages has several.
+type subject struct {
 	agent  *agent.Agent
 	target string
 }
@@ -55,7 +55,7 @@ type seen struct {
 
 // New returns a witness that looks at the machine through fs.
 func New(fs device.FS) *Witness {
-	return &Witness{fs: fs, known: map[ground]seen{}}
+	return &Witness{fs: fs, known: map[subject]seen{}}
 }
 
 // Before implements trial.Witness.
@@ -64,17 +64,17 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 	if len(w.known) > 256 {
 		clear(w.known)
 	}
-	grounds := make([]seen, len(agents))
+	each := make([]seen, len(agents))
 	for i, a := range agents {
-		s, ok := w.known[ground{a, target}]
+		s, ok := w.known[subject{a, target}]
 		if !ok {
 			s = w.look(a, target)
-			w.known[ground{a, target}] = s
+			w.known[subject{a, target}] = s
 		}
-		grounds[i] = s
+		each[i] = s
 	}
-	others := w.flushes.look(w.fs.Proc, grounds)
-	before, limits, waited, memory := w.throttles(agents), w.limits(agents, grounds), w.waits(agents), w.reached(agents)
+	others := w.flushes.look(w.fs.Proc, each)
+	before, limits, waited, memory := w.throttles(agents), w.limits(agents, each), w.waits(agents), w.reached(agents)
 	costs := w.costs(agents)
 	rates := others()
 	begin, disks := time.Now(), workload.ReadDisks(w.fs.Proc)
@@ -84,16 +84,16 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		w.flushes.last, w.flushes.at = end, time.Now()
 		around := time.Since(begin)
 		for i, a := range agents {
-			fill(t, i, a, grounds[i], target)
+			fill(t, i, a, each[i], target)
 			if i < len(t.Truth) {
-				t.Truth[i].Layers = grounds[i].did(&t.Results[i], a.Session.Info(), counts{host, flushes && disks.Known(), around}, rates)
+				t.Truth[i].Layers = each[i].did(&t.Results[i], a.Session.Info(), counts{host, flushes && disks.Known(), around}, rates)
 			}
 		}
 		addThrottles(t.Results, before, w.throttles(agents))
 		addWaits(t.Results, agents, waited, w.waits(agents))
-		addLimits(t.Where, limits, w.limits(agents, grounds))
+		addLimits(t.Where, limits, w.limits(agents, each))
 		addReached(t.Where, memory, w.reached(agents))
-		addCosts(t.Where, grounds, costs, w.costs(agents))
+		addCosts(t.Where, each, costs, w.costs(agents))
 		w.addDirty(t.Where, agents)
 		w.addCPUSets(t, agents)
 	}

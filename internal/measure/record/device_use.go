@@ -8,10 +8,9 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A Ground is what some of a trial's clients stood on together. A disk's counters hold
-// what all of them did, so only their bytes taken together can be compared with
-// the disk's.
-type Ground struct {
+// A DeviceUse is what the clients of a trial that share one device did there. A disk's counters hold
+// what all of them did, so only their sum can be compared with the disk's.
+type DeviceUse struct {
 	// Clients are the places of its clients in the trial's Results, from 0.
 	Clients []int
 	// Where is that of the first of them.
@@ -21,50 +20,50 @@ type Ground struct {
 	Truth Truth
 }
 
-// A groundKey tells grounds apart: by machine and disk, or, where no disk is known, by
+// A deviceKey identifies a device: by machine and disk, or, where no disk is known, by
 // what kind of thing is there instead.
-type groundKey struct {
+type deviceKey struct {
 	host       string
 	known      bool
 	number     device.Number
 	fs, source string
 }
 
-func (w *Where) ground() groundKey {
+func (w *Where) deviceKey() deviceKey {
 	if d := w.Device; d != nil {
-		return groundKey{host: w.Host, known: true, number: d.Number()}
+		return deviceKey{host: w.Host, known: true, number: d.Number()}
 	}
-	return groundKey{host: w.Host, fs: w.FSType, source: w.Source}
+	return deviceKey{host: w.Host, fs: w.FSType, source: w.Source}
 }
 
-// Grounds sorts the clients of t by what they stood on, in the order of their
+// DeviceUses sorts the clients of t by their device, in the order of their
 // first clients. A trial that got nowhere has none.
-func (t *Trial) Grounds() []Ground {
+func (t *Trial) DeviceUses() []DeviceUse {
 	n := max(len(t.Results), len(t.Where), len(t.Truth))
-	var grounds []Ground
+	var uses []DeviceUse
 	var longest []time.Duration // the window of the client that Truth's device is of
-	index := map[groundKey]int{}
+	index := map[deviceKey]int{}
 	for i := range n {
 		where, truth := entry(t.Where, i), entry(t.Truth, i)
-		k := (&Where{}).ground()
+		k := (&Where{}).deviceKey()
 		if where != nil {
-			k = where.ground()
+			k = where.deviceKey()
 		}
 		at, ok := index[k]
 		if !ok {
-			at = len(grounds)
+			at = len(uses)
 			index[k] = at
-			g := Ground{}
+			g := DeviceUse{}
 			if where != nil {
 				g.Where = *where
 			}
-			grounds, longest = append(grounds, g), append(longest, 0)
+			uses, longest = append(uses, g), append(longest, 0)
 		}
 		var window time.Duration
 		if i < len(t.Results) {
 			window = t.Results[i].Elapsed
 		}
-		g := &grounds[at]
+		g := &uses[at]
 		g.Clients = append(g.Clients, i)
 		switch {
 		case truth == nil || i > 0 && len(t.Truth) == 1:
@@ -76,10 +75,10 @@ func (t *Trial) Grounds() []Ground {
 			longest[at] = max(longest[at], window)
 		}
 	}
-	return grounds
+	return uses
 }
 
-// FirstWhere is what the first client stood on; the zero value where that isn't known.
+// FirstWhere is the place of the first client's data; the zero value if it isn't known.
 func (t *Trial) FirstWhere() Where {
 	if len(t.Where) == 0 {
 		return Where{}
@@ -109,7 +108,7 @@ func entry[T any](list []T, client int) *T {
 	return nil
 }
 
-// add adds another client of the same ground; longer says that its window is the
+// add adds another client of the same device; longer says that its window is the
 // longest so far, so that the device's figures are to be its.
 func (t *Truth) add(other *Truth, longer bool) {
 	t.addBytes(other)
@@ -142,11 +141,11 @@ func plus(sum *int64, n int64) {
 	*sum += n
 }
 
-// Total adds up the grounds of t, for a table with one row a trial. Several devices are
+// Total adds up the devices of t, for a table with one row a trial. Several devices are
 // joined ("vda + vdb") and their bytes summed; the busy time is that of the busiest.
 func (t *Trial) Total() Truth {
 	var total Truth
-	for i, g := range t.Grounds() {
+	for i, g := range t.DeviceUses() {
 		if i == 0 {
 			total = g.Truth
 			continue

@@ -73,6 +73,6 @@ func TestMovedLooksAtEveryClient(t *testing.T) {
 	after.Where[1].Device = &record.Device{Name: "vdb", Major: 254, Minor: 16, Stack: []string{"vdb"}}
 	ws := heard(testRun(), []record.Trial{*before, *after})
 	if len(ws) != 1 || ws[0].Check != Unlike || !strings.Contains(ws[0].Text, "from block 2 on its trials ran under other conditions than before: device: vda / vdb") {
-		t.Errorf("Run = %v, want that the ground changed", texts(ws))
+		t.Errorf("Run = %v, want that the storage changed", texts(ws))
 	}
 }

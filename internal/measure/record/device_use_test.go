@@ -18,7 +18,7 @@ func on(host, disk string, minor uint32) record.Where {
 	return record.Where{Host: host, FSType: "ext4", Device: &device.Device{Name: disk, Major: 8, Minor: minor}}
 }
 
-func TestGrounds(t *testing.T) {
+func TestDeviceUses(t *testing.T) {
 	a, b, far := on("", "sda", 0), on("", "sdb", 16), on("node2", "sda", 0)
 	one := record.Truth{AppRead: 10, ProcRead: 10, CgroupRead: 4, CgroupWritten: -1, Device: "sda", DeviceRead: 30, DeviceWritten: 1, DeviceBusy: 5}
 	two := record.Truth{AppRead: 20, ProcRead: -1, CgroupRead: 4, CgroupWritten: -1, Device: "sda", DeviceRead: 33, DeviceWritten: 2, DeviceBusy: 6}
@@ -33,32 +33,32 @@ func TestGrounds(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		trial record.Trial
-		want  []record.Ground
+		want  []record.DeviceUse
 	}{
 		{"nothing", record.Trial{}, nil},
-		{"failed before its window", record.Trial{Where: []record.Where{a}}, []record.Ground{{Clients: []int{0}, Where: a}}},
+		{"failed before its window", record.Trial{Where: []record.Where{a}}, []record.DeviceUse{{Clients: []int{0}, Where: a}}},
 		{"one client", record.Trial{Results: []workload.Result{window(1)}, Truth: []record.Truth{one}, Where: []record.Where{a}},
-			[]record.Ground{{Clients: []int{0}, Where: a, Truth: one}}},
+			[]record.DeviceUse{{Clients: []int{0}, Where: a, Truth: one}}},
 		{"two on one disk: the first had the longer window", record.Trial{Results: []workload.Result{window(2), window(1)}, Truth: []record.Truth{one, two}, Where: []record.Where{a, a}},
-			[]record.Ground{{Clients: []int{0, 1}, Where: a, Truth: both}}},
+			[]record.DeviceUse{{Clients: []int{0, 1}, Where: a, Truth: both}}},
 		{"two on one disk: the second had the longer window", record.Trial{Results: []workload.Result{window(1), window(2)}, Truth: []record.Truth{one, two}, Where: []record.Where{a, a}},
-			[]record.Ground{{Clients: []int{0, 1}, Where: a, Truth: longer}}},
+			[]record.DeviceUse{{Clients: []int{0, 1}, Where: a, Truth: longer}}},
 		{"one of them can't see the disk", record.Trial{Results: []workload.Result{window(2), window(1)}, Truth: []record.Truth{blind, one}, Where: []record.Where{a, a}},
-			[]record.Ground{{Clients: []int{0, 1}, Where: a, Truth: seen}}},
+			[]record.DeviceUse{{Clients: []int{0, 1}, Where: a, Truth: seen}}},
 		{"two disks", record.Trial{Results: []workload.Result{window(1), window(1), window(1)}, Truth: []record.Truth{one, two, one}, Where: []record.Where{a, b, a}},
-			[]record.Ground{
+			[]record.DeviceUse{
 				{Clients: []int{0, 2}, Where: a, Truth: record.Truth{AppRead: 20, ProcRead: 20, CgroupRead: 8, CgroupWritten: -1, Device: "sda", DeviceRead: 30, DeviceWritten: 1, DeviceBusy: 5}},
 				{Clients: []int{1}, Where: b, Truth: two},
 			}},
 		{"disks of the same name on two machines", record.Trial{Results: []workload.Result{window(1), window(1)}, Truth: []record.Truth{one, two}, Where: []record.Where{a, far}},
-			[]record.Ground{{Clients: []int{0}, Where: a, Truth: one}, {Clients: []int{1}, Where: far, Truth: two}}},
+			[]record.DeviceUse{{Clients: []int{0}, Where: a, Truth: one}, {Clients: []int{1}, Where: far, Truth: two}}},
 		{"memory and a disk", record.Trial{Results: []workload.Result{window(1), window(1)}, Truth: []record.Truth{{AppRead: 1}, one}, Where: []record.Where{memory, a}},
-			[]record.Ground{{Clients: []int{0}, Where: memory, Truth: record.Truth{AppRead: 1}}, {Clients: []int{1}, Where: a, Truth: one}}},
+			[]record.DeviceUse{{Clients: []int{0}, Where: memory, Truth: record.Truth{AppRead: 1}}, {Clients: []int{1}, Where: a, Truth: one}}},
 		{"a record of schema 1: the one truth is a sum", record.Trial{Results: []workload.Result{window(1), window(1)}, Truth: []record.Truth{both}, Where: []record.Where{a}},
-			[]record.Ground{{Clients: []int{0, 1}, Where: a, Truth: both}}},
+			[]record.DeviceUse{{Clients: []int{0, 1}, Where: a, Truth: both}}},
 	} {
-		if d := cmp.Diff(row.want, row.trial.Grounds()); d != "" {
-			t.Errorf("%s: Grounds (-want +got):\n%s", row.name, d)
+		if d := cmp.Diff(row.want, row.trial.DeviceUses()); d != "" {
+			t.Errorf("%s: DeviceUses (-want +got):\n%s", row.name, d)
 		}
 	}
 }
