@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/docker"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/plan"
@@ -18,7 +19,7 @@ import (
 func (a *app) newEngine(kind string) (engine.Engine, error) {
 	switch kind {
 	case plan.Host:
-		return engine.NewHost(a.stateDir, workerbin.Bytes), nil
+		return host.NewHost(a.stateDir, workerbin.Bytes), nil
 	case plan.OCI:
 		return oci.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
 	case plan.Docker:

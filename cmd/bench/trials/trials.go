@@ -28,6 +28,7 @@ import (
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/docker"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/plan"
@@ -100,7 +101,7 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		engine.Engine
 		place place.Kind
 	}{
-		{engine.NewHost(state, o.worker), place.Dir},
+		{host.NewHost(state, o.worker), place.Dir},
 		{oci.NewOCI(state, o.worker, exec.LookPath), place.Layer},
 		{docker.NewDocker(docker.DockerOptions{Host: o.docker, StateDir: state, Worker: o.worker}), place.Layer},
 	} {

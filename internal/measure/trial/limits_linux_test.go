@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/proof"
@@ -51,7 +52,7 @@ func limitedRun(t *testing.T, text string) *notebook {
 	r := &Runner{
 		Plan: p, Recorder: n, Observer: n, Judge: checks{}, Witness: witness.New(device.Host()),
 		Engines: map[string]engine.Engine{
-			"host": engine.NewHost(state, workertest.Source(t)), "oci": oci.NewOCI(state, workertest.Source(t), exec.LookPath),
+			"host": host.NewHost(state, workertest.Source(t)), "oci": oci.NewOCI(state, workertest.Source(t), exec.LookPath),
 		},
 	}
 	for name := range r.Engines {

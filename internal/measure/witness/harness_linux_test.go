@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
@@ -38,7 +39,7 @@ type bench struct {
 // newBench starts a worker of the host's engine in dir.
 func newBench(t *testing.T, dir string) *bench {
 	t.Helper()
-	return openBench(t, engine.NewHost(t.TempDir(), workertest.Source(t)), engine.Spec{Place: place.Spec{Name: "p", Kind: place.Dir, Path: dir}})
+	return openBench(t, host.NewHost(t.TempDir(), workertest.Source(t)), engine.Spec{Place: place.Spec{Name: "p", Kind: place.Dir, Path: dir}})
 }
 
 func openBench(t *testing.T, e engine.Engine, spec engine.Spec) *bench {

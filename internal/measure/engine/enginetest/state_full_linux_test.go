@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
@@ -23,7 +24,7 @@ func TestStateFull(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	engines := map[place.Kind]engine.Engine{
-		place.Dir:  engine.NewHost(state, workertest.Source(t)),
+		place.Dir:  host.NewHost(state, workertest.Source(t)),
 		place.Bind: oci.NewOCI(state, workertest.Source(t), exec.LookPath),
 	}
 	open := func(kind place.Kind, path string) error {
@@ -48,7 +49,7 @@ func TestStateFull(t *testing.T) {
 	// A place without an inode left.
 	small := disktest.Tmpfs(t, "size=64k,nr_inodes=1")
 	fine := t.TempDir()
-	engines[place.Dir] = engine.NewHost(fine, workertest.Source(t))
+	engines[place.Dir] = host.NewHost(fine, workertest.Source(t))
 	engines[place.Bind] = oci.NewOCI(fine, workertest.Source(t), exec.LookPath)
 	for kind := range engines {
 		var full *engine.StateFullError
@@ -64,7 +65,7 @@ func TestStateReadOnly(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	for kind, e := range map[place.Kind]engine.Engine{
-		place.Dir:  engine.NewHost(state, workertest.Source(t)),
+		place.Dir:  host.NewHost(state, workertest.Source(t)),
 		place.Bind: oci.NewOCI(state, workertest.Source(t), exec.LookPath),
 	} {
 		open := func(path string) error {

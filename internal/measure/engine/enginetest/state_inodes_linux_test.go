@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
@@ -22,7 +23,7 @@ import (
 // is told as that folder's fault, by every engine.
 func TestStateWithoutInodes(t *testing.T) {
 	for kind, engineIn := range map[place.Kind]func(state string) engine.Engine{
-		place.Dir:  func(state string) engine.Engine { return engine.NewHost(state, workertest.Source(t)) },
+		place.Dir:  func(state string) engine.Engine { return host.NewHost(state, workertest.Source(t)) },
 		place.Bind: func(state string) engine.Engine { return oci.NewOCI(state, workertest.Source(t), exec.LookPath) },
 	} {
 		state := disktest.Tmpfs(t, "size=64m,nr_inodes=200")

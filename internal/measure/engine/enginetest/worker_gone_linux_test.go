@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/enginetest"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
@@ -23,7 +24,7 @@ func TestWorkerGone(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	for _, e := range []engine.Engine{
-		engine.NewHost(state, workertest.Source(t)),
+		host.NewHost(state, workertest.Source(t)),
 		oci.NewOCI(state, workertest.Source(t), exec.LookPath),
 	} {
 		kind := map[string]place.Kind{"host": place.Dir, "oci": place.Layer}[e.Name()]

@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/host"
 	"plimsoll/internal/measure/engine/vm"
 )
 
@@ -42,7 +42,7 @@ func TestVMShares(t *testing.T) {
 	if len(got) != 4 {
 		t.Errorf("%d shares, want 4", len(got))
 	}
-	if list := vm.Shares(t.Context(), engine.NewHost(t.TempDir(), o.Worker)); list != nil {
+	if list := vm.Shares(t.Context(), host.NewHost(t.TempDir(), o.Worker)); list != nil {
 		t.Errorf("the host shares folders with itself: %v", list)
 	}
 }

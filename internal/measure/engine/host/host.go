@@ -1,4 +1,5 @@
-package engine
+// Package host is the engine host: the worker is a plain child of plimsoll, with no isolation. It is what the others are compared with.
+package host
 
 import (
 	"context"
@@ -14,6 +15,7 @@ import (
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 )
 
@@ -23,29 +25,29 @@ const hostGrace = 2 * time.Second
 // A host runs the worker as a plain child of plimsoll: no isolation.
 type host struct {
 	state   string
-	worker  *Installer
-	journal Journal
+	worker  *engine.Installer
+	journal engine.Journal
 }
 
-var _ Engine = (*host)(nil)
+var _ engine.Engine = (*host)(nil)
 
 // NewHost returns the engine host. state is Plimsoll's state directory.
-func NewHost(state string, worker WorkerSource) Engine {
-	return &host{state, &Installer{Dir: filepath.Join(state, "cache"), Source: worker}, JournalIn(state, "host")}
+func NewHost(state string, worker engine.WorkerSource) engine.Engine {
+	return &host{state, &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, engine.JournalIn(state, "host")}
 }
 
 // Name implements Engine.
 func (h *host) Name() string { return "host" }
 
 // Probe implements Engine.
-func (h *host) Probe(context.Context) Probe {
-	p := Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
+func (h *host) Probe(context.Context) engine.Probe {
+	p := engine.Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
 	if _, err := h.install(); err != nil {
-		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), InstallFix
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), engine.InstallFix
 		return p
 	}
 	p.OK, p.Version = true, runtime.GOOS+"/"+runtime.GOARCH
-	if CanUnshare() {
+	if engine.CanUnshare() {
 		p.Places = append(p.Places, place.Tmpfs)
 	} else {
 		p.Notes = append(p.Notes, "no tmpfs: a mount namespace needs root on Linux")
@@ -58,54 +60,54 @@ func (h *host) install() (string, error) {
 }
 
 // Open implements Engine.
-func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
+func (h *host) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
 	if err := h.supports(spec); err != nil {
 		return nil, err
 	}
 	exe, err := h.install()
 	if err != nil {
-		return nil, StateFault(h.state, err)
+		return nil, engine.StateFault(h.state, err)
 	}
-	parent, err := DataParent(h.state, spec.Place.Path)
+	parent, err := engine.DataParent(h.state, spec.Place.Path)
 	if err != nil {
 		return nil, err
 	}
-	dir := OwnFolder(parent, spec.ID)
+	dir := engine.OwnFolder(parent, spec.ID)
 	s := &hostSession{dirs: []string{dir}, journal: h.journal, id: spec.ID}
 	argv := []string{exe, "agent", "--dir", dir}
 	var tmpfs []string
 	if spec.Place.Kind == place.Tmpfs {
-		tmpfs = append(tmpfs, "--tmpfs", TmpfsSize(spec.Place)+":"+dir)
+		tmpfs = append(tmpfs, "--tmpfs", engine.TmpfsSize(spec.Place)+":"+dir)
 	}
 	from := ""
 	if spec.Source != nil {
-		if parent, err = DataParent(h.state, spec.Source.Path); err != nil {
+		if parent, err = engine.DataParent(h.state, spec.Source.Path); err != nil {
 			return nil, err
 		}
-		from = OwnSource(parent, spec.ID)
+		from = engine.OwnSource(parent, spec.ID)
 		s.dirs = append(s.dirs, from)
 		argv = append(argv, "--source", from)
 		if spec.Source.Kind == place.Tmpfs {
-			tmpfs = append(tmpfs, "--tmpfs", TmpfsSize(*spec.Source)+":"+from)
+			tmpfs = append(tmpfs, "--tmpfs", engine.TmpfsSize(*spec.Source)+":"+from)
 		}
 	}
-	if err := h.journal.Note(ctx, spec.ID, SessionRecord{Paths: s.dirs}); err != nil {
-		return nil, StateFault(h.state, err)
+	if err := h.journal.Note(ctx, spec.ID, engine.SessionRecord{Paths: s.dirs}); err != nil {
+		return nil, engine.StateFault(h.state, err)
 	}
 	for i, d := range s.dirs {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			s.dirs = s.dirs[:i] // What was there before stays.
-			return nil, StateFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
+			return nil, engine.StateFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
 		}
 	}
 	if len(tmpfs) > 0 {
 		argv = slices.Concat([]string{exe, "nsexec"}, tmpfs, []string{"--"}, argv)
 	}
-	s.Process, err = StartProcess(argv)
+	s.Process, err = engine.StartProcess(argv)
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	s.info = Info{PID: s.Cmd.Process.Pid}
+	s.info = engine.Info{PID: s.Cmd.Process.Pid}
 	if spec.Place.Kind == place.Dir {
 		s.info.HostPath = dir
 	}
@@ -120,15 +122,15 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 
 // enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
 // is in the group with it.
-func (s *hostSession) enclose(engine string, spec Spec) error {
-	s.limits = &IOLimits{Engine: engine, Asked: spec.Limits, Journal: s.journal, ID: spec.ID}
+func (s *hostSession) enclose(name string, spec engine.Spec) error {
+	s.limits = &engine.IOLimits{Engine: name, Asked: spec.Limits, Journal: s.journal, ID: spec.ID}
 	if !spec.Limits.IO() {
 		s.limits.Asked = limit.Limits{}
 		return nil
 	}
 	groups, err := cgroup.Open(device.Host())
 	if err == nil {
-		s.limits.Own, err = groups.Make(FolderPrefix+spec.ID, hierarchy.IO)
+		s.limits.Own, err = groups.Make(engine.FolderPrefix+spec.ID, hierarchy.IO)
 	}
 	if err == nil {
 		err = s.limits.Own.Add(s.info.PID)
@@ -140,13 +142,15 @@ func (s *hostSession) enclose(engine string, spec Spec) error {
 }
 
 // supports says what the host can't do of spec.
-func (h *host) supports(spec Spec) error {
-	no := func(what, reason, fix string) error { return &Unsupported{h.Name(), what, reason, fix} }
+func (h *host) supports(spec engine.Spec) error {
+	no := func(what, reason, fix string) error {
+		return &engine.Unsupported{Engine: h.Name(), What: what, Reason: reason, Fix: fix}
+	}
 	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Dir:
 		case place.Tmpfs:
-			if !CanUnshare() {
+			if !engine.CanUnshare() {
 				return no("place tmpfs", "mounting one needs root on Linux", "run as root")
 			}
 		default:
@@ -158,13 +162,13 @@ func (h *host) supports(spec Spec) error {
 			return no("limit "+string(k), "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
 		}
 	}
-	if err := RefuseWindowsOnly(h.Name(), spec); err != nil {
+	if err := engine.RefuseWindowsOnly(h.Name(), spec); err != nil {
 		return err
 	}
 	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
-		return no("limit on I/O", MemoryPlace, "use another place")
+		return no("limit on I/O", engine.MemoryPlace, "use another place")
 	}
-	if spec.Network != "" && spec.Network != HostNetwork {
+	if spec.Network != "" && spec.Network != engine.HostNetwork {
 		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
 	}
 	if spec.Image != "" {
@@ -181,28 +185,28 @@ func (h *host) supports(spec Spec) error {
 
 // Sweep implements Engine.
 func (h *host) Sweep(ctx context.Context) ([]string, error) {
-	return h.journal.SweepSessions(ctx, func(_ context.Context, id string, _ SessionRecord) ([]string, error) {
+	return h.journal.SweepSessions(ctx, func(_ context.Context, id string, _ engine.SessionRecord) ([]string, error) {
 		// One with limits on I/O had a group, with the worker in it.
-		return nil, RemoveGroups(FolderPrefix + id)
+		return nil, engine.RemoveGroups(engine.FolderPrefix + id)
 	})
 }
 
 // hostSession is an agent on the host.
 type hostSession struct {
-	*Process
+	*engine.Process
 	id string
 	// dirs are the folders made for it.
 	dirs    []string
-	journal Journal
-	limits  *IOLimits
-	info    Info
+	journal engine.Journal
+	limits  *engine.IOLimits
+	info    engine.Info
 }
 
 // Info implements Session.
-func (s *hostSession) Info() Info { return s.info }
+func (s *hostSession) Info() engine.Info { return s.info }
 
 // IOLimits implements Limited.
-func (s *hostSession) IOLimits() *IOLimits { return s.limits }
+func (s *hostSession) IOLimits() *engine.IOLimits { return s.limits }
 
 // Close implements Session.
 func (s *hostSession) Close(ctx context.Context) error {
@@ -215,14 +219,14 @@ func (s *hostSession) Close(ctx context.Context) error {
 // remove removes the session's group, its folder and its journal entry, in this order.
 func (s *hostSession) remove() error {
 	if s.limits != nil && s.limits.Own != nil {
-		if err := RemoveGroups(FolderPrefix + s.id); err != nil {
+		if err := engine.RemoveGroups(engine.FolderPrefix + s.id); err != nil {
 			return err
 		}
 	}
 	return s.journal.Clear(s.id, s.dirs...)
 }
 
-var _ Mortal = (*host)(nil)
+var _ engine.Mortal = (*host)(nil)
 
 // Gone implements Mortal: the worker has to be there, and to be let run.
-func (h *host) Gone(context.Context, Spec) error { return h.worker.Gone(h.state) }
+func (h *host) Gone(context.Context, engine.Spec) error { return h.worker.Gone(h.state) }
