@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/limit/hook"
 )
 
 // TestHookBundle: a bundle that the hook can't be put into is noted in hook.log. With --best-effort the container starts without it,
@@ -29,7 +31,7 @@ func TestHookBundle(t *testing.T) {
 		var out, talk strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &talk
 		err = cmd.Run()
-		b, logErr := os.ReadFile(filepath.Join(l.run, hookLog))
+		b, logErr := os.ReadFile(filepath.Join(l.run, hook.Log))
 		if logErr != nil && !errors.Is(logErr, os.ErrNotExist) {
 			t.Fatal(logErr)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/limit/hook"
 	"plimsoll/internal/limit/keeper"
 )
 
@@ -30,9 +31,9 @@ func TestHookStale(t *testing.T) {
 		{"rules: []\n", nil},
 	} {
 		mustDo(t, os.WriteFile(policy, []byte(x.policy), 0o600))
-		os.Remove(filepath.Join(run, hookLog))
+		os.Remove(filepath.Join(run, hook.Log))
 		r := plimsoll(t, t.Context(), dir, state, "limit", "hook", "--run", run, "--policy", policy)
-		log, err := os.ReadFile(filepath.Join(run, hookLog))
+		log, err := os.ReadFile(filepath.Join(run, hook.Log))
 		if r.status != exitDone || (err == nil) != (x.want != nil) {
 			t.Errorf("%q: status %d, %s, log: %v", x.policy, r.status, r.stderr, err)
 		}

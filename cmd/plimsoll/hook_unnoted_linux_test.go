@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/limit/hook"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -67,7 +68,7 @@ func TestHookUnnoted(t *testing.T) {
 			mustDo(t, os.RemoveAll(filepath.Join(run, "journal")))
 			mustDo(t, os.WriteFile(filepath.Join(run, "journal"), nil, 0o600))
 			r := plimsoll(t, t.Context(), l.dir, state, "limit", "hook", "--run", run, "--policy", l.policy, "--best-effort")
-			log, err := os.ReadFile(filepath.Join(run, hookLog))
+			log, err := os.ReadFile(filepath.Join(run, hook.Log))
 			if err != nil || r.status != exitDone || !strings.Contains(string(log), id+": the limits are set, but plimsoll daemon doesn't know of them") {
 				t.Errorf("status %d, hook.log: %v: %s", r.status, err, log)
 			}

@@ -6,12 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/limit/hook"
@@ -24,9 +20,6 @@ type hookOptions struct {
 	policy, run, runtime string
 	bestEffort           bool
 }
-
-// hookTimeout is how long a runtime waits for the hook, in seconds.
-const hookTimeout = 30
 
 // limitHookCommand holds a container to the policy before its program begins.
 func (a *app) limitHookCommand() *cobra.Command {
@@ -82,7 +75,7 @@ func (a *app) hookFailed(o hookOptions, err error) error {
 	if err == nil {
 		return nil
 	}
-	if err = errors.Join(err, logHook(o.run, err)); !o.bestEffort {
+	if err = errors.Join(err, hook.Note(o.run, err)); !o.bestEffort {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "plimsoll: the container starts all the same: %s\n", clean.Text(err.Error()))
@@ -135,7 +128,7 @@ func (a *app) hook(o hookOptions) error {
 		if cause == nil {
 			continue
 		}
-		if err := logHook(o.run, fmt.Errorf("%s: %w", t.Ref(), cause)); err != nil {
+		if err := hook.Note(o.run, fmt.Errorf("%s: %w", t.Ref(), cause)); err != nil {
 			fmt.Fprintf(a.stderr, "note: %s\n", clean.Text(err.Error()))
 		}
 	}
@@ -145,56 +138,6 @@ func (a *app) hook(o hookOptions) error {
 		faults = append(faults, errors.New(clean.Line(fmt.Sprintf("%s: %s", t.Ref(), f))))
 	}
 	return errors.Join(faults...)
-}
-
-// hookLog is the name, in the daemon's folder, of the file with what hooks said that failed, and maxHookLog how long it gets, in
-// bytes, before it is begun anew.
-const (
-	hookLog    = "hook.log"
-	maxHookLog = 1 << 20
-)
-
-// logHook notes why a hook failed: crun throws away what hooks print.
-func logHook(run string, cause error) error {
-	path := filepath.Join(run, hookLog)
-	if err := os.MkdirAll(run, 0o700); err != nil {
-		return err
-	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxHookLog {
-		if err := os.Rename(path, path+".old"); err != nil {
-			return err
-		}
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	// One write: several hooks may run at once.
-	_, err = fmt.Fprintf(f, "%s %s\n", time.Now().Format(time.RFC3339), clean.Line(cause.Error()))
-	return errors.Join(err, f.Close())
-}
-
-// bundled is the hook that is put into bundles: self, called as o says.
-func (o hookOptions) bundled(self, state string) specs.Hook {
-	timeout := hookTimeout
-	h := specs.Hook{
-		Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", o.policy, "--run", o.run, "--state", state},
-		Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: &timeout,
-	}
-	if o.bestEffort {
-		h.Args = append(h.Args, "--best-effort")
-	}
-	return h
-}
-
-// wasBundled reports whether a hook is one that plimsoll has put into a bundle, with whatever flags, and wherever it was then. Those that Podman takes from
-// its folder of hooks have no environment, and a user's have another.
-func wasBundled(h specs.Hook) bool {
-	if len(h.Args) < 9 || len(h.Args) > 10 || len(h.Env) != 1 || !strings.HasPrefix(h.Env[0], "PATH=") {
-		return false
-	}
-	flags := []string{h.Args[3], h.Args[5], h.Args[7]}
-	return slices.Equal(h.Args[:3], []string{"plimsoll", "limit", "hook"}) && slices.Equal(flags, []string{"--policy", "--run", "--state"})
 }
 
 // wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
@@ -212,7 +155,7 @@ func (a *app) wrapRuntime(o hookOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := hook.Add(bundle, o.bundled(self, a.stateDir), wasBundled); err != nil {
+		if err := hook.Add(bundle, hook.Command{Policy: o.policy, Run: o.run, State: a.stateDir, BestEffort: o.bestEffort}.Hook(self), hook.IsCommand); err != nil {
 			// The engine that calls may keep what its runtime prints to itself.
 			if err := a.hookFailed(o, fmt.Errorf("put the hook into the bundle: %w", err)); err != nil {
 				return err

@@ -1,0 +1,41 @@
+package hook
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// timeout is how long a runtime waits for the hook, in seconds.
+const timeout = 30
+
+// A Command is 'plimsoll limit hook' with its flags, as it is put into bundles.
+type Command struct {
+	Policy, Run, State string
+	BestEffort         bool
+}
+
+// Hook is the hook that calls the program self so.
+func (c Command) Hook(self string) specs.Hook {
+	wait := timeout
+	h := specs.Hook{
+		Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", c.Policy, "--run", c.Run, "--state", c.State},
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: &wait,
+	}
+	if c.BestEffort {
+		h.Args = append(h.Args, "--best-effort")
+	}
+	return h
+}
+
+// IsCommand reports whether a hook is one that plimsoll has put into a bundle, with whatever flags, and wherever it was then. Those that Podman takes from
+// its folder of hooks have no environment, and a user's have another.
+func IsCommand(h specs.Hook) bool {
+	if len(h.Args) < 9 || len(h.Args) > 10 || len(h.Env) != 1 || !strings.HasPrefix(h.Env[0], "PATH=") {
+		return false
+	}
+	flags := []string{h.Args[3], h.Args[5], h.Args[7]}
+	return slices.Equal(h.Args[:3], []string{"plimsoll", "limit", "hook"}) && slices.Equal(flags, []string{"--policy", "--run", "--state"})
+}
