@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
@@ -29,7 +30,7 @@ func (a *app) tellDone(l *limiter, s *hold.Scope, change limit.Change, done []ho
 	if where.json {
 		result := limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)}
 		if !stored(done) {
-			result.Policy = restartPolicy(s, change, where)
+			result.Policy = keeper.Rules(s, change, where.Where)
 		}
 		return a.printJSON(jsonlist.Of(result))
 	}
