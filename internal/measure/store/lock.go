@@ -40,7 +40,7 @@ func (s *Store) Own(id string) (release func() error, err error) {
 		f, err := lockFile(path)
 		if err == nil {
 			s.owned.Store(f, nil)
-			sweepLocks(filepath.Dir(path))
+			filelock.Prune(filepath.Dir(path), isLock)
 			return func() error {
 				s.owned.Delete(f)
 				return filelock.Remove(f)
@@ -56,19 +56,9 @@ func (s *Store) Own(id string) (release func() error, err error) {
 
 // lockFile locks path and writes this process's id into it, for humans.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := filelock.Take(path, 0o644)
 	if err != nil {
 		return nil, err
-	}
-	if err := filelock.Alone(f); err != nil {
-		f.Close()
-		return nil, err
-	}
-	// Its last owner may have removed the file between our open and our lock;
-	// then the lock is one on nothing.
-	if !isAtPath(f) {
-		f.Close()
-		return nil, filelock.ErrLocked
 	}
 	// The file's text is for messages only: that it can't be written (a full
 	// disk) is no reason not to own the run.
@@ -91,39 +81,10 @@ func ownerOf(path string) string {
 	return "unknown"
 }
 
-// sweepLocks removes the locks that killed processes left behind.
-func sweepLocks(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".lock"); !ok || !runID.MatchString(id) || !e.Type().IsRegular() {
-			continue
-		}
-		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
-		if err != nil {
-			continue // It is gone, or another user's.
-		}
-		sweepLock(f)
-	}
-}
-
-// sweepLock closes the file of a lock, and removes it if no process has the lock. After it was opened its owner may have removed it, and the
-// run's next owner made another at its path, which stays.
-func sweepLock(f *os.File) {
-	if filelock.Alone(f) != nil || !isAtPath(f) {
-		f.Close()
-		return
-	}
-	_ = filelock.Remove(f) // A file that can't be removed does no harm.
-}
-
-// isAtPath reports whether an open file is still the one at its path.
-func isAtPath(f *os.File) bool {
-	ours, err1 := f.Stat()
-	there, err2 := os.Stat(f.Name())
-	return err1 == nil && err2 == nil && os.SameFile(ours, there)
+// isLock reports whether a file's name is that of a run's lock.
+func isLock(name string) bool {
+	id, ok := strings.CutSuffix(name, ".lock")
+	return ok && runID.MatchString(id)
 }
 
 // Alive reports whether a living process owns run id, this one included. Where this user may not ask, as of another user's
@@ -133,23 +94,14 @@ func (s *Store) Alive(id string) (bool, error) {
 	if !runID.MatchString(id) {
 		return false, s.unknown(id)
 	}
-	f, err := os.Open(s.lockPath(id))
-	if errors.Is(err, os.ErrNotExist) {
+	held, err := filelock.Held(s.lockPath(id))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return false, nil
-	}
-	if errors.Is(err, os.ErrPermission) {
+	case errors.Is(err, os.ErrPermission):
 		return lockListed(s.lockPath(id)), nil
-	}
-	if err != nil {
+	case err != nil:
 		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
 	}
-	defer f.Close()
-	err = filelock.Shared(f)
-	if errors.Is(err, filelock.ErrLocked) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
-	}
-	return false, nil
+	return held, nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -166,28 +165,6 @@ func TestOwn(t *testing.T) {
 	}
 	if _, err := os.Stat(s.lockPath("r")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the lock's file is still there: %v", err)
-	}
-}
-
-// TestSweepLeavesAnotherLock: the next owner of a run has made its lock after the one of the last was opened to be swept. It was removed, and the
-// run seemed to have no owner.
-func TestSweepLeavesAnotherLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.lock")
-	old, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	next, err := lockFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer next.Close()
-	sweepLock(old)
-	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the next owner's lock: %v", err)
 	}
 }
 

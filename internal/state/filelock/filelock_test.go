@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -194,4 +196,72 @@ func TestHeld(t *testing.T) {
 	}
 	close(over)
 	<-ended
+}
+
+// TestTake: of several one has the lock, and a file that its last owner removed meanwhile is none.
+func TestTake(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	f, err := Take(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Take(path, 0o600); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second Take() = %v, want ErrLocked", err)
+	}
+	if err := Remove(f); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Take(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if _, err := Take(filepath.Join(path, "x"), 0o600); err == nil || errors.Is(err, ErrLocked) {
+		t.Errorf("Take() below a file = %v", err)
+	}
+}
+
+// TestPrune: what killed processes left is removed, and nothing that somebody has or that is called otherwise.
+func TestPrune(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"left.lock", "other"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Take(filepath.Join(dir, "held.lock"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	Prune(dir, func(name string) bool { return strings.HasSuffix(name, ".lock") })
+	var left []string
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if err != nil || !slices.Equal(left, []string{"held.lock", "other"}) {
+		t.Errorf("left %q, %v", left, err)
+	}
+}
+
+// TestPruneLeavesAnother: the next owner has made its lock after the file of the last was opened to be pruned. It was removed, and the thing
+// seemed to have no owner.
+func TestPruneLeavesAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.lock")
+	old, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	next, err := Take(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	prune(old)
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the next owner's lock: %v", err)
+	}
 }
