@@ -65,6 +65,7 @@ var elsewhere = map[string]string{
 	"plimsoll run caps":                              "TestCaps",
 	"plimsoll run caps --quick --only engine=docker": "TestCaps",
 	"plimsoll run neighbours":                        "TestNeighbours",
+	"plimsoll run neighbours --quick":                "TestNeighbours",
 	"plimsoll run site-build --quick":                "TestVMPlans",
 	"plimsoll run raw-write --quick":                 "TestVMPlans",
 	"plimsoll watch web volume:data --interval 5s":   "TestWatch",
