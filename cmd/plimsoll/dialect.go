@@ -165,7 +165,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
 		},
-		Witness: witness.New(device.Host()), Judge: checks{}, Hard: a.hardContext(),
+		Witness: witness.New(device.Host()), Judge: checks{}, Hard: a.hardContext(), Machine: a.machine(),
 	}
 	if f.record {
 		// First: what can't be recorded need not be measured.
@@ -196,6 +196,7 @@ func (s *dialectSession) record() (err error) {
 // open starts the container.
 func (s *dialectSession) open(ctx context.Context) error {
 	e := s.bench.Engine
+	s.app.sweepLimits(ctx)
 	s.app.sweep(ctx, e)
 	p := e.Probe(ctx)
 	if ctx.Err() != nil {

@@ -8,7 +8,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/loopdisk"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/text/clean"
 )
@@ -23,12 +25,16 @@ type leftover struct {
 	Since time.Time `json:"since"`
 }
 
-// leftovers prints what the journal of the state folder records, or removes what ended processes left.
+// leftovers prints what the journals of the state folder and of the machine record, or removes what ended processes left.
 func (a *app) leftovers(ctx context.Context, sweep, asJSON bool) error {
 	if sweep {
 		return a.sweepLeftovers(ctx, asJSON)
 	}
-	list, err := readLeftovers(journal.In(a.stateDir))
+	journals := []*journal.Journal{journal.In(a.stateDir)}
+	if a.machine() != a.stateDir {
+		journals = append(journals, journal.In(a.machine()))
+	}
+	list, err := readLeftovers(journals...)
 	if asJSON {
 		return errors.Join(a.printJSON(list), err)
 	}
@@ -56,15 +62,21 @@ func (a *app) leftovers(ctx context.Context, sweep, asJSON bool) error {
 	return nil
 }
 
-// readLeftovers lists the entries of a journal. The error is about files that can't be read; the others are listed nevertheless.
-func readLeftovers(j *journal.Journal) (list []leftover, err error) {
-	kinds, err := j.Kinds()
+// readLeftovers lists the entries of journals that belong to a process. The error is about files that can't be read; the others are listed
+// nevertheless.
+func readLeftovers(journals ...*journal.Journal) (list []leftover, err error) {
 	list = []leftover{}
-	for _, kind := range kinds {
-		entries, e := j.Entries(kind)
+	for _, j := range journals {
+		kinds, e := j.Kinds()
 		err = errors.Join(err, e)
-		for _, e := range entries {
-			list = append(list, leftover{e.Kind, e.ID, e.Owner.PID, !j.Alive(e), e.Made})
+		for _, kind := range kinds {
+			entries, e := j.Entries(kind)
+			err = errors.Join(err, e)
+			for _, e := range entries {
+				if !e.Kept() {
+					list = append(list, leftover{e.Kind, e.ID, e.Owner.PID, !j.Alive(e), e.Made})
+				}
+			}
 		}
 	}
 	return list, err
@@ -73,7 +85,9 @@ func readLeftovers(j *journal.Journal) (list []leftover, err error) {
 // sweepLeftovers removes what ended processes left, and lists it.
 func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
 	removed, err := journal.In(a.stateDir).Sweep(ctx, map[string]journal.Undo{loopdisk.Kind: loopdisk.Undo(a.stateDir)})
-	errs := []error{err}
+	limits, failed := hold.SweepRuns(ctx, device.Host(), a.machine())
+	removed = append(removed, limits...)
+	errs := []error{err, failed}
 	for _, e := range a.engines() {
 		left, err := e.Sweep(ctx)
 		removed, errs = append(removed, left...), append(errs, err)

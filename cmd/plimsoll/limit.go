@@ -57,6 +57,14 @@ type limitWhere struct {
 	run string
 }
 
+// runDir is the folder of the daemon that limits in the root group may be of.
+func (w limitWhere) runDir() string {
+	if w.run == "" {
+		return defaultRunDir()
+	}
+	return w.run
+}
+
 // registerRun adds the flag of the daemon's folder, for commands whose changes a daemon may undo.
 func (w *limitWhere) registerRun(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.run, "run", defaultRunDir(), "folder of the daemon, to ask whether it holds the target too")
@@ -132,11 +140,14 @@ func limitError(err error) error {
 	var unoffered *engine.Unsupported
 	var missing *hold.MissingError
 	var misnamed *hold.NameError
+	var taken *hold.TakenError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing), errors.As(err, &misnamed):
 		return &exitError{exitUsage, err}
+	case errors.As(err, &taken):
+		return &exitError{exitCannot, fmt.Errorf("%w; %s", err, taken.Fix)}
 	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered),
 		errors.Is(err, cgroup.ErrUnsupported), errors.Is(err, cgroup.ErrNotGiven), errors.Is(err, cgroup.ErrRoot),
 		errors.Is(err, hierarchy.ErrNone):

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
@@ -62,7 +64,7 @@ it ended. Limits that another program set there stay, unless --device-wide names
 		}
 		defer l.Close()
 		if len(args) == 0 {
-			list, err := l.Wides(a.stateDir).List()
+			list, err := l.Wides(a.machine()).List()
 			if err != nil {
 				return err
 			}
@@ -106,7 +108,7 @@ func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []li
 		if bad != nil {
 			return err
 		}
-		list, bad := l.Wides(a.stateDir).For(ref)
+		list, bad := l.Wides(a.machine()).For(ref)
 		if bad != nil || len(list) == 0 {
 			return refusedThere(err, limit.Limits{})
 		}
@@ -139,16 +141,32 @@ func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []
 		if left, kept, err = a.clearKeepers(l, only, where, dry); err != nil {
 			return limitError(err)
 		}
+		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
+			switch {
+			case w.OfDaemon(where.runDir()): // Its own notes say more.
+				return l.daemonHas(where.runDir(), w.Device)
+			case w.Daemon == "" || !keeper.Runs(w.Daemon):
+				return false
+			}
+			kept = append(kept, fmt.Sprintf("%s stays in the root group: it is for %s; change its policy instead", w, w.For))
+			return true
+		})
 		s.Notes = append(s.Notes, kept...)
 	}
 	if len(list)+len(left)+len(kept) == 0 {
 		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
 	}
-	done, err := l.Wides(a.stateDir).Clear(ctx, list, only, dry)
+	done, err := l.Wides(a.machine()).Clear(ctx, list, only, dry)
 	if err != nil {
 		return limitError(err)
 	}
 	return a.tellDone(l, s, limit.Clear(only...), append(done, left...), where, dry)
+}
+
+// daemonHas reports whether the daemon of a folder holds the root group to something on a device, or has left it there.
+func (l *limiter) daemonHas(run string, d device.Number) bool {
+	held, err := keeper.RootGroup(l.Holder, run)
+	return err != nil || slices.ContainsFunc(held, func(h keeper.Held) bool { return h.Device == d.String() })
 }
 
 // clearKeepers removes what plimsoll daemon has left in the root group.
@@ -159,11 +177,7 @@ func (a *app) clearKeepers(l *limiter, only []limit.Key, where limitWhere, dry b
 			number = stack.Device.Number().String()
 		}
 	}
-	run := where.run
-	if run == "" {
-		run = defaultRunDir()
-	}
-	return keeper.ClearRootGroup(l.Holder, run, l.Wides(a.stateDir), func(h keeper.Held) bool {
+	return keeper.ClearRootGroup(l.Holder, where.runDir(), l.Wides(a.machine()), func(h keeper.Held) bool {
 		return (len(only) == 0 || slices.Contains(only, h.Key)) && (where.Device == "" || h.Device == number || h.DeviceName == filepath.Base(where.Device))
 	}, dry)
 }
@@ -171,6 +185,6 @@ func (a *app) clearKeepers(l *limiter, only []limit.Key, where limitWhere, dry b
 // wide makes a change together with what was set in the root group for its target.
 func (a *app) wide(l *limiter, apply applier, dry bool) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
-		return l.Wides(a.stateDir).Around(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
+		return l.Wides(a.machine()).Around(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
 	}
 }

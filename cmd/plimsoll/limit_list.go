@@ -61,7 +61,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 		return limitError(err)
 	}
 	owners, notes := l.owners(ctx, run)
-	wides, err := l.Wides(a.stateDir).List()
+	wides, err := l.Wides(a.machine()).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
 	}
@@ -69,6 +69,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits on the root group are not known: %v", err))
 	}
+	wides = slices.DeleteFunc(wides, func(w hold.Wide) bool { return w.OfDaemon(run) }) // The daemon's own notes say more.
 	for _, h := range root {
 		wides = append(wides, h.Noted())
 	}

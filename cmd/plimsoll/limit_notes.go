@@ -179,7 +179,7 @@ func (a *app) stillWide(l *limiter, s *hold.Scope, c limit.Change) (notes []stri
 	if s.HasWide() {
 		return nil
 	}
-	all, err := l.Wides(a.stateDir).List()
+	all, err := l.Wides(a.machine()).List()
 	if err != nil {
 		return nil
 	}

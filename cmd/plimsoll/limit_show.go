@@ -114,7 +114,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 // limitShow shows the limits of what was named, or what is noted of the root group.
 func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run string, wide, asJSON bool) error {
 	out := limitShow{Shown: []limitShown{}}
-	notes, err := l.Wides(a.stateDir).List()
+	notes, err := l.Wides(a.machine()).List()
 	unknown := ""
 	if len(args) > 0 {
 		ref, bad := target.Parse(args[0])
@@ -130,7 +130,7 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
 		} else {
 			// A volume that has gone, or isn't used, may have limits in the root group all the same.
-			if notes, err = l.Wides(a.stateDir).For(ref); err != nil || len(notes) == 0 {
+			if notes, err = l.Wides(a.machine()).For(ref); err != nil || len(notes) == 0 {
 				return fault
 			}
 			out.Scope = &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{fault.Error()}}
@@ -222,6 +222,7 @@ func (l *limiter) keepers(notes []hold.Wide, out limitShow, run string) ([]hold.
 	if errors.Is(err, fs.ErrPermission) {
 		return notes, nil // What another user's daemon holds is not this one's to see.
 	}
+	notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.OfDaemon(run) }) // The daemon's own notes say more.
 	for _, h := range held {
 		w := h.Noted()
 		if out.Scope == nil || slices.ContainsFunc(out.Shown, func(s limitShown) bool { return len(s.Places[w.Device]) > 0 }) ||
@@ -307,7 +308,7 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 	}
 	for _, d := range out.DeviceWide {
 		if d.When() != "" {
-			fmt.Fprintln(a.stdout, clean.Line("note: "+d.Still(a.stateFlag())))
+			fmt.Fprintln(a.stdout, clean.Line("note: "+d.Still("")))
 		}
 	}
 	if out.Scope == nil {

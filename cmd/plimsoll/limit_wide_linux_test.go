@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 
 	"golang.org/x/sys/unix"
 )
@@ -69,8 +71,8 @@ func wideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, 
 	}
 }
 
-// TestLimitRootGroup: what was set in the root group for a target is shown as its own and cleared with it; another target's
-// comes back, and limits that others have set stay.
+// TestLimitRootGroup: what was set in the root group for a target is shown as its own and cleared with it, whatever the state folder; another target is
+// refused meanwhile, and limits that other programs have set stay.
 func TestLimitRootGroup(t *testing.T) {
 	l, loop, dir, says := wideLab(t)
 	disk := filepath.Base(loop)
@@ -87,6 +89,9 @@ func TestLimitRootGroup(t *testing.T) {
 	says(exitDone, []string{"the root group, which does the writeback of other groups: set write_bps=6MiB", "prove it: plimsoll limit verify cgroup:/", " --path " + dir + " --device-wide --state " + l.state}, set(one, "6MiB")...)
 	root("set", "6291456")
 	says(exitDone, []string{"device-wide, in the root group", disk, "set for cgroup:/", "has write_bps=6MiB"}, "show", one)
+	// All state folders see what one has set.
+	l.state = t.TempDir()
+	says(exitDone, []string{"device-wide, in the root group", disk, "set for cgroup:/", "has write_bps=6MiB"}, "show", "--device-wide")
 	var got limitShow
 	if err := json.Unmarshal([]byte(says(exitDone, nil, "show", one, "--json")), &got); err != nil || len(got.DeviceWide) != 1 || got.DeviceWide[0].Now.WriteBPS != 6<<20 {
 		t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
@@ -101,30 +106,27 @@ func TestLimitRootGroup(t *testing.T) {
 		t.Errorf("cleared: %s", text)
 	}
 
-	// Two targets: the last one's is in force, and the other's after it.
+	// Two targets: the second is refused until the first has given the limit up.
 	says(exitDone, nil, set(one, "6MiB")...)
-	says(exitDone, []string{"write_bps=6MiB on " + disk, "comes back when this is cleared"}, set(two, "3MiB")...)
-	root("two", "3145728")
-	says(exitDone, []string{"is in force again: it is for cgroup:"}, "clear", two, "--only", "write_bps")
-	root("the last cleared", "6291456")
-	says(exitDone, nil, set(two, "3MiB")...)
-	says(exitDone, []string{"stays: it is for cgroup:"}, "clear", one)
-	root("the first cleared", "3145728")
-	says(exitDone, nil, "set", two, "--path", dir, "--write-bps", "none")
+	says(exitCannot, []string{disk + " already has a limit in the root group, for cgroup:/", "(write_bps=6MiB); plimsoll limit clear cgroup:/", " removes it"}, set(two, "3MiB")...)
+	says(exitCannot, []string{"already has a limit in the root group"}, append(set(two, "3MiB"), "--dry-run")...)
+	root("another's", "6291456")
+	says(exitDone, nil, set(one, "7MiB")...)
+	root("its own", "7340032")
+	says(exitDone, nil, "set", one, "--path", dir, "--write-bps", "none")
 	root("none", "")
+	says(exitDone, nil, set(two, "3MiB")...)
+	root("the next one's", "3145728")
+	says(exitDone, nil, "clear", two)
 
 	// The output lists the limits that a removal at the device takes along, with their owners.
 	says(exitDone, nil, set(one, "6MiB")...)
 	says(exitDone, []string{"write_bps=6MiB on " + disk, "was set there for cgroup:/", "and this removed it too"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
 	root("another's none", "")
 
-	// Where both go at once, neither comes back.
 	says(exitDone, nil, set(one, "6MiB")...)
-	says(exitDone, nil, set(two, "3MiB")...)
-	if text := says(exitDone, []string{"would write"}, "clear", "--device-wide", "--dry-run"); strings.Contains(text, "in force again") {
-		t.Errorf("clear --device-wide --dry-run: %s", text)
-	}
-	root("all cleared, dry", "3145728")
+	says(exitDone, []string{"would write"}, "clear", "--device-wide", "--dry-run")
+	root("all cleared, dry", "6291456")
 	says(exitDone, []string{"the root group, for " + disk, "cleared"}, "clear", "--device-wide")
 	root("all cleared", "")
 	says(exitDone, []string{"no limit is recorded as set there"}, "show", "--device-wide")
@@ -140,8 +142,10 @@ func TestLimitRootGroup(t *testing.T) {
 	if read := rootHas(t, "read_bps", loop); rootHas(t, "write_bps", loop) != "" || read != "" {
 		t.Errorf("named: the root group has %q for reads", read)
 	}
-	if _, err := os.Stat(filepath.Join(l.state, "device-wide.json")); err == nil {
-		t.Error("something is still noted")
+	for _, left := range journaltest.Entries(t, os.Getenv(machineVar)) {
+		if strings.HasPrefix(left, "device-limit/") {
+			t.Errorf("still recorded: %s", left)
+		}
 	}
 }
 
@@ -173,36 +177,36 @@ func TestLimitDeviceWideGone(t *testing.T) {
 	says(exitUsage, []string{"takes TARGET, or --device-wide"}, "clear")
 }
 
-// TestLimitWideNotes: a state folder that can't be written, and notes that can't be read, don't matter to a user without limits there.
+// TestLimitWideNotes: a machine's folder that can't be written, and records that can't be read, don't matter to a user without limits there.
 func TestLimitWideNotes(t *testing.T) {
 	l, loop, dir, says := wideLab(t)
+	machine := disktest.Tmpfs(t, "size=1m")
+	t.Setenv(machineVar, machine)
 	one, two := "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio"), "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio")
 	says(exitDone, nil, "set", one, "--path", dir, "--write-bps", "6MiB", "--device-wide")
-	b, err := os.ReadFile(filepath.Join(l.state, "device-wide.json"))
+	entry := filepath.Join(machine, "journal", "device-limit", url.PathEscape(disktest.Number(t, loop))+".json")
+	b, err := os.ReadFile(entry)
 	mustDo(t, err)
-	writable := l.state
-	l.state = disktest.Tmpfs(t, "size=1m")
-	mustDo(t, os.WriteFile(filepath.Join(l.state, "device-wide.json"), b, 0o600))
-	disktest.Remount(t, l.state, unix.MS_RDONLY)
+	disktest.Remount(t, machine, unix.MS_RDONLY)
 	l.do(t, exitDone, "set", two, "--device", loop, "--write-bps", "4MiB")
 	if text := l.do(t, exitDone, "clear", two); !strings.Contains(text, "cleared") {
 		t.Errorf("clear with a folder that can't be written: %s", text)
 	}
 	l.do(t, exitFailure, "clear", one)
-	disktest.Remount(t, l.state, 0)
+	disktest.Remount(t, machine, 0)
 	for _, broken := range []string{"", "{", "null", `{"version": 99}`} {
-		mustDo(t, os.WriteFile(filepath.Join(l.state, "device-wide.json"), []byte(broken), 0o600))
+		mustDo(t, os.WriteFile(entry, []byte(broken), 0o600))
 		l.do(t, exitDone, "set", two, "--device", loop, "--write-bps", "4MiB")
 		for _, do := range []string{"show", "clear"} {
 			if text := l.do(t, exitDone, do, two); !strings.Contains(text, "in the root group are not known") {
-				t.Errorf("notes of %q: %s: %s", broken, do, text)
+				t.Errorf("record of %q: %s: %s", broken, do, text)
 			}
 		}
 		if text := l.do(t, exitFailure, "show", "--device-wide"); !strings.Contains(text, "--device DISK --device-wide removes them") {
-			t.Errorf("notes of %q: show: %s", broken, text)
+			t.Errorf("record of %q: show: %s", broken, text)
 		}
 	}
-	l.state = writable
+	mustDo(t, os.WriteFile(entry, b, 0o600))
 	l.do(t, exitDone, "clear", one)
 }
 
@@ -221,7 +225,7 @@ func TestLimitNumberReused(t *testing.T) {
 			t.Errorf("show: %s", text)
 		}
 		disktest.Reattach(t, loop, other)
-		if text, want := l.do(t, exitDone, "show", "--device-wide"), "set for "+name+" when another device had that number: write_bps=6MiB"; !strings.Contains(text, want) || !strings.Contains(text, "plimsoll limit clear "+name+" --state "+l.state+" removes it") {
+		if text, want := l.do(t, exitDone, "show", "--device-wide"), "set for "+name+" when another device had that number: write_bps=6MiB"; !strings.Contains(text, want) || !strings.Contains(text, "plimsoll limit clear "+name+" removes it") {
 			t.Errorf("show: no %q, with what removes it, in\n%s", want, text)
 		}
 		var got limitShow

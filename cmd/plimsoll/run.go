@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/fingerprint"
@@ -219,13 +220,15 @@ func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
 		Judge: checks{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
+		Machine: a.machine(),
 	}
 	return r.Run(ctx, job.run)
 }
 
-// sweepOthers removes what an earlier run left with engines that this plan does
+// sweepOthers removes what an earlier run left: device-wide limits, and what it left with engines that this plan does
 // not use; the runner sweeps those that it does.
 func (a *app) sweepOthers(ctx context.Context, used map[string]engine.Engine) {
+	a.sweepLimits(ctx)
 	names := map[string]bool{}
 	for _, e := range used {
 		names[e.Name()] = true
@@ -245,6 +248,20 @@ func (a *app) sweep(ctx context.Context, e engine.Engine) {
 	if err != nil && e.Name() != plan.Docker && ctx.Err() == nil {
 		fmt.Fprintf(a.stderr, "leftovers of an earlier run with engine %s could not be removed: %s\n", e.Name(), clean.Short(err.Error()))
 	}
+	a.sweptEarlier(left)
+}
+
+// sweepLimits removes the device-wide limits that a killed run left, and says what that was.
+func (a *app) sweepLimits(ctx context.Context) {
+	left, err := hold.SweepRuns(ctx, device.Host(), a.machine())
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(a.stderr, "a limit that an earlier run left could not be removed: %s\n", clean.Short(err.Error()))
+	}
+	a.sweptEarlier(left)
+}
+
+// sweptEarlier prints what was removed.
+func (a *app) sweptEarlier(left []string) {
 	for _, l := range left {
 		fmt.Fprintf(a.stderr, "removed the leftovers of an earlier run: %s\n", clean.Short(l))
 	}

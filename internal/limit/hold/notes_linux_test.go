@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/state/filelock"
+	"plimsoll/internal/state/journal"
 )
 
 // TestAroundWaits: who needs the notes waits for a change that asks slow engines, as long as that may take, or until it is
@@ -53,14 +54,14 @@ func TestAroundWaits(t *testing.T) {
 
 		not := func() { t.Error("applied beside the first") }
 		who := fmt.Sprintf("process %d", os.Getpid())
-		wait = slow(lockWait + time.Minute)
+		wait = slow(journal.Patience + time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := around(ctx, not); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "waiting for "+who) {
 			t.Errorf("interrupted: %v", err)
 		}
 		wait()
-		wait = slow(lockWait + time.Minute)
+		wait = slow(journal.Patience + time.Minute)
 		if err := around(t.Context(), not); !errors.Is(err, filelock.ErrLocked) || !strings.Contains(err.Error(), who) {
 			t.Errorf("never let in: %v", err)
 		}

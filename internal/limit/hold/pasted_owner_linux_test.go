@@ -1,7 +1,6 @@
 package hold
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ func TestPastedOwner(t *testing.T) {
 		if s.Owner() != name {
 			t.Fatalf("the target is %q, want %q", s.Owner(), name)
 		}
-		done, err := w.around(s, remove, []Wide{n}, true, func() ([]Done, error) { return []Done{{Part: Part{DeviceWide: true}}}, nil })
+		done, err := w.around(t.Context(), s, remove, []Wide{n}, true, func() ([]Done, error) { return []Done{{Part: Part{DeviceWide: true}}}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,8 +40,7 @@ func TestPastedOwner(t *testing.T) {
 			t.Errorf("the command to clear %q names %q", name, got)
 		}
 
-		noted, _ := w.add(nil, s, limit.Limits{WriteBPS: 1 << 20}, nil)
-		if err := w.notes.write(noted); err != nil {
+		if err := w.written(t.Context(), nil, []Wide{w.recordOf(s.Owner(), d, limit.Limits{WriteBPS: 1 << 20})}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := w.List()
@@ -50,5 +48,4 @@ func TestPastedOwner(t *testing.T) {
 			t.Errorf("List() = %+v, %v; want one for %q", list, err, name)
 		}
 	}
-	_ = os.Remove(w.notes.file)
 }

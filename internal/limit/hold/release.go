@@ -10,9 +10,8 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// release takes what is in mine out of the root group, for the target that each is for. all is what is noted, and after what is noted then.
-// back puts it back.
-func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back func() error, err error) {
+// remove takes limits out of the root group, and with dry plans that. What another program has set in their place stays. back puts them back.
+func (w *Wides) remove(list []Wide, dry bool) (done []Done, back func() error, err error) {
 	var undo []func() error
 	back = func() error {
 		var errs []error
@@ -21,21 +20,21 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 		}
 		return errors.Join(errs...)
 	}
-	if len(mine) == 0 {
+	if len(list) == 0 {
 		return nil, back, nil
 	}
 	root, now, err := w.now()
 	if err != nil || root == nil {
 		return nil, back, err
 	}
-	for _, n := range mine {
+	for _, n := range list {
 		was := now[n.Device]
-		c, notes := released(n, was, all, after)
-		if len(keysOf(c.Set)) == 0 && len(c.Remove) == 0 && len(notes) == 0 {
+		keys, notes := n.removable(was)
+		if len(keys) == 0 && len(notes) == 0 {
 			continue
 		}
-		d := Done{Part: Part{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}, Notes: notes}
-		want := cgroup.Want{Change: c, Devices: []device.Number{n.Device}}
+		d := Done{Part: n.part(root), Notes: notes}
+		want := cgroup.Want{Change: limit.Change{Remove: keys}, Devices: []device.Number{n.Device}}
 		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
 			d.Writes, err = d.Diff.Apply()
 		}
@@ -44,7 +43,7 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 		}
 		undo = append(undo, func() error {
 			before := limit.Change{}
-			for _, k := range append(keysOf(c.Set), c.Remove...) {
+			for _, k := range keys {
 				before.Set = before.Set.With(k, was)
 			}
 			diff, err := w.groups.Plan(root, cgroup.Want{Change: before, Devices: want.Devices})
@@ -58,40 +57,23 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 	return done, back, nil
 }
 
-// last is the note of a key on a device that was made last, of those that count; nil if there is none.
-func last(all []Wide, d device.Number, k limit.Key, counts func(Wide) bool) *Wide {
-	for i := range slices.Backward(all) {
-		if o := &all[i]; o.Device == d && o.Limits.Has(k) && counts(*o) {
-			return o
-		}
-	}
-	return nil
+// part is the root group's, as far as it is about n.
+func (n Wide) part(root *cgroup.Target) Part {
+	return Part{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
 }
 
-// released is what becomes of a disk's rates in the root group when n goes, which is one of all. now is what the kernel has, and after
-// what is noted when all have gone that go with it: none of those comes back.
-func released(n Wide, now limit.Limits, all, after []Wide) (c limit.Change, notes []string) {
+// removable are the rates of n that the kernel has, which is now. notes say which are another program's.
+func (n Wide) removable(now limit.Limits) (keys []limit.Key, notes []string) {
 	for _, k := range keysOf(n.Limits) {
-		text := now.Text(k)
-		// One that was noted last and never set, as plimsoll was killed, is not in force.
-		is := last(all, n.Device, k, func(o Wide) bool { return o.has(k, text) })
-		rest := Last(slices.DeleteFunc(slices.Clone(after), func(o Wide) bool { return o.For == n.For }), n.Device, k)
-		switch {
+		switch text := now.Text(k); {
 		case !now.Has(k):
-		case is == nil:
-			notes = append(notes, fmt.Sprintf("%s=%s on %s is not the value that was set for %s: another program set it, so it stays", k, text, n.Disk, n.For))
-		case is.For != n.For:
-			if stays := last(after, n.Device, k, func(o Wide) bool { return o.For == is.For }); stays != nil {
-				notes = append(notes, fmt.Sprintf("%s=%s on %s stays: it is for %s", k, text, n.Disk, is.For))
-			}
-		case rest != nil:
-			c.Set = c.Set.With(k, rest.Limits)
-			notes = append(notes, fmt.Sprintf("%s=%s on %s is in force again: it is for %s", k, rest.Limits.Text(k), n.Disk, rest.For))
+		case n.has(k, text):
+			keys = append(keys, k)
 		default:
-			c.Remove = append(c.Remove, k)
+			notes = append(notes, fmt.Sprintf("%s=%s on %s is not the value that was set for %s: another program set it, so it stays", k, text, n.Disk, n.For))
 		}
 	}
-	return c, notes
+	return keys, notes
 }
 
 // only is n with the rates of some keys alone.
@@ -104,8 +86,9 @@ func (n Wide) only(keys []limit.Key) Wide {
 	return n
 }
 
-// without takes keys out of what is noted for n's target on its disk.
+// without takes keys out of what is recorded of n's device for n's owner.
 func without(all []Wide, n Wide, keys []limit.Key) []Wide {
+	all = slices.Clone(all)
 	for i := range all {
 		if all[i].For == n.For && all[i].Device == n.Device {
 			all[i].Limits = all[i].Limits.Without(keys...)

@@ -1,112 +1,110 @@
 package hold
 
 import (
+	"errors"
+	"net/url"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 )
 
-// TestClearedTogether: of limits in the root group that are cleared together none comes back for another, whichever of a disk's
-// they are; one that stays does.
-func TestClearedTogether(t *testing.T) {
+// TestOneOwner: a device has one owner in the root group. Another one is refused with its name until it gives the limit up.
+func TestOneOwner(t *testing.T) {
 	disktest.NewBlkioGroup(t) // Or there is no root group with limits.
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
-	w := h.Wides(t.TempDir())
-	var owners []string
-	var sets []func(limit.Limits) string
-	for range 3 {
-		set, owner := wideSetter(t, h, w, loop)
-		owners, sets = append(owners, owner), append(sets, set)
+	machine := t.TempDir()
+	w := h.Wides(machine)
+	one, forOne := wideSetter(t, h, w, loop)
+	other, _ := trySetter(t, h, w, loop)
+	s, err := h.Scope(t.Context(), ref(t, disktest.NewBlkioGroup(t)), Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
 	}
-	clear := func(which ...int) (told string) {
+	d := s.Devices()[0]
+	run := func() (Wide, error) {
+		return w.Hold(t.Context(), "plimsoll run (r1)", d, limit.Limits{WriteBPS: 2 << 20})
+	}
+	daemon := func() error {
+		return w.Claim(t.Context(), "/run/x", d.Number(), d.Name, limit.Limits{WriteBPS: 1 << 20})
+	}
+	refused := func(when string, err error, owner string) {
 		t.Helper()
-		list, err := w.List()
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = slices.DeleteFunc(list, func(n Wide) bool { return !slices.Contains(which, slices.Index(owners, n.For)) })
-		planned, err := w.Clear(t.Context(), list, nil, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		done, err := w.Clear(t.Context(), list, nil, false)
-		if err != nil || len(done) != len(planned) {
-			t.Fatalf("Clear() = %+v, %v; planned %+v", done, err, planned)
-		}
-		for i, d := range done {
-			if len(d.Diff.Edits) != len(planned[i].Diff.Edits) {
-				t.Errorf("Clear() did %+v, and planned %+v", d.Diff.Edits, planned[i].Diff.Edits)
-			}
-			told += strings.Join(d.Notes, "\n")
-		}
-		return told
-	}
-	t.Cleanup(func() { clear(0, 1, 2) })
-	for _, tt := range []struct {
-		which []int
-		want  string
-	}{{[]int{0, 1, 2}, ""}, {[]int{0, 2}, "4000000"}, {[]int{1, 2}, "3000000"}, {[]int{0, 1}, "5000000"}, {[]int{2}, "4000000"}} {
-		for i, set := range sets {
-			set(limit.Limits{WriteBPS: int64(3+i) * 1000000})
-		}
-		told := clear(tt.which...)
-		if strings.Contains(told, "another program") || len(tt.which) == 3 && told != "" {
-			t.Errorf("%v cleared: told %q", tt.which, told)
-		}
-		if got := wideOf(t, loop, "write_bps"); got != tt.want {
-			t.Errorf("%v cleared: the root group has %q, want %q; told %q", tt.which, got, tt.want, told)
-		}
-		clear(0, 1, 2)
-		if got := wideOf(t, loop, "write_bps"); got != "" {
-			t.Errorf("%v cleared, then all: the root group has %q", tt.which, got)
+		var taken *TakenError
+		if !errors.As(err, &taken) || taken.For != owner || taken.Fix == "" || !strings.Contains(err.Error(), "for "+owner) {
+			t.Errorf("%s: %v, want a TakenError of %s", when, err, owner)
 		}
 	}
-}
-
-// TestNotedAndNotSet: a note whose limit was never set, as plimsoll was killed before it was, takes nothing away from the one that is in
-// force, and neither is left when both go.
-func TestNotedAndNotSet(t *testing.T) {
-	disktest.NewBlkioGroup(t)
-	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
-	h := holder(t)
-	w := h.Wides(t.TempDir())
-	set, owner := wideSetter(t, h, w, loop)
-	all := func() []Wide {
+	has := func(when, want string) {
 		t.Helper()
-		list, err := w.List()
-		if err != nil {
-			t.Fatal(err)
+		if got := wideOf(t, loop, "write_bps"); got != want {
+			t.Errorf("%s: the root group has %q, want %q", when, got, want)
 		}
-		return list
 	}
-	clear := func(list []Wide) {
+	clear := func() {
 		t.Helper()
-		if _, err := w.Clear(t.Context(), list, nil, false); err != nil {
+		all, err := w.List()
+		if err == nil {
+			_, err = w.Clear(t.Context(), all, nil, false)
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	}
-	t.Cleanup(func() { clear(all()) })
-	set(limit.Limits{WriteBPS: 6 << 20})
-	other := all()[0]
-	other.For, other.Limits = "cgroup:/plimsoll-killed", limit.Limits{WriteBPS: 3 << 20}
-	if err := w.notes.write(append(all(), other)); err != nil {
+	t.Cleanup(clear)
+
+	one(limit.Limits{WriteBPS: 6 << 20})
+	one(limit.Limits{ReadBPS: 7 << 20}) // Beside it.
+	_, err = other(limit.Limits{WriteBPS: 3 << 20})
+	refused("another target", err, forOne)
+	_, err = run()
+	refused("a run", err, forOne)
+	refused("a daemon", daemon(), forOne)
+	has("a target's", "6291456")
+	if got := wideOf(t, loop, "read_bps"); got != "7340032" {
+		t.Errorf("a target's second: the root group has %q", got)
+	}
+	clear()
+	has("cleared", "")
+	if got := wideOf(t, loop, "read_bps"); got != "" {
+		t.Errorf("cleared: the root group has %q for reads", got)
+	}
+
+	mine, err := run()
+	if err != nil {
 		t.Fatal(err)
 	}
-	clear([]Wide{other})
-	if got, left := wideOf(t, loop, "write_bps"), all(); got != "6291456" || len(left) != 1 || left[0].For != owner {
-		t.Errorf("the one that was never set is cleared: the root group has %q, and noted is %+v", got, left)
+	has("a run's", "2097152")
+	_, err = other(limit.Limits{WriteBPS: 3 << 20})
+	refused("a target beside a run", err, "plimsoll run (r1)")
+	refused("a daemon beside a run", daemon(), "plimsoll run (r1)")
+	clear() // What runs has it until its end.
+	has("a run's, cleared", "2097152")
+	if err := w.Release(t.Context(), mine); err != nil {
+		t.Error(err)
 	}
-	if err := w.notes.write(append(all(), other)); err != nil {
+	has("a run's, released", "")
+
+	if err := errors.Join(daemon(), daemon()); err != nil {
 		t.Fatal(err)
 	}
-	clear(all())
-	if got := wideOf(t, loop, "write_bps"); got != "" || len(all()) > 0 {
-		t.Errorf("both cleared: the root group has %q, and noted is %+v", got, all())
+	_, err = other(limit.Limits{WriteBPS: 3 << 20})
+	refused("a target beside a daemon", err, "plimsoll daemon of /run/x")
+	_, err = run()
+	refused("a run beside a daemon", err, "plimsoll daemon of /run/x")
+	if err := w.Disclaim(t.Context(), "/run/x", func(device.Number) bool { return false }); err != nil {
+		t.Error(err)
+	}
+	one(limit.Limits{WriteBPS: 6 << 20})
+	clear()
+	if left := journaltest.Left(t, machine); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
 	}
 }
 
@@ -115,7 +113,8 @@ func TestKilledBetween(t *testing.T) {
 	disktest.NewBlkioGroup(t)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
-	w := h.Wides(t.TempDir())
+	machine := t.TempDir()
+	w := h.Wides(machine)
 	group := disktest.NewBlkioGroup(t)
 	scope := func(wide bool) *Scope {
 		t.Helper()
@@ -125,13 +124,14 @@ func TestKilledBetween(t *testing.T) {
 		}
 		return s
 	}
+	entry := filepath.Join(machine, "journal", wideKind, url.PathEscape(disktest.Number(t, loop))+".json")
 	// set changes the limit; with apply not called it is killed before it writes.
 	set := func(bps int64, killed bool) (noted []byte) {
 		t.Helper()
 		s, c := scope(true), limit.Change{Set: limit.Limits{WriteBPS: bps}}
 		_, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) {
 			var err error
-			if noted, err = os.ReadFile(w.notes.file); err != nil {
+			if noted, err = os.ReadFile(entry); err != nil {
 				t.Error(err)
 			}
 			return h.Apply(t.Context(), s, c)
@@ -140,7 +140,7 @@ func TestKilledBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 		if killed {
-			if err := os.WriteFile(w.notes.file, noted, 0o600); err != nil {
+			if err := os.WriteFile(entry, noted, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -231,7 +231,7 @@ func (k *Keeper) applyRoot() {
 		}
 	}
 	k.mu.Unlock()
-	if len(last) == 0 && len(k.root.held) == 0 {
+	if len(last) == 0 && len(k.root.held) == 0 && len(k.root.broken) == 0 {
 		return
 	}
 	if k.root.groups == nil {
@@ -245,10 +245,21 @@ func (k *Keeper) applyRoot() {
 	}
 	old := faultTexts(k.root.broken)
 	k.root.broken = nil
+	granted, faults, err := k.ownDevices(over(slices.Collect(maps.Values(last)), k.inherited()))
+	if err != nil {
+		// Nothing is held that may be another's, and nothing is given up either.
+		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
+		k.schedule(k.root, old)
+		return
+	}
 	met, err := k.meet(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
 	n := 0
 	if err == nil {
-		n, err = k.holdMet(k.root, over(slices.Collect(maps.Values(last)), k.inherited()), met)
+		n, err = k.holdMet(k.root, granted, met)
+		k.root.broken = append(k.root.broken, faults...)
+	}
+	if err == nil {
+		err = k.giveUpDevices()
 	}
 	k.writes.Add(int64(n))
 	if err != nil {

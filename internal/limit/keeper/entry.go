@@ -28,8 +28,6 @@ type Held struct {
 	Drift int `json:"drift"`
 
 	was limit.Limits
-	// lent is set where that was noted as set for somebody who may take it back: see hold.Wides.
-	lent bool
 	// identity says which disk it was set on, "" where that can't be told.
 	identity string
 	// prior is what the keeper held before, until the kernel has the limits of now; nil for none.
@@ -131,7 +129,6 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 	ps := parts(grants)
 	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced })
 	var before []cgroup.State
-	var notes []hold.Wide
 	// others are the limits of disks that have made way for others: what those have, nobody has changed.
 	others := map[Slot]bool{}
 	for s, h := range e.held {
@@ -141,26 +138,20 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 		if before, err = k.holder.Groups.Read(e.groups); err != nil {
 			return writes, err
 		}
-		if e == k.root && k.opt.Notes != nil {
-			if notes, err = k.opt.Notes.List(); err != nil {
-				return writes, err
-			}
-		}
-		k.renew(e, before, notes)
+		k.renew(e, before)
 	}
 	// What is about to be held is noted first: a keeper that is killed in between knows what to take away.
 	old, renoted := maps.Clone(e.held), false
 	for _, g := range grants {
 		h := &Held{Grant: g, Since: now}
 		if o := old[g.Slot]; o != nil {
-			h.Since, h.Was, h.was, h.lent, h.Drift, h.identity, h.prior = o.Since, o.Was, o.was, o.lent, o.Drift, o.identity, o.prior
+			h.Since, h.Was, h.was, h.Drift, h.identity, h.prior = o.Since, o.Was, o.was, o.Drift, o.identity, o.prior
 			if o.limits != g.limits {
 				h.prior, renoted = &o.limits, true
 			}
 		} else {
 			h.was = wasLimit(before, g.Slot)
 			h.Was = h.was.Text(g.Key)
-			h.lent = lent(notes, h)
 		}
 		if h.identity == "" {
 			h.identity = k.identityOf(g.Slot)
@@ -292,18 +283,6 @@ func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err er
 
 // release takes away what is held and lost says, and puts back what was there before.
 func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error) {
-	if e != k.root || !slices.ContainsFunc(slices.Collect(maps.Keys(e.held)), lost) {
-		return k.releaseFrom(e, lost, nil)
-	}
-	err = k.notes(func(all []hold.Wide) error {
-		writes, err = k.releaseFrom(e, lost, all)
-		return err
-	})
-	return writes, err
-}
-
-// releaseFrom is release where it is known what is noted of the root group.
-func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) (writes int, err error) {
 	var away []Slot
 	var back []Grant
 	states := sync.OnceValues(func() ([]cgroup.State, error) { return k.holder.Groups.Read(e.groups) })
@@ -312,7 +291,7 @@ func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) 
 			continue
 		}
 		away = append(away, s)
-		was, ok, err := k.back(e, h, states, notes)
+		was, ok, err := k.back(e, h, states)
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
 			return 0, fmt.Errorf("take away limits: %w", err)
 		}
@@ -333,7 +312,11 @@ func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) 
 	for _, s := range away {
 		delete(e.held, s)
 	}
-	return writes, k.store.save(e)
+	err = k.store.save(e)
+	if err == nil && e == k.root {
+		err = k.giveUpDevices()
+	}
+	return writes, err
 }
 
 // check looks whether all is as it was written, and writes what isn't. Without drift it writes nothing. What fails of one rule doesn't keep it

@@ -8,7 +8,6 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/hold"
 )
 
 // A disk's number is given to the next one when it has gone. The kernel forgets a disk's limits with it, but for a loop device, which
@@ -59,7 +58,7 @@ func (k *Keeper) identityOf(s Slot) string {
 
 // renew makes what is held on disks that were replaced what is held on those of today. What they have of the keeper's own is not what
 // they had before.
-func (k *Keeper) renew(e *entry, now []cgroup.State, notes []hold.Wide) {
+func (k *Keeper) renew(e *entry, now []cgroup.State) {
 	for s, h := range e.held {
 		if k.fateOf(h) != replaced {
 			continue
@@ -70,7 +69,6 @@ func (k *Keeper) renew(e *entry, now []cgroup.State, notes []hold.Wide) {
 			h.was = limit.Limits{}
 		}
 		h.Was = h.was.Text(s.Key)
-		h.lent = lent(notes, h)
 		e.held[s] = h
 	}
 }
@@ -97,9 +95,8 @@ func (k *Keeper) here(grants []Grant) []Grant {
 }
 
 // back is what is put back where h was held: what was there before. ok is false where there is nothing to put back, as the disk
-// has gone, or somebody else has set the limit. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper. notes are what is
-// noted of the root group now.
-func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error), notes []hold.Wide) (was limit.Limits, ok bool, err error) {
+// has gone, or somebody else has set the limit. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper.
+func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
 	switch k.fateOf(h) {
 	case left:
 		return was, false, nil
@@ -108,10 +105,10 @@ func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error), not
 		if err != nil {
 			return was, false, err
 		}
-		return beneath(notes, &Held{Grant: h.Grant}), wasLimit(states, h.Slot) == h.limits, nil
+		return was, wasLimit(states, h.Slot) == h.limits, nil
 	}
 	ok, err = k.stillOwn(e, h, now)
-	return beneath(notes, h), ok, err
+	return h.was, ok, err
 }
 
 // diskOf is the identity of the disk with a number, or was a moment ago: that of one disk is asked for each container that is held on

@@ -10,8 +10,8 @@
 //
 // The words: an entry is a container (or the root group, or a shared group) with its limits; a slot is one kind of limit on
 // one device; a grant is the value that a rule gives a slot. To meet an entry is to compare its notes
-// with the kernel's values; the slots met are those that other programs changed. A limit in the root group that plimsoll limit set or a run has
-// noted is lent to the keeper while a rule overrides it. A rule is wide if it wants a limit in the root group, too.
+// with the kernel's values; the slots met are those that other programs changed. A rule is wide if it wants a limit in the root group, too:
+// it gets none on devices where plimsoll limit set, a run or another keeper has one.
 //
 // Easily got wrong:
 //
@@ -52,7 +52,7 @@ type Options struct {
 	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
 	// Poll how often the policy's file is looked at. 0 is DefaultCheck, DefaultSync and DefaultPoll.
 	Check, Sync, Poll time.Duration
-	// Notes are what others have set in the root group, and for whom; nil: nobody has.
+	// Notes are the owners of the limits in the root group; nil: there is none but the keeper.
 	Notes *hold.Wides
 	// Ceilings is what percentages are of; nil knows nothing.
 	Ceilings Ceilings
@@ -163,6 +163,9 @@ func New(opt Options) (*Keeper, error) {
 		return nil, errors.Join(err, k.store.release())
 	}
 	k.recall(k.root)
+	if err := k.giveUpDevices(); err != nil {
+		k.logf("the root group: %v", err)
+	}
 	k.watch = newGroupWatch(k)
 	return k, nil
 }

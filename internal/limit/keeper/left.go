@@ -60,16 +60,10 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(He
 		}
 		defer func() { _ = s.release() }()
 	}
-	var noted []hold.Wide
-	if notes != nil {
-		if noted, err = notes.List(); err != nil {
-			return nil, nil, err
-		}
-	}
 	now := func() ([]cgroup.State, error) { return h.Groups.Read(e.groups) }
 	for _, held := range list {
 		told = nil
-		was, ok, err := k.back(e, held, now, noted)
+		was, ok, err := k.back(e, held, now)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -66,6 +66,7 @@ func (k *Keeper) guard() error {
 	text := k.loaded.text
 	k.mu.Unlock()
 	k.keepGood(text)
+	k.spawn(k.applyRoot)
 	k.background(func() {
 		for _, e := range k.every() {
 			e.mu.Lock()

@@ -131,7 +131,7 @@ func over(grants, others []Grant) []Grant {
 
 // remembered makes what was noted a Held again.
 func (h keptHeld) remembered() *Held {
-	h.was, h.lent, h.identity, h.inherited, h.prior, h.unmet = h.Before, h.Lent, h.Identity, true, h.Prior, true
+	h.was, h.identity, h.inherited, h.prior, h.unmet = h.Before, h.Identity, true, h.Prior, true
 	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {
 		h.limits, _ = limit.Parse(h.Key, h.Value)
 	}

@@ -64,8 +64,6 @@ type keptHeld struct {
 	// Limits are what is held, and Before what was there; both have the slot's key alone, if anything.
 	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
-	// Lent is set where what was there was noted as set for somebody who may take it back.
-	Lent bool `json:"lent,omitempty"`
 	// Identity says which disk it is held on.
 	Identity string `json:"identity,omitempty"`
 	// Prior is what the keeper held before: the kernel may still have that.
@@ -147,7 +145,7 @@ func (s *store) save(e *entry) error {
 		Name:    e.name(), Group: e.group(), ID: e.id, Known: knownOf(e.target),
 	}
 	for _, h := range e.slots() {
-		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.lent, h.identity, h.prior})
+		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.identity, h.prior})
 	}
 	kind, id := e.entryID()
 	if err := change(func(ctx context.Context) error { return s.journal.Keep(ctx, kind, id, k) }); err != nil {

@@ -23,11 +23,13 @@ type ground struct {
 	target  *cgroup.Target
 	// where is nil if nothing of I/O is asked for.
 	where *explain.Explanation
+	// machine is the folder of the machine's device-wide limits.
+	machine string
 }
 
 // groundOf finds where the limits of a session go; nil if it has none, or is a daemon's elsewhere, whose own word
 // has to do for what isn't about I/O.
-func groundOf(s Session, fs device.FS) (*ground, error) {
+func groundOf(s Session, fs device.FS, machine string) (*ground, error) {
 	l, ok := s.(Limited)
 	if !ok {
 		return nil, nil
@@ -45,7 +47,7 @@ func groundOf(s Session, fs device.FS) (*ground, error) {
 	if err != nil {
 		return nil, io.No(keys, "control groups can't be used: "+err.Error(), "")
 	}
-	g := &ground{fs: fs, session: l, io: io, groups: groups}
+	g := &ground{fs: fs, session: l, io: io, groups: groups, machine: machine}
 	if io.Own != nil {
 		g.target = io.Own.Target
 	} else if g.target, err = groups.Find(info.PID, io.Container, ""); err != nil {
@@ -113,11 +115,11 @@ func (g *ground) given(diff *cgroup.Diff) error {
 }
 
 // CheckHold reports why the limits on I/O of a session that runs can't be held here: an *Unsupported, or an error. It
-// writes nothing.
-func CheckHold(s Session) error { return checkHold(s, device.Host()) }
+// writes nothing. machine is the folder of what is recorded of the machine's device-wide limits.
+func CheckHold(s Session, machine string) error { return checkHold(s, device.Host(), machine) }
 
-func checkHold(s Session, fs device.FS) error {
-	g, err := groundOf(s, fs)
+func checkHold(s Session, fs device.FS, machine string) error {
+	g, err := groundOf(s, fs, machine)
 	if err != nil || g == nil || g.where == nil {
 		return err
 	}
@@ -130,7 +132,7 @@ func checkHold(s Session, fs device.FS) error {
 		return err
 	}
 	if g.io.Asked.DeviceWide {
-		_, err = g.notes()
+		_, err = g.wides()
 	}
 	return err
 }
@@ -161,12 +163,13 @@ func (h *Hold) Foreign(found []limit.Applied) []limit.Applied {
 }
 
 // HoldAll puts the limits on I/O of sessions in force, all or none, until Release is called. Rates that shall
-// hold at the device are summed over the sessions. Until ctx ends it waits for others who write to the root group.
-func HoldAll(ctx context.Context, sessions []Session) (*Hold, error) {
-	return holdAll(ctx, sessions, device.Host())
+// hold at the device are summed over the sessions, and recorded in the machine's folder. Until ctx ends it waits for others who write to the
+// root group.
+func HoldAll(ctx context.Context, sessions []Session, machine string) (*Hold, error) {
+	return holdAll(ctx, sessions, device.Host(), machine)
 }
 
-func holdAll(ctx context.Context, sessions []Session, fs device.FS) (_ *Hold, err error) {
+func holdAll(ctx context.Context, sessions []Session, fs device.FS, machine string) (_ *Hold, err error) {
 	h := &Hold{held: make([]*limit.Held, len(sessions))}
 	defer func() {
 		if err != nil {
@@ -175,7 +178,7 @@ func holdAll(ctx context.Context, sessions []Session, fs device.FS) (_ *Hold, er
 	}()
 	at := make([]*ground, len(sessions))
 	for i, s := range sessions {
-		g, err := groundOf(s, fs)
+		g, err := groundOf(s, fs, machine)
 		if err != nil {
 			return h, err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -15,47 +14,43 @@ import (
 
 // A wide is a device-wide limit: a limit in the root group of version 1, which does the writeback of the containers' page
 // cache, so it applies to all users of the device. It is in force for a trial, and a sweep removes it if plimsoll was killed
-// meanwhile. It is noted beside the limits that plimsoll limit sets there, which may come or go during the trial.
+// meanwhile.
 type wide struct {
-	notes  *hold.Wides
+	wides  *hold.Wides
 	device explain.Spot
 	// limits are the sums over all who asked.
-	limits  limit.Limits
-	journal Journal
-	// id is that of its entry in the journal, and loan what it has there.
-	id   string
-	loan hold.Wide
+	limits limit.Limits
+	// owner names the session of the first, and held is what is recorded for it.
+	owner string
+	held  hold.Wide
 }
 
-// wideKind is the kind of a device-wide limit's entry in the journal.
-const wideKind = "trial-device-limit"
-
-// noteWides are the notes of limits in the root group, in the state directory that a journal is of.
-func (j Journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
-	return hold.NewWides(fs, groups, j.state)
-}
-
-// notes are those of the root group, which is told of a device's own limit; nil for none. Version 2 has none, and needs none: it
-// charges buffered writes to who wrote them. A device that has a limit there already is somebody else's, and is left alone.
-func (g *ground) notes() (*hold.Wides, error) {
-	notes := g.io.Journal.noteWides(g.fs, g.groups)
+// wides are the device-wide limits of the machine; nil where there can be none. Version 2 has none, and needs none: it
+// charges buffered writes to who wrote them. A device that has an owner is left alone.
+func (g *ground) wides() (*hold.Wides, error) {
+	all := hold.NewWides(g.fs, g.groups, g.machine)
 	for _, d := range g.where.Hard {
-		err := notes.Free(d)
-		var taken *hold.TakenError
-		switch {
-		case errors.Is(err, cgroup.ErrUnsupported):
+		if err := all.Free(d); errors.Is(err, cgroup.ErrUnsupported) {
 			return nil, nil
-		case errors.As(err, &taken):
-			return nil, g.io.No(RateKeys(g.io.Asked), taken.Error(), "remove it first, or leave out device_wide")
-		case err != nil:
-			return nil, fmt.Errorf("limit %s for all its users: %w", d.Name, err)
+		} else if err != nil {
+			return nil, g.noWide(d, err)
 		}
 	}
-	return notes, nil
+	return all, nil
+}
+
+// noWide is the answer to a device-wide limit that can't be set.
+func (g *ground) noWide(d explain.Spot, err error) error {
+	var taken *hold.TakenError
+	if errors.As(err, &taken) {
+		return g.io.No(RateKeys(g.io.Asked), taken.Error(), taken.Fix+", or leave out device_wide")
+	}
+	return fmt.Errorf("limit %s for all its users: %w", d.Name, err)
 }
 
 // holdWide sets the limits of devices for those grounds that ask for them.
 func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
+	var first []*ground
 	for _, g := range grounds {
 		if !g.io.Asked.DeviceWide {
 			continue
@@ -63,12 +58,12 @@ func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
 		for _, d := range g.where.Hard {
 			i := slices.IndexFunc(all, func(w *wide) bool { return w.device.Number() == d.Number() })
 			if i < 0 {
-				notes, err := g.notes()
-				if err != nil || notes == nil {
+				wides, err := g.wides()
+				if err != nil || wides == nil {
 					return nil, err
 				}
 				i = len(all)
-				all = append(all, &wide{notes: notes, device: d, journal: g.io.Journal, id: fmt.Sprintf("%s-%d", g.io.ID, i)})
+				first, all = append(first, g), append(all, &wide{wides: wides, device: d, owner: "plimsoll run (" + g.io.ID + ")"})
 			}
 			for _, k := range RateKeys(g.io.Asked) {
 				all[i].add(k, g.io.Asked)
@@ -76,8 +71,8 @@ func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
 		}
 	}
 	for i, w := range all {
-		if err := w.hold(ctx); err != nil {
-			return all[:i], err
+		if w.held, err = w.wides.Hold(ctx, w.owner, w.device, w.limits); err != nil {
+			return all[:i], first[i].noWide(w.device, err)
 		}
 	}
 	return all, nil
@@ -99,24 +94,12 @@ func (w *wide) add(k limit.Key, l limit.Limits) {
 	}
 }
 
-// hold notes the limit and then sets it.
-func (w *wide) hold(ctx context.Context) error {
-	w.loan = w.notes.Loan("plimsoll run ("+w.id+")", w.device, w.limits)
-	if err := w.journal.Put(ctx, wideKind, w.id, w.loan); err != nil {
-		return err
-	}
-	if err := w.notes.Lend(ctx, w.loan); err != nil {
-		return errors.Join(fmt.Errorf("limit %s for all its users: %w", w.device.Name, err), w.journal.Remove(wideKind, w.id))
-	}
-	return nil
-}
-
-// release removes the limit and its note, also after an interrupt.
+// release removes the limit, also after an interrupt.
 func (w *wide) release() error {
-	if err := w.notes.Return(context.Background(), w.loan); err != nil {
+	if err := w.wides.Release(context.Background(), w.held); err != nil {
 		return fmt.Errorf("restore the limit of %s for all its users: %w", w.device.Name, err)
 	}
-	return w.journal.Remove(wideKind, w.id)
+	return nil
 }
 
 // applied is the limit as records have it.
@@ -125,16 +108,4 @@ func (w *wide) applied() (list []limit.Applied) {
 		list = append(list, limit.Applied{Key: k, Value: w.limits.Number(k), Device: w.device.Name, Number: w.device.Number().String(), By: limit.ByDevice, Group: "/"})
 	}
 	return list
-}
-
-// returnWide removes what a killed plimsoll left in the root group of this machine.
-func (j Journal) returnWide(ctx context.Context, w hold.Wide) error {
-	groups, err := cgroup.Open(device.Host())
-	if err != nil {
-		return nil // There are no groups any more, and no limits.
-	}
-	if _, err := groups.Device(); err != nil {
-		return nil
-	}
-	return j.noteWides(device.Host(), groups).Return(ctx, w)
 }

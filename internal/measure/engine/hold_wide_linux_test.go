@@ -16,7 +16,6 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
@@ -41,8 +40,8 @@ func sessionOn(state, dir string, pid int) *wideSession {
 
 // A wideLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
 type wideLab struct {
-	// next is the journal of the plimsoll that sweeps.
-	next             *Journal
+	// next is the plimsoll that sweeps.
+	next             *hold.Wides
 	t                *testing.T
 	loop, dir, state string
 	images           [2]string
@@ -107,8 +106,16 @@ func (l *wideLab) has(when, want string) {
 	}
 }
 
-// set is plimsoll limit set cgroup:GROUP --device-wide --write-bps, and 0 is limit clear. It returns what is told.
-func (l *wideLab) set(bps int64) string {
+// set is plimsoll limit set cgroup:GROUP --device-wide --write-bps, and 0 is limit clear.
+func (l *wideLab) set(bps int64) {
+	l.t.Helper()
+	if err := l.trySet(bps); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// trySet is set where that may be refused.
+func (l *wideLab) trySet(bps int64) error {
 	l.t.Helper()
 	r, err := target.Parse("cgroup:" + strings.TrimPrefix(string(l.group), "/sys/fs/cgroup/blkio"))
 	if err != nil {
@@ -122,15 +129,8 @@ func (l *wideLab) set(bps int64) string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	done, err := l.wides.Around(l.t.Context(), s, c, false, func() ([]hold.Done, error) { return l.holder.Apply(l.t.Context(), s, c) })
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	var told []string
-	for _, d := range done {
-		told = append(told, d.Notes...)
-	}
-	return strings.Join(told, "\n")
+	_, err = l.wides.Around(l.t.Context(), s, c, false, func() ([]hold.Done, error) { return l.holder.Apply(l.t.Context(), s, c) })
+	return err
 }
 
 // noted is checked of what is noted of the root group, by whose it is.
@@ -148,46 +148,30 @@ func (l *wideLab) noted(when string, want ...string) {
 	}
 }
 
-// TestWideMeanwhile: what plimsoll limit sets in the root group during a trial stays at its end, also where it is the same; what is cleared
-// during the trial gives way to the trial's own again, and nothing of that is left.
+// TestWideMeanwhile: a device that a trial limits has no second owner until the trial's end, and then nothing is left. What another program
+// has put there stays.
 func TestWideMeanwhile(t *testing.T) {
 	l := newWideLab(t)
-	for _, x := range []struct {
-		name string
-		sets []int64
-		// during and after are what the root group has, told what the last change says.
-		during, after, told string
-	}{
-		{"nothing", nil, "1048576", "", ""},
-		{"the same", []int64{1 << 20}, "1048576", "1048576", "write_bps=1MiB on loop"},
-		{"another", []int64{3 << 20}, "3145728", "3145728", "was set there for plimsoll run (t-0), and comes back when this is cleared"},
-		{"cleared", []int64{3 << 20, 0}, "1048576", "", "is in force again: it is for plimsoll run"},
-		{"the same, cleared", []int64{1 << 20, 0}, "1048576", "", ""},
-	} {
-		h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)})
+	for range 2 {
+		h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)}, l.state)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.has(x.name+", begun", "1048576")
-		told := ""
-		for _, bps := range x.sets {
-			told = l.set(bps)
+		l.has("begun", "1048576")
+		var taken *hold.TakenError
+		if err := l.trySet(3 << 20); !errors.As(err, &taken) || taken.For != "plimsoll run (t)" {
+			t.Errorf("set during a trial: %v, want a TakenError of the run", err)
 		}
-		if !strings.Contains(told, x.told) {
-			t.Errorf("%s: told %q, want %q", x.name, told, x.told)
-		}
-		l.has(x.name+", during", x.during)
+		l.set(0) // Another target has none there.
+		l.has("during", "1048576")
+		l.noted("during", "plimsoll run (t)")
 		if err := h.Release(); err != nil {
 			t.Error(err)
 		}
-		l.has(x.name+", after", x.after)
-		// The trial's own does not come back.
-		l.set(0)
-		l.has(x.name+", cleared", "")
-		l.noted(x.name)
+		l.has("after", "")
+		l.noted("after")
 	}
-	// What somebody else has put there stays, who notes nothing.
-	h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)})
+	h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)}, l.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,55 +179,39 @@ func TestWideMeanwhile(t *testing.T) {
 	if err := h.Release(); err != nil {
 		t.Error(err)
 	}
-	l.has("somebody's", "2097152")
+	l.has("another program's", "2097152")
 	l.put("0")
-	if left := journaltest.Entries(t, l.state); len(left) > 0 {
+	if left := journaltest.Left(t, l.state); len(left) > 0 {
 		t.Errorf("left in the journal: %v", left)
 	}
 }
 
-// TestWideBefore: what is in the root group before a trial is left as it is, and told with whose it is.
+// TestWideBefore: what is in the root group before a trial is left as it is, and the refusal names its owner.
 func TestWideBefore(t *testing.T) {
 	l := newWideLab(t)
 	s := sessionOn(l.state, l.dir, l.pid)
 	refused := func(want string) {
 		t.Helper()
 		var u *Unsupported
-		if err := CheckHold(s); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+		if err := CheckHold(s, l.state); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("CheckHold = %v, want %q", err, want)
 		}
-		if _, err := HoldAll(t.Context(), []Session{s}); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+		if _, err := HoldAll(t.Context(), []Session{s}, l.state); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("HoldAll = %v, want %q", err, want)
 		}
 	}
 	l.set(3 << 20)
 	refused("in the root group, for cgroup:/")
 	l.has("a target's", "3145728")
+	l.noted("a target's", "cgroup:/")
 	l.set(0)
 	l.put("2097152")
 	refused("set by another program")
-	l.has("somebody's", "2097152")
+	l.has("another program's", "2097152")
 	l.put("0")
-	// It came after the look.
-	groups, err := cgroup.Open(device.Host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := l.holder.Explain.Path(l.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wide{notes: hold.NewWides(device.Host(), groups, l.state), device: e.Hard[0], limits: limit.Limits{WriteBPS: 1 << 20}, journal: JournalIn(l.state, "host"), id: "x"}
-	l.set(1 << 20)
-	if err := w.hold(t.Context()); err == nil || !strings.Contains(err.Error(), "cgroup:/") {
-		t.Errorf("hold = %v", err)
-	}
-	l.has("in between", "1048576")
-	l.noted("in between", "cgroup:/")
-	l.set(0)
 }
 
-// TestWideKilled: a sweep takes back what a killed plimsoll has left in the root group, and nothing that was set there since.
+// TestWideKilled: a sweep removes what a killed plimsoll has left in the root group, and nothing that was set there since.
 func TestWideKilled(t *testing.T) {
 	l := newWideLab(t)
 	for _, x := range []struct {
@@ -269,6 +237,17 @@ func TestWideKilled(t *testing.T) {
 		l.has(x.name+", cleared", "")
 		l.noted(x.name)
 	}
+	// A new trial takes the place of a killed one.
+	l.kill()
+	h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)}, l.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.sweep(), h.Release()); err != nil {
+		t.Error(err)
+	}
+	l.has("released", "")
+	l.noted("released")
 }
 
 // TestWideOfAnotherDisk: a sweep leaves a number alone that is another disk's by now, says what it still has, and takes that back when
@@ -314,10 +293,9 @@ func TestWideOfAnotherDisk(t *testing.T) {
 func (l *wideLab) sweep() error {
 	l.t.Helper()
 	if l.next == nil {
-		j := JournalIn(l.state, "host")
-		l.next = &j
+		l.next = l.holder.Wides(l.state)
 	}
-	_, err := l.next.SweepSessions(l.t.Context(), nil)
+	_, err := l.next.Sweep(l.t.Context())
 	return err
 }
 
@@ -353,7 +331,7 @@ func TestKilledHold(t *testing.T) {
 	}
 	pid, err := strconv.Atoi(args[2])
 	if err == nil {
-		_, err = HoldAll(context.Background(), []Session{sessionOn(args[0], args[1], pid)})
+		_, err = HoldAll(context.Background(), []Session{sessionOn(args[0], args[1], pid)}, args[0])
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/host/procfs"
-	"plimsoll/internal/limit/hold"
 	records "plimsoll/internal/state/journal"
 )
 
@@ -52,7 +51,7 @@ func (j Journal) Clear(id string, paths ...string) error {
 	return j.Remove(j.Kind, id)
 }
 
-// SweepSessions undoes the sessions and the device-wide limits that dead owners left. end ends what runs of a session, nil for an engine of which nothing
+// SweepSessions undoes the sessions that dead owners left. end ends what runs of a session, nil for an engine of which nothing
 // outlives its owner.
 func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context, id string, s SessionRecord) (did []string, err error)) (removed []string, err error) {
 	return j.Sweep(ctx, map[string]records.Undo{
@@ -68,16 +67,6 @@ func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context
 			}
 			folders, err := removeFolders(e.ID, s.Paths)
 			return append(did, folders...), err
-		},
-		wideKind: func(ctx context.Context, e records.Entry) ([]string, error) {
-			var w hold.Wide
-			if err := json.Unmarshal(e.Payload, &w); err != nil {
-				return nil, fmt.Errorf("the record of limit %s: %w", e.ID, err)
-			}
-			if err := j.returnWide(ctx, w); err != nil {
-				return nil, err
-			}
-			return []string{"limit of device " + w.Device.String()}, nil
 		},
 	})
 }

@@ -25,6 +25,8 @@ type attempt struct {
 	// limits are what each container must stay under, target is the file or device under test, if one is named.
 	limits limit.Limits
 	target string
+	// machine is the runner's.
+	machine string
 	// flush leaves it to the kernel's flusher to write back what clients leave in the page cache.
 	flush bool
 	// timeout is told of the wait for buffered writes; it may be nil.
@@ -119,7 +121,7 @@ func (a *attempt) hold(ctx context.Context) (*engine.Hold, error) {
 	for i, one := range a.agents {
 		sessions[i] = one.Session
 	}
-	return engine.HoldAll(ctx, sessions)
+	return engine.HoldAll(ctx, sessions, a.machine)
 }
 
 // start is the barrier: everything is prepared, so that one short line to each

@@ -32,6 +32,8 @@ type Bench struct {
 	Prepared func()
 	// Hard is cancelled when cleaning up must be quick; nil: it never must.
 	Hard context.Context
+	// Machine is as in a Runner.
+	Machine string
 
 	// OnStatus, unless nil, is called with what a trial came to so far for each Ask.
 	OnStatus func(*workload.Result)
@@ -53,7 +55,7 @@ func (b *Bench) Open(ctx context.Context) error {
 	if b.Hard == nil {
 		b.Hard = context.Background()
 	}
-	b.pool = newPool(map[string]engine.Engine{"": b.Engine}, b.Run.ID, b.Hard)
+	b.pool = newPool(map[string]engine.Engine{"": b.Engine}, b.Run.ID, b.Machine, b.Hard)
 	b.session = sessionSpec{spec: b.Spec}
 	var err error
 	b.agent, b.opened, err = b.pool.get(ctx, b.session)
@@ -110,7 +112,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	}
 	t.SessionOpen, b.opened = b.opened, 0
 	at := attempt{
-		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, flush: b.Spec.Limits.IO(),
+		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, machine: b.Machine, flush: b.Spec.Limits.IO(),
 		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample, prepared: b.Prepared, onStatus: b.OnStatus, asking: b.mayAsk,
 	}
 	err := at.run(ctx, t)

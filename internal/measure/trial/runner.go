@@ -80,6 +80,8 @@ type Runner struct {
 	Done map[Key]bool
 	// StateDir is where the disks of places with a device of their own are kept; empty: there are none.
 	StateDir string
+	// Machine is the folder of what is recorded of the machine's device-wide limits; empty: a run's are not recorded.
+	Machine string
 	// Earlier holds the trials of that part, for the checks of the whole run.
 	Earlier []record.Trial
 
@@ -133,7 +135,7 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	run.Status = record.Running
 	run.Ended = time.Time{}
 	r.beginSession(time.Now())
-	r.pool = newPool(r.Engines, run.ID, r.Hard)
+	r.pool = newPool(r.Engines, run.ID, r.Machine, r.Hard)
 	if len(r.Earlier) > 0 {
 		if err := r.begin(); err != nil {
 			return err

@@ -91,7 +91,7 @@ func newRunner(t *testing.T, text string) (*Runner, *notebook, *counted) {
 func begin(t *testing.T, r *Runner) {
 	t.Helper()
 	r.run = &record.Run{ID: "r1"}
-	r.pool = newPool(r.Engines, r.run.ID, r.Hard)
+	r.pool = newPool(r.Engines, r.run.ID, r.Machine, r.Hard)
 	t.Cleanup(func() {
 		if err := r.pool.closeAll(); err != nil {
 			t.Error(err)

@@ -35,6 +35,8 @@ type pool struct {
 	engines map[string]engine.Engine
 	// run is part of every session's ID.
 	run string
+	// machine is the runner's.
+	machine string
 	// hard is cancelled when cleaning up must be quick.
 	hard context.Context
 
@@ -44,8 +46,8 @@ type pool struct {
 }
 
 // newPool makes a pool of run's agents.
-func newPool(engines map[string]engine.Engine, run string, hard context.Context) *pool {
-	return &pool{engines: engines, run: run, hard: hard, agents: map[string]*agent.Agent{}}
+func newPool(engines map[string]engine.Engine, run, machine string, hard context.Context) *pool {
+	return &pool{engines: engines, run: run, machine: machine, hard: hard, agents: map[string]*agent.Agent{}}
 }
 
 // hangGrace is for an engine that cleans up after its context: a runtime's delete
@@ -94,7 +96,7 @@ func (p *pool) get(ctx context.Context, s sessionSpec) (*agent.Agent, time.Durat
 	if err != nil {
 		return nil, 0, errors.Join(blameImage(err, s.spec.Image), p.close(session))
 	}
-	if err := engine.CheckHold(session); err != nil {
+	if err := engine.CheckHold(session, p.machine); err != nil {
 		return nil, 0, errors.Join(err, p.close(a))
 	}
 	p.agents[s.key()] = a

@@ -94,7 +94,7 @@ func (s *slow) Open(ctx context.Context, _ engine.Spec) (engine.Session, error) 
 // TestPoolPatience: an engine that says how long its sessions may take to start gets as long.
 func TestPoolPatience(t *testing.T) {
 	e := &slow{}
-	p := newPool(map[string]engine.Engine{"e": e}, "r", t.Context())
+	p := newPool(map[string]engine.Engine{"e": e}, "r", "", t.Context())
 	if _, _, err := p.get(t.Context(), sessionSpec{engine: "e"}); err == nil || err.Error() != "enough" {
 		t.Errorf("get() = %v, want what the engine said", err)
 	}

@@ -23,7 +23,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 	e := l.engine(nil)
 	spec := engine.Spec{Place: place.Spec{Name: "p", Kind: place.Bind, Path: dir}, Limits: limit.Limits{Name: "slow", ReadBPS: 2 << 20, WriteBPS: 1 << 20, ReadIOPS: 200, WriteIOPS: 100}}
 	s := l.open(t, e, spec)
-	if err := engine.CheckHold(s.Session); err != nil {
+	if err := engine.CheckHold(s.Session, ""); err != nil {
 		t.Fatalf("CheckHold: %v", err)
 	}
 	r := l.inspect(t, s).HostConfig.Resources
@@ -31,7 +31,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 		r.BlkioDeviceWriteBps[0].Rate != 1<<20 {
 		t.Errorf("the daemon was asked for %v, want 1048576 on %s", r.BlkioDeviceWriteBps, loop)
 	}
-	h, err := engine.HoldAll(t.Context(), []engine.Session{s.Session})
+	h, err := engine.HoldAll(t.Context(), []engine.Session{s.Session}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 		t.Error(err)
 	}
 	// What the daemon was given stays: it is the container's.
-	if h, err = engine.HoldAll(t.Context(), []engine.Session{s.Session}); err != nil || h.Of(0).Of(limit.WriteBPS) != 1<<20 {
+	if h, err = engine.HoldAll(t.Context(), []engine.Session{s.Session}, ""); err != nil || h.Of(0).Of(limit.WriteBPS) != 1<<20 {
 		t.Errorf("the second hold: %+v, %v", h.Of(0), err)
 	}
 	if err := h.Release(); err != nil {
@@ -53,12 +53,12 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 	}
 	volume := spec
 	volume.Place = place.Spec{Name: "v", Kind: place.Volume, DriverOpts: map[string]string{"type": "none", "o": "bind", "device": dir}}
-	if err := engine.CheckHold(l.open(t, e, volume).Session); err != nil {
+	if err := engine.CheckHold(l.open(t, e, volume).Session, ""); err != nil {
 		t.Errorf("a volume in a folder: %v", err)
 	}
 	layer := spec
 	layer.Place = place.Spec{Name: "l", Kind: place.Layer}
-	if err := engine.CheckHold(l.open(t, e, layer).Session); err != nil {
+	if err := engine.CheckHold(l.open(t, e, layer).Session, ""); err != nil {
 		t.Errorf("the container's layer: %v", err)
 	}
 	for _, x := range []struct {
@@ -73,7 +73,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 		bad := engine.Spec{ID: dockerTestID(), Place: x.place, Limits: x.limits}
 		s, err := e.Open(t.Context(), bad)
 		if err == nil {
-			err = engine.CheckHold(s)
+			err = engine.CheckHold(s, "")
 			if cerr := s.Close(t.Context()); cerr != nil {
 				t.Error(cerr)
 			}

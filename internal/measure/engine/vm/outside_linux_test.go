@@ -74,7 +74,7 @@ func TestVMLimitsOutside(t *testing.T) {
 				}
 			}()
 			free := measure(t, a, "1", job)
-			hold, err := engine.HoldAll(t.Context(), []engine.Session{a.Session})
+			hold, err := engine.HoldAll(t.Context(), []engine.Session{a.Session}, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,236 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/text/clean"
+)
+
+// Around makes a change by apply and looks after what the root group has for the scope's target: rates that are set there are
+// recorded, and those that are removed elsewhere are removed there as well. The error is a *TakenError if a device is another's. With dry apply only
+// plans, and so does Around.
+func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
+	all, err := w.List()
+	if err != nil && !s.HasWide() {
+		// The target's own limits have nothing to do with that.
+		done, failed := apply()
+		if len(done) > 0 {
+			done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and left: %v", err))
+		}
+		return done, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := rates(c)
+	if !(s.HasWide() && r.Set.IO()) && (len(r.Remove) == 0 || len(all) == 0) {
+		return apply()
+	}
+	if dry {
+		return w.around(ctx, s, r, all, true, apply)
+	}
+	if !s.HasWide() && !slices.ContainsFunc(all, func(n Wide) bool { return n.For == s.Owner() }) {
+		return apply() // The records don't change, and a folder that can't be written is no matter.
+	}
+	err = w.While(ctx, func(all []Wide) error {
+		done, err = w.around(ctx, s, r, all, false, apply)
+		return err
+	})
+	return done, err
+}
+
+// HasWide reports whether the root group is a part of the scope.
+func (s *Scope) HasWide() bool {
+	return slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide })
+}
+
+// around is Around where all that is recorded is known, and nobody else changes it. What is set is recorded before, and what is removed is
+// taken out of the records afterwards.
+func (w *Wides) around(ctx context.Context, s *Scope, r limit.Change, all []Wide, dry bool, apply func() ([]Done, error)) ([]Done, error) {
+	x, err := w.intend(s, r, all)
+	if err != nil {
+		return nil, err
+	}
+	// What nobody has any more is removed, whatever becomes of the change.
+	gone, _, err := w.remove(x.left, dry)
+	if err != nil {
+		return nil, err
+	}
+	extra, back, err := w.remove(x.mine, dry)
+	if err != nil {
+		return nil, err
+	}
+	extra = append(gone, extra...)
+	if dry {
+		done, err := apply()
+		return append(tell(done, x.told), extra...), err
+	}
+	before := slices.DeleteFunc(slices.Clone(all), func(n Wide) bool { return on(x.left, n.Device) != nil })
+	if err := w.written(ctx, all, x.during); err != nil {
+		return nil, errors.Join(err, back(), w.written(ctx, x.during, before))
+	}
+	done, err := apply()
+	if err != nil {
+		return done, errors.Join(err, back(), w.written(ctx, x.during, before))
+	}
+	return append(tell(done, x.told), extra...), w.written(ctx, x.during, x.after)
+}
+
+// An intent is what a change of a scope means for the records.
+type intent struct {
+	// during is what is recorded while the change is made, and after what is then.
+	during, after []Wide
+	// left is what the owners before have left on the devices, and mine what is the target's own: both are removed.
+	left, mine []Wide
+	// told are sentences for the user.
+	told []string
+}
+
+// intend plans a change's records. The error is a *TakenError if it is about a device that is another's.
+func (w *Wides) intend(s *Scope, r limit.Change, all []Wide) (x intent, err error) {
+	x.during = slices.Clone(all)
+	if s.HasWide() && r.Set.IO() {
+		_, now, err := w.now()
+		if err != nil {
+			return x, err
+		}
+		for _, d := range s.Devices() {
+			if mine := ratesOn(d, r.Set); !mine.IsZero() {
+				if err := x.take(w.recordOf(s.Owner(), d, mine), now); err != nil {
+					return x, err
+				}
+			}
+		}
+	}
+	x.after = slices.Clone(x.during)
+	for i := range x.after {
+		if x.after[i].For == s.Owner() {
+			x.after[i].Prior = limit.Limits{}
+		}
+	}
+	for _, n := range all {
+		if len(s.Grounds) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
+			continue
+		}
+		both := n.only(r.Remove)
+		switch {
+		case both.Limits.IsZero():
+		case s.HasWide(): // The change itself removes them, whoever's they are.
+			if n.For != s.Owner() && !n.left() {
+				if n.By != nil || n.Daemon != "" {
+					return x, n.taken()
+				}
+				x.told = append(x.told, fmt.Sprintf("%s was set there for %s, and this removed it too; to clear only the limits of %s: plimsoll limit clear %s", both, n.For, s.Owner(), clean.Shell(s.Owner())))
+			}
+			x.after = without(x.after, n, r.Remove)
+		case n.For == s.Owner():
+			x.mine, x.after = append(x.mine, both), without(x.after, n, r.Remove)
+		}
+	}
+	return x, nil
+}
+
+// recordOf is the record of an owner's rates of a device.
+func (w *Wides) recordOf(owner string, d explain.Spot, rates limit.Limits) Wide {
+	n := Wide{For: owner, Device: d.Number(), Disk: d.Name, Limits: rates, Boot: w.boot}
+	// One that goes meanwhile is refused by the kernel.
+	n.Medium, _ = mediumOf(w.fs, n.Device)
+	if !utf8.ValidString(n.For) {
+		n.ForBytes = []byte(n.For)
+	}
+	return n
+}
+
+// take makes n's owner that of its device, beside whose older rates n's are. now is what the kernel has.
+func (x *intent) take(n Wide, now map[device.Number]limit.Limits) error {
+	has := now[n.Device]
+	before := on(x.during, n.Device)
+	switch {
+	case before == nil:
+	case before.left():
+		x.left = append(x.left, *before)
+	case before.For != n.For:
+		return before.taken()
+	}
+	for _, k := range keysOf(n.Limits) {
+		if has.Has(k) && (before == nil || !before.has(k, has.Text(k))) {
+			x.told = append(x.told, fmt.Sprintf("another program set %s=%s there, and may set or remove it again", k, has.Text(k)))
+		}
+	}
+	if before != nil && !before.left() {
+		n = n.beside(*before, has)
+	}
+	x.during = append(slices.DeleteFunc(x.during, func(o Wide) bool { return o.Device == n.Device }), n)
+	return nil
+}
+
+// beside is n with what its owner had before: rates that stay, and those that the kernel has until n's are written.
+func (n Wide) beside(before Wide, has limit.Limits) Wide {
+	for _, k := range keysOf(before.Limits) {
+		switch {
+		case !n.Limits.Has(k):
+			n.Limits = n.Limits.With(k, before.Limits)
+		case before.Prior.Has(k) && before.Prior.Text(k) == has.Text(k):
+			n.Prior = n.Prior.With(k, before.Prior) // Its last change was never made.
+		default:
+			n.Prior = n.Prior.With(k, before.Limits)
+		}
+	}
+	return n
+}
+
+// Clear removes what is recorded of a list, of the keys; nil: all. It returns what was done of each. What a process has that runs stays.
+func (w *Wides) Clear(ctx context.Context, list []Wide, keys []limit.Key, dry bool) (done []Done, err error) {
+	c := limit.Clear(keys...)
+	change := func(all []Wide) error {
+		var mine []Wide
+		var stay []Done
+		after := slices.Clone(all)
+		for _, n := range all {
+			if !slices.ContainsFunc(list, func(o Wide) bool { return o.For == n.For && o.Device == n.Device }) || n.only(c.Remove).Limits.IsZero() {
+				continue
+			}
+			if n.By != nil && !n.left() {
+				stay = append(stay, Done{Part: n.part(nil), Diff: &cgroup.Diff{}, Notes: []string{fmt.Sprintf("%s stays: it is for %s, process %d, which removes it at its end", n.Limits, n.For, n.By.PID)}})
+				continue
+			}
+			mine, after = append(mine, n.only(c.Remove)), without(after, n, c.Remove)
+		}
+		did, back, err := w.remove(mine, dry)
+		if done = append(did, stay...); err != nil || dry {
+			return err
+		}
+		if err := w.written(ctx, all, after); err != nil {
+			return errors.Join(err, back())
+		}
+		return nil
+	}
+	if dry {
+		all, err := w.List()
+		if err != nil {
+			return nil, err
+		}
+		err = change(all)
+		return done, err
+	}
+	err = w.While(ctx, change)
+	return done, err
+}
+
+// tell notes sentences with what was done in the root group.
+func tell(done []Done, told []string) []Done {
+	for i := range done {
+		if done[i].Part.DeviceWide {
+			done[i].Notes = append(done[i].Notes, told...)
+		}
+	}
+	return done
+}

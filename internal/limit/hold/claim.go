@@ -1,0 +1,82 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+)
+
+// A daemon notes by itself what it holds, so that its successor goes on with it. Here it says only which devices are its own, so that nobody else sets
+// limits there, and it does not set any where somebody else has.
+
+// Claim makes the daemon of the folder run the owner of a device, of whose limits the root group has those, or is to have. The error is
+// a *TakenError if the device is another's. What an owner before has left there is removed.
+func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk string, rates limit.Limits) error {
+	run = absolute(run)
+	n := Wide{For: "plimsoll daemon of " + run, Daemon: run, Device: d, Disk: disk, Limits: rates, Boot: w.boot}
+	n.Medium, _ = mediumOf(w.fs, d)
+	claimed := func(all []Wide) (bool, error) {
+		switch o := on(all, d); {
+		case o == nil || o.left():
+			return false, nil
+		case o.Daemon != run:
+			return false, o.taken()
+		default:
+			return o.Limits == rates, nil
+		}
+	}
+	all, err := w.List()
+	if err == nil {
+		var same bool
+		if same, err = claimed(all); same {
+			return nil // Nobody has to be waited for.
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.While(ctx, func(all []Wide) error {
+		if _, err := claimed(all); err != nil {
+			return err
+		}
+		if o := on(all, d); o != nil && o.left() && o.Daemon != run {
+			if _, _, err := w.remove([]Wide{*o}, false); err != nil {
+				return err
+			}
+		}
+		return w.journal.Keep(ctx, wideKind, d.String(), n)
+	})
+}
+
+// OfDaemon reports whether n is the limit of the daemon of the folder run.
+func (n Wide) OfDaemon(run string) bool { return n.Daemon != "" && n.Daemon == absolute(run) }
+
+// absolute is a folder's path from the root, as far as that can be told.
+func absolute(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+// Disclaim makes the daemon of the folder run the owner of those devices alone that keeps reports.
+func (w *Wides) Disclaim(ctx context.Context, run string, keeps func(device.Number) bool) error {
+	run = absolute(run)
+	lost := func(n Wide) bool { return n.Daemon == run && !keeps(n.Device) }
+	if all, err := w.List(); err == nil && !slices.ContainsFunc(all, lost) {
+		return nil
+	}
+	return w.While(ctx, func(all []Wide) error {
+		var errs []error
+		for _, n := range all {
+			if lost(n) {
+				errs = append(errs, w.journal.Discard(context.WithoutCancel(ctx), wideKind, n.Device.String()))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}

@@ -1,0 +1,102 @@
+package hold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/state/journal"
+)
+
+// Hold sets rates in the root group that go with this process, on a disk that has none there: the error is a *TakenError if it has. Release removes them,
+// and if this process is killed Sweep does. With version 2, which has no such limits, nothing is set.
+func (w *Wides) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n Wide, err error) {
+	n = w.recordOf(owner, d, rates)
+	return n, w.While(ctx, func(all []Wide) error {
+		root, now, err := w.now()
+		if err != nil || root == nil {
+			return err
+		}
+		before := on(all, n.Device)
+		if err := free(before, now[n.Device], n.Disk); err != nil {
+			return err
+		}
+		if before != nil {
+			if _, _, err := w.remove([]Wide{*before}, false); err != nil {
+				return err
+			}
+		}
+		if err := w.journal.Put(ctx, wideKind, n.Device.String(), n); err != nil {
+			return err
+		}
+		if _, err := w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []device.Number{n.Device}}); err != nil {
+			return errors.Join(err, w.journal.Remove(wideKind, n.Device.String()))
+		}
+		return nil
+	})
+}
+
+// Release removes what Hold has set. What another program has set in its place stays. A number that is another device's by now is left
+// alone: the error says what that still has of it, which stays recorded.
+func (w *Wides) Release(ctx context.Context, n Wide) error {
+	return w.While(ctx, func([]Wide) error {
+		if err := w.giveBack(n); err != nil {
+			return err
+		}
+		return w.journal.Remove(wideKind, n.Device.String())
+	})
+}
+
+// giveBack removes a run's limits from the root group.
+func (w *Wides) giveBack(n Wide) error {
+	if n.Boot != w.boot {
+		return nil // The kernel's limits went with that boot.
+	}
+	m, err := mediumOf(w.fs, n.Device)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // They went with the device.
+	}
+	if err == nil && !n.is(m) && !vacant(w.fs, n.Device) {
+		n.Former = true
+		return errors.New(n.Still(""))
+	}
+	_, _, err = w.remove([]Wide{n}, false)
+	return err
+}
+
+// SweepRuns removes what killed runs have left in the root group of a machine, of which its folder has the records.
+func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []string, err error) {
+	groups, err := cgroup.Open(fs)
+	if err != nil {
+		return nil, nil // There are no groups any more, and no limits.
+	}
+	return NewWides(fs, groups, machine).Sweep(ctx)
+}
+
+// Sweep removes what killed runs have left in the root group.
+func (w *Wides) Sweep(ctx context.Context) (removed []string, err error) {
+	entries, err := w.journal.Entries(wideKind)
+	if len(entries) == 0 || err != nil {
+		return nil, err
+	}
+	err = w.journal.Alone(ctx, wideKind, func() error {
+		removed, err = w.journal.Sweep(ctx, map[string]journal.Undo{wideKind: func(_ context.Context, e journal.Entry) ([]string, error) {
+			var n Wide
+			if err := json.Unmarshal(e.Payload, &n); err != nil {
+				return nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
+			}
+			if err := w.giveBack(n); err != nil {
+				return nil, err
+			}
+			return []string{"limit of device " + n.Device.String()}, nil
+		}})
+		return err
+	})
+	return removed, err
+}

@@ -1,0 +1,114 @@
+package hold
+
+import (
+	"fmt"
+
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/text/clean"
+)
+
+// A TakenError refuses a device-wide limit: the device has an owner.
+type TakenError struct {
+	Disk string
+	// Has are the limits.
+	Has limit.Limits
+	// For is the owner, "" for another program, of which nothing is recorded.
+	For string
+	// Fix says what would help.
+	Fix string
+}
+
+// Error implements error.
+func (e *TakenError) Error() string {
+	whose := "for " + e.For
+	if e.For == "" {
+		whose = "set by another program"
+	}
+	return fmt.Sprintf("%s already has a limit in the root group, %s (%s)", e.Disk, whose, e.Has)
+}
+
+// taken refuses w's device to all but its owner.
+func (w Wide) taken() error {
+	return &TakenError{w.Disk, w.Limits, w.For, w.fix()}
+}
+
+// fix says what ends w.
+func (w Wide) fix() string {
+	switch {
+	case w.By != nil && !w.left():
+		return fmt.Sprintf("process %d removes it at its end", w.By.PID)
+	case w.Daemon != "":
+		return fmt.Sprintf("change the policy of that daemon, or, when it has ended, remove it: plimsoll limit clear --device-wide --device %s --run %s", clean.Shell(node(w.Disk)), clean.Shell(w.Daemon))
+	}
+	return w.cleared() + " removes it"
+}
+
+// cleared is the command that removes w.
+func (w Wide) cleared() string {
+	if _, err := target.Parse(w.For); err != nil || w.By != nil || w.Daemon != "" {
+		return "plimsoll limit clear --device-wide --device " + clean.Shell(node(w.Disk))
+	}
+	return "plimsoll limit clear " + clean.Shell(w.For)
+}
+
+// When says what has become of the device that w was set on, "" if that is there as it was.
+func (w Wide) When() string {
+	switch {
+	case w.Gone:
+		return "on a device that has gone"
+	case w.Former:
+		return "when another device had that number"
+	}
+	return ""
+}
+
+// Still says of limits whose device isn't there as it was that the kernel has them still, and which command removes them. flags
+// are what it has to be given besides.
+func (w Wide) Still(flags string) string {
+	s := fmt.Sprintf("the root group still has %s, set for %s %s; ", w, w.For, w.When())
+	if w.Gone {
+		s += "the next device with that number gets this limit; "
+	}
+	return s + w.cleared() + flags + " removes it"
+}
+
+// vacant reports whether nothing is in the device that has a number now, such as a loop device without a file.
+func vacant(f device.FS, n device.Number) bool {
+	return device.Text(f.Sys, "dev", "block", n.String(), "size") == "0"
+}
+
+// Free returns a *TakenError where a disk has limits in the root group that another owner or program has set. Where there are no such limits, as with
+// version 2, the error wraps cgroup.ErrUnsupported.
+func (w *Wides) Free(d explain.Spot) error {
+	if _, err := w.groups.Device(); err != nil {
+		return err
+	}
+	all, err := w.List()
+	if err != nil {
+		return err
+	}
+	_, now, err := w.now()
+	if err != nil {
+		return err
+	}
+	n := d.Number()
+	return free(on(all, n), now[n], d.Name)
+}
+
+// free is Free where it is known what is recorded of the disk, nil for nothing, and what the kernel has. What an owner before has left doesn't count.
+func free(recorded *Wide, has limit.Limits, disk string) error {
+	if recorded != nil && !recorded.left() {
+		return recorded.taken()
+	}
+	if recorded != nil {
+		keys, _ := recorded.removable(has)
+		has = has.Without(keys...)
+	}
+	if has.IsZero() {
+		return nil
+	}
+	return &TakenError{Disk: disk, Has: has, Fix: "remove it: plimsoll limit clear TARGET --device-wide --device " + clean.Shell(node(disk))}
+}

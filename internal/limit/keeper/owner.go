@@ -1,0 +1,74 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+)
+
+// plimsoll limit set and plimsoll run also set limits in the root group. A device has one owner there: the keeper limits those alone
+// that it can claim, and others don't limit those that it has claimed. Its claims outlive it, as its limits do.
+
+// claimWait is how long the keeper waits for others that change the root group. What can't be done by then is
+// tried again later, so that it can check all other limits in between.
+const claimWait = 2 * time.Second
+
+// ownDevices makes the keeper the owner of the devices of grants in the root group. It returns those whose device is the keeper's, and a fault for each of the
+// others.
+func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, err error) {
+	if k.opt.Notes == nil || k.plans {
+		return grants, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), claimWait)
+	defer cancel()
+	wanted := map[device.Number]limit.Limits{}
+	names := map[device.Number]string{}
+	for _, g := range grants {
+		if d, ok := number(g.Device); ok {
+			wanted[d], names[d] = wanted[d].With(g.Key, g.limits), g.DeviceName
+		}
+	}
+	taken := map[device.Number]*hold.TakenError{}
+	for d, rates := range wanted {
+		err := k.opt.Notes.Claim(ctx, k.opt.Run, d, names[d], rates)
+		var t *hold.TakenError
+		if errors.As(err, &t) {
+			taken[d] = t
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, g := range grants {
+		d, _ := number(g.Device)
+		if t := taken[d]; t != nil {
+			f := Fault{Rule: g.Rule, Text: t.Error() + "; " + t.Fix, Err: t}
+			if !slices.ContainsFunc(faults, func(o Fault) bool { return o.Rule == f.Rule && o.Text == f.Text }) {
+				faults = append(faults, f)
+			}
+			continue
+		}
+		granted = append(granted, g)
+	}
+	return granted, faults, nil
+}
+
+// giveUpDevices gives up the devices on which the root group is held to nothing any more.
+func (k *Keeper) giveUpDevices() error {
+	if k.opt.Notes == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), claimWait)
+	defer cancel()
+	return k.opt.Notes.Disclaim(ctx, k.opt.Run, func(d device.Number) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(k.root.held)), func(s Slot) bool {
+			n, ok := number(s.Device)
+			return ok && n == d
+		})
+	})
+}
