@@ -14,9 +14,6 @@ const (
 	// minCFQ, maxCFQ and DefaultCFQWeight are of blkio.weight, which went with CFQ in Linux 5.0
 	// (Documentation/cgroup-v1/blkio-controller.txt of 4.19).
 	minCFQ, maxCFQ, DefaultCFQWeight = 10, 1000, 500
-	// minOCI and maxOCI are of Docker's --blkio-weight and of the OCI runtime specification's
-	// blockIO.weight.
-	minOCI, maxOCI = 10, 1000
 )
 
 // BFQWeight converts a weight to the scale of io.bfq.weight and blkio.bfq.weight, which ends at 1000.
@@ -36,20 +33,6 @@ func CFQWeight(w int64) (v int64, exact bool) {
 
 // FromCFQWeight is the weight that a value of blkio.weight stands for.
 func FromCFQWeight(v int64) int64 { return max(MinWeight, v*DefaultWeight/DefaultCFQWeight) }
-
-// OCIWeight is the value of Docker's BlkioWeight (10 to 1000) that comes nearest to a weight, and
-// what becomes of it. Runtimes write the value as it is where the kernel has a bfq weight
-// (toIOWeight false), and otherwise convert it by 1+(v-10)*9999/990 for io.weight
-// (ConvertBlkIOToIOWeightValue in github.com/opencontainers/cgroups), whose steps are 10 wide.
-func OCIWeight(w int64, toIOWeight bool) (v, becomes int64) {
-	if !toIOWeight {
-		v = min(max(w, minOCI), maxOCI)
-		return v, v
-	}
-	v = minOCI + ((w-1)*990+9999/2)/9999
-	v = min(max(v, minOCI), maxOCI)
-	return v, 1 + (v-10)*9999/990
-}
 
 // CPUWeight converts shares to cpu.weight as the kernel does between them: 1024 is 100, proportions hold, and it rounds
 // (sched_weight_to_cgroup in kernel/sched/sched.h). systemd's own conversion cuts off, so that 1000 shares are 97 and not 98

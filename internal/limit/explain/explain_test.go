@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit/weight"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/testkit/treetest"
@@ -332,7 +333,7 @@ func TestWeightsOfAPath(t *testing.T) {
 	// A bfq that isn't chosen is ready; iocost counts for its disk alone.
 	h = machine(t, v2, map[string]string{"sys/block/sdd/queue/scheduler": "[none] bfq\n", "cg/blkio/io.cost.qos": "8:64 enable=1 ctrl=auto\n8:480 enable=1\n"})
 	w := explained(t, h, "/fixture/lv").Weights
-	if len(w) != 2 || w[0].By != "" || !w[0].Ready || w[0].Fix != "echo bfq > /sys/block/sdd/queue/scheduler" || w[1].By != ByIOCost {
+	if len(w) != 2 || w[0].By != "" || !w[0].Ready || w[0].Fix != "echo bfq > /sys/block/sdd/queue/scheduler" || w[1].By != weight.ByIOCost {
 		t.Errorf("%+v, want bfq that could be chosen for sdd, and iocost for sde", w)
 	}
 }

@@ -9,18 +9,12 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// What gives weights an effect.
-const (
-	ByBFQ    = weight.ByBFQ
-	ByIOCost = weight.ByIOCost
-)
-
 // A Weight is a disk that weights go on, and whether they do anything there.
 type Weight struct {
 	Name  string `json:"name"`
 	Major uint32 `json:"major"`
 	Minor uint32 `json:"minor"`
-	// By is ByBFQ or ByIOCost where weights have an effect on the disk, "" where they have none: the
+	// By is weight.ByBFQ or weight.ByIOCost where weights have an effect on the disk, "" where they have none: the
 	// kernel takes them all the same.
 	By string `json:"by,omitempty"`
 	// Charge reports how much of what the path's containers do there is charged to them.

@@ -190,16 +190,3 @@ func plural(n int, noun string) string {
 	}
 	return number(n) + " " + noun + "s"
 }
-
-// Evidence says in how many blocks the cell won, with the paired test: "ahead in 5 of 6
-// blocks, p = 0.062". It is empty without data.
-func (c Comparison) Evidence() string {
-	if c.Blocks == 0 {
-		return ""
-	}
-	p := "p = " + strconv.FormatFloat(c.P, 'f', 3, 64)
-	if c.P < 0.001 {
-		p = "p < 0.001"
-	}
-	return fmt.Sprintf("ahead in %d of %s, %s", c.Wins, plural(c.Blocks, "block"), p)
-}

@@ -55,23 +55,6 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-func TestEvidence(t *testing.T) {
-	tests := []struct {
-		c    Comparison
-		want string
-	}{
-		{Comparison{Verdict: NoData}, ""},
-		{Comparison{Blocks: 6, Wins: 5, P: 0.0625}, "ahead in 5 of 6 blocks, p = 0.062"},
-		{Comparison{Blocks: 1, Wins: 0, P: 1}, "ahead in 0 of 1 block, p = 1.000"},
-		{Comparison{Blocks: 20, Wins: 20, P: 2e-6}, "ahead in 20 of 20 blocks, p < 0.001"},
-	}
-	for _, tt := range tests {
-		if got := tt.c.Evidence(); got != tt.want {
-			t.Errorf("Evidence = %q, want %q", got, tt.want)
-		}
-	}
-}
-
 // TestFloorInWords: from 100 % on a floor is a factor, and beyond ten no figure.
 func TestFloorInWords(t *testing.T) {
 	for _, row := range []struct {

@@ -120,17 +120,3 @@ func Find(s Series) Finding {
 	}
 	return f
 }
-
-// Rounds averages every k samples into a round; what is left over at the end is dropped. A k under 2
-// changes nothing.
-func Rounds(xs []float64, k int) []float64 {
-	if k < 2 {
-		return xs
-	}
-	var out []float64
-	for ; len(xs) >= k; xs = xs[k:] {
-		mean, _ := Line(xs[:k])
-		out = append(out, mean)
-	}
-	return out
-}

@@ -88,20 +88,6 @@ func TestFindTheFirstSteadyWindow(t *testing.T) {
 	}
 }
 
-// A slow drift is steady in short rounds and not in long ones: what Rounds is for.
-func TestRoundsShowADriftThatShortOnesHide(t *testing.T) {
-	var xs []float64
-	for i := range 300 {
-		xs = append(xs, 1000-2*float64(i))
-	}
-	if f := Find(Series{Throughput: xs}); !f.Steady {
-		t.Errorf("rounds of a sample: %+v", f)
-	}
-	if f := Find(Series{Throughput: Rounds(xs, 60)}); f.Steady || len(Rounds(xs, 60)) != 5 {
-		t.Errorf("rounds of 60 samples: %+v of %v", f, Rounds(xs, 60))
-	}
-}
-
 func TestStepsOfKnownTruth(t *testing.T) {
 	for _, v := range []struct {
 		name string

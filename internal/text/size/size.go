@@ -19,16 +19,6 @@ import (
 	"strings"
 )
 
-// Powers of 1024, in bytes.
-const (
-	KiB int64 = 1 << (10 * (iota + 1))
-	MiB
-	GiB
-	TiB
-	PiB
-	EiB
-)
-
 // Pattern is a regular expression that every size accepted by Parse matches;
 // schemas use it. It can't see overflow or fractions of a byte.
 const Pattern = `^[0-9]+(\.[0-9]+)? ?(B|[KMGTPE]iB|[kKMGTPE]B)?$`
