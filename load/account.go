@@ -249,5 +249,5 @@ func (r *Run) has(op int) bool {
 	case opWrite:
 		return r.job.writes()
 	}
-	return r.job.syncsInScript() || r.job.Fsync > 0 || r.job.FDataSync > 0 || r.job.EndFsync
+	return r.job.syncsInScript() || r.job.callsSync()
 }

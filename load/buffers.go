@@ -54,7 +54,7 @@ type buffers struct {
 // share a lane's pool.
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
-		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern && (!j.Verify || j.PatternOnly) || j.Data == DataSource || j.Data == DataFixed || j.Peer != "",
+		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.plain(),
 		dedupe: uint64(j.Dedupe), set: newCopies(j.DedupeSet, j.RandSeed), unit: j.VerifyUnit(), run: j.RandSeed,
 		refill: j.Refill, zeros: stampEvery * j.Compress / 100, seed: seed, pad: j.Pattern,
 	}

@@ -51,3 +51,8 @@ func (c *copies) block(stream, n int64) uint64 {
 	g.rng = g.rand() ^ uint64(n+1)*0x9e3779b97f4a7c15
 	return g.rand()
 }
+
+// sound reports whether there is a block to copy, and the set is one of those that it counts.
+func (s *DedupeSet) sound() bool {
+	return s.Blocks >= 1 && s.Of >= 0 && s.Number >= 0 && s.Number < max(s.Of, 1)
+}

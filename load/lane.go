@@ -80,7 +80,10 @@ func (l *lane) startAt(at uint64) {
 
 // sliced reports whether each lane has a part of the region to itself.
 func (j Job) sliced() bool {
-	return !j.WholeRegion && j.OffsetIncrement == 0 && !j.SharedCursor && j.NumJobs > 1 && (!j.random() || j.Runtime == 0)
+	if j.WholeRegion || j.OffsetIncrement != 0 || j.SharedCursor {
+		return false
+	}
+	return j.NumJobs > 1 && (!j.random() || j.Runtime == 0)
 }
 
 // sequentialGap is what a sequential pattern leaves out after each I/O.
@@ -196,7 +199,7 @@ func (l *lane) generator(j Job, n int) generator {
 	case j.reads():
 		g.readShare = 1 << 32
 	}
-	if g.random && (j.RandomMap || j.Runtime == 0 && !j.NoRandomMap) && !j.split() && j.Distribution == "" && j.align() == j.BS {
+	if j.mapped() {
 		g.pass = newPermutation(l.blocks, j.RandSeed+l.order)
 	}
 	g.vary = l.variety(j, g.pass.bits != 0)
@@ -207,9 +210,10 @@ func (l *lane) generator(j Job, n int) generator {
 
 // variety returns what j asks for beyond the usual, nil if nothing.
 func (l *lane) variety(j Job, mapped bool) *variety {
-	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
-		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 && !j.Tail && j.Zones == nil &&
-		j.Distribution == "" && j.PercentageRandom == nil && j.PercentageRandomWrites == nil {
+	oneSize := !j.split() && j.BlockAlign == 0
+	oneRegion := j.fileCount() == 1 && j.Zones == nil
+	usual := j.RWNumber == 0 && !j.reordered() && !j.skewed()
+	if oneSize && oneRegion && usual {
 		return nil
 	}
 	v := &variety{

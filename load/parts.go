@@ -143,7 +143,7 @@ func (v *validator) parts(j Job) {
 		v.add("sizes", len(j.Sizes), "one for each of the %d files", len(j.Files))
 	case slices.Min(j.Sizes) < 0 || slices.Max(j.Sizes) != j.Size || slices.Max(j.Sizes) > maxTrim*1024:
 		v.add("sizes", slices.Max(j.Sizes), "none is below 0, and size is the longest")
-	case j.NumJobs > 1 || j.OneSequence || j.Parallel || j.SharedCursor || j.Tail || j.StartIncrement > 0 || j.Zones != nil || len(j.Script) > 0 || j.Append || j.Fill:
+	case j.NumJobs > 1 || j.reordered() || j.Zones != nil, len(j.Script) > 0, j.Append || j.Fill:
 		v.add("sizes", j.Size, "contradicts another way through the region")
 	}
 }

@@ -4,7 +4,7 @@ package load
 func (l *lane) passBytes(j Job) int64 {
 	pass := int64(0)
 	switch {
-	case j.random() && !j.RandomMap && (j.NoRandomMap || j.Runtime > 0 || j.IOSize > 0 || j.NumberIOs > 0):
+	case j.unmapped():
 		// Each offset may be any: there is no end.
 	case j.split():
 		pass = l.bytesOfAll(j)

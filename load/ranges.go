@@ -47,7 +47,10 @@ func (r *Ranges) UnmarshalJSON(text []byte) error {
 			return errRanges
 		}
 		size, m := binary.Uvarint(b[n:])
-		if b = b[n:]; m <= 0 || gap > 1<<62 || size == 0 || size > 1<<62 || at+int64(gap) < 0 || at+int64(gap)+int64(size) < 0 {
+		b = b[n:]
+		unread := m <= 0 || size == 0
+		tooLarge := max(gap, size) > 1<<62 || at+int64(gap) < 0 || at+int64(gap)+int64(size) < 0
+		if unread || tooLarge {
 			return errRanges
 		}
 		b, at = b[m:], at+int64(gap)

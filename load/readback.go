@@ -95,10 +95,16 @@ func (t *thread) nextBack() (w wrote, ok bool) {
 	return w, false
 }
 
+// same reports whether the slot's I/O is of the block of w, and touches whether it shares bytes with others.
+func (sl *slot) same(w wrote) bool { return sl.file == w.file && sl.off == w.off && sl.size == w.size }
+func (sl *slot) touches(file uint16, off, size int64) bool {
+	return sl.file == file && sl.off < off+size && off < sl.off+sl.size
+}
+
 // again reports whether the block of w is being read back already.
 func (t *thread) again(w wrote) bool {
 	for i := range t.slots {
-		if sl := &t.slots[i]; sl.is(backIO) && !sl.is(staleIO) && t.inFlight(uint32(i)) && sl.file == w.file && sl.off == w.off && sl.size == w.size {
+		if sl := &t.slots[i]; sl.is(backIO) && !sl.is(staleIO) && t.inFlight(uint32(i)) && sl.same(w) {
 			return true
 		}
 	}
@@ -108,7 +114,7 @@ func (t *thread) again(w wrote) bool {
 // writing reports whether a write that is in flight touches w.
 func (t *thread) writing(w wrote) bool {
 	for i := range t.slots {
-		if sl := &t.slots[i]; sl.op == opWrite && t.inFlight(uint32(i)) && sl.file == w.file && sl.off < w.off+w.size && w.off < sl.off+sl.size {
+		if sl := &t.slots[i]; sl.op == opWrite && t.inFlight(uint32(i)) && sl.touches(w.file, w.off, w.size) {
 			return true
 		}
 	}
@@ -118,7 +124,7 @@ func (t *thread) writing(w wrote) bool {
 // outdate notes that what is being read back of the slot's block is being written meanwhile, so that it says nothing.
 func (t *thread) outdate(w *slot) {
 	for i := range t.slots {
-		if sl := &t.slots[i]; sl.is(backIO) && t.inFlight(uint32(i)) && sl.file == w.file && sl.off < w.off+w.size && w.off < sl.off+sl.size {
+		if sl := &t.slots[i]; sl.is(backIO) && t.inFlight(uint32(i)) && sl.touches(w.file, w.off, w.size) {
 			sl.state |= staleIO
 		}
 	}

@@ -115,7 +115,7 @@ func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	r.end.Store(unset)
 	r.last.Store(unset)
 	r.timed = job.Runtime > 0 && !job.EndFsync && !job.EndClose
-	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0 && job.IOSize == 0 && len(job.Script) == 0
+	r.unlimited = job.Runtime > 0 && !job.ByAmount() && len(job.Script) == 0
 	r.syncEvery = max(job.Fsync, job.FDataSync)
 	if job.ThinkTime > 0 {
 		r.thinkEvery = max(job.ThinkTimeBlocks, 1)

@@ -200,8 +200,11 @@ func (v *validator) script(j Job) {
 		return
 	case j.random() || j.trims() || j.NumJobs != 1 || synchronous(j.IOEngine) && j.IODepth > 1:
 		bad("needs rw=read, write or rw, and one thread")
-	case j.OpenLoop() || j.RateOnly != "" || j.ThinkTime > 0 || j.RampTime > 0 || j.Fsync > 0 || j.FDataSync > 0 || j.Loops > 1 || j.IOSize > 0 || j.NumberIOs > 0 || j.split() || j.Verify || j.Round > 0 ||
-		j.RWNumber != 0 || j.Parallel || j.Tail || j.Peer != "" || j.DropCache || len(j.Only) > 0:
+	case j.timed() || j.Fsync > 0 || j.FDataSync > 0, // Times of its own
+		j.ByAmount() || j.Loops > 1 || j.Round > 0,      // and an end,
+		j.split() || j.RWNumber != 0 || len(j.Only) > 0, // sizes and offsets,
+		j.Parallel || j.Tail || j.DropCache,             // an order,
+		j.Verify || j.Peer != "":                        // and data.
 		bad("has its own offsets, sizes and times: leave out rates, pauses, ramp_time, syncs, loops, io_size, several sizes and verify")
 	}
 	reads, writes := false, false
@@ -213,7 +216,7 @@ func (v *validator) script(j Job) {
 			bad("step %d does %q", i+1, s.Op)
 		case sync && s.Size != 0, s.After < 0 || s.At < 0:
 			bad("step %d has no such size or time", i+1)
-		case !sync && (s.File < 0 || s.File >= j.fileCount() || s.Offset < 0 || s.Size < 1 || s.Size > j.BS || s.Offset > j.Size-s.Size):
+		case !sync && !s.within(j):
 			bad("step %d lies outside of the region, or is more than bs=%d", i+1, j.BS)
 		default:
 			continue
@@ -223,4 +226,11 @@ func (v *validator) script(j Job) {
 	if reads != j.reads() || writes != j.writes() {
 		bad("has other operations than rw=%s", j.RW)
 	}
+}
+
+// within reports whether a step's I/O lies in one of the job's files, and is no longer than a block.
+func (s Step) within(j Job) bool {
+	file := s.File >= 0 && s.File < j.fileCount()
+	size := s.Size >= 1 && s.Size <= j.BS
+	return file && size && s.Offset >= 0 && s.Offset <= j.Size-s.Size
 }

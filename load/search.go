@@ -37,7 +37,8 @@ func (v *validator) target(j Job) {
 		v.add("latency_target", t.Latency, "needs a latency and a window over 0, and a percentage over 0 up to 100")
 	case j.NumJobs > 1 || synchronous(j.IOEngine) && j.IODepth > 1:
 		v.add("latency_target", t.Latency, "one thread searches: use numjobs=1, and iodepth=1 with %s", j.IOEngine)
-	case j.Rate > 0 || j.RateIOPS > 0 || j.ThinkTime > 0 || j.FlowWeight > 0 || len(j.Script) > 0 || j.Round > 0 || j.Verify || j.PerJob || j.Trace > 0 || j.HistEvery > 0 || j.CoolDown > 0:
+	case j.rated() || j.ThinkTime > 0 || j.FlowWeight > 0, len(j.Script) > 0 || j.Round > 0 || j.CoolDown > 0,
+		j.PerJob || j.Trace > 0 || j.HistEvery > 0, j.Verify:
 		v.add("latency_target", t.Latency, "takes no rate, pauses, flow, script, rounds, cooldown, logs of each I/O or verify")
 	}
 }

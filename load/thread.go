@@ -220,7 +220,7 @@ func (t *thread) prepare(depth, share int) error {
 	if r.book != nil {
 		t.acct.crossed = make([]crossing, 0, depth)
 	}
-	t.more = r.pace.open || r.book != nil || r.job.PerFile || r.job.Trace > 0 || r.job.HistEvery > 0 || r.job.Target != nil || r.prios != nil
+	t.more = r.pace.open || r.book != nil || r.prios != nil || r.job.accountsMore()
 	t.seek = newDepthSearch(r.job)
 	t.checks = t.bufs.unit > 0 && !r.job.mixed() && r.engine != Null
 	t.back = newReadBack(r.job)

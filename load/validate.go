@@ -87,7 +87,11 @@ func (j Job) WithDefaults() Job {
 
 // random, reads and writes say what the pattern does. To the loops a trim is a read in which no data moves.
 func (j Job) random() bool {
-	return j.RW == RandRead || j.RW == RandWrite || j.RW == RandRW || j.RW == RandTrim || j.RW == RandTrimWrite
+	switch j.RW {
+	case RandRead, RandWrite, RandRW, RandTrim, RandTrimWrite:
+		return true
+	}
+	return false
 }
 func (j Job) trims() bool { return j.RW == Trim || j.RW == RandTrim }
 
@@ -145,7 +149,7 @@ func (v *validator) pattern(j Job) {
 	case !j.discards():
 	case j.pairs() && j.IODepth > 1:
 		v.add("iodepth", j.IODepth, "rw=%s does one I/O at a time: what is written has to be trimmed before", j.RW)
-	case j.pairs() && (j.Rate > 0 || j.RateIOPS > 0 || j.Zones != nil || j.OneSequence || j.Parallel):
+	case j.pairs() && (j.rated() || j.Zones != nil), j.pairs() && (j.OneSequence || j.Parallel):
 		v.add("rw", quote(j.RW), "takes no rate, no zones and no other sequence")
 	case j.IOEngine != PSync && j.IOEngine != Null:
 		v.add("ioengine", quote(j.IOEngine), "can't trim; use %s or %s", PSync, Null)
@@ -181,7 +185,7 @@ func (v *validator) sizes(j Job) {
 		v.add("size", j.Size, "must not be negative; 0 means to the end of the file")
 	case j.Size > math.MaxInt64-max(j.Offset, 0):
 		v.add("size", j.Size, "with offset=%d it ends beyond any file", j.Offset)
-	case j.Size != 0 && j.Size < j.BS && !j.Tail || j.Size != 0 && j.sliced() && j.Size/j.BS < int64(max(j.NumJobs, 1)):
+	case j.Size != 0 && j.Size < j.BS && !j.Tail, j.Size != 0 && j.sliced() && j.Size/j.BS < int64(max(j.NumJobs, 1)):
 		v.add("size", j.Size, "less than one block of bs=%d for each of numjobs=%d; make size larger or bs smaller", j.BS, j.NumJobs)
 	case j.Tail && !j.tailed():
 		v.add("tail", true, "is for one pass of rw=read over one file, with ioengine=psync, numjobs=1 and iodepth=1, and nothing else that ends the job")
@@ -224,7 +228,7 @@ func (v *validator) ends(j Job) {
 	switch {
 	case j.CoolDown < 0 || j.CoolDown > year:
 		v.add("cooldown", j.CoolDown, "has to be from 0 to a year")
-	case j.CoolDown > 0 && (j.Runtime == 0 || j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0):
+	case j.CoolDown > 0 && (j.Runtime == 0 || j.EndFsync || j.ByAmount()):
 		v.add("cooldown", j.CoolDown, "needs a runtime, and nothing else that ends the job")
 	}
 	if j.NumberIOs < 0 {

@@ -41,7 +41,7 @@ func (v *validator) data(j Job) {
 			v.add(o.name, o.n, "needs writes of random data")
 		}
 	}
-	if s := j.DedupeSet; s != nil && (s.Blocks < 1 || s.Of < 0 || s.Number < 0 || s.Number >= max(s.Of, 1) || j.Dedupe == 0 || j.Refill == "") {
+	if s := j.DedupeSet; s != nil && (!s.sound() || j.Dedupe == 0 || j.Refill == "") {
 		v.add("dedupe_set", s.Blocks, "has one block at least, and needs dedupe_percentage and refill")
 	}
 	switch {
@@ -108,12 +108,12 @@ func (v *validator) readBack(j Job) {
 	case synchronous(j.IOEngine) && j.IODepth > 1:
 		v.add("verify_backlog", j.VerifyBacklog, "needs iodepth=1 with %s, whose threads don't know what the others write", j.IOEngine)
 	}
-	if u := j.StampUnit; u != 0 && (!j.Verify || j.writes() || u < leastUnit || u > mostUnit || u&(u-1) != 0 || j.BS%u != 0) {
+	if u := j.StampUnit; u != 0 && (!j.Verify || j.writes() || !isUnit(u) || j.BS%u != 0) {
 		v.add("stamp_unit", u, "has to be a power of two from %d to %d that bs is a multiple of, in a job that verifies what it reads", leastUnit, mostUnit)
 	}
 	switch {
 	case len(j.Only) == 0:
-	case j.RW != Read || j.NumJobs != 1 || j.split() || j.RWNumber != 0 || j.Parallel || j.Runtime > 0 || j.NumberIOs > 0 || j.IOSize > 0 || j.Loops > 1 || j.Tail:
+	case !j.straight() || !j.once() || j.Tail:
 		v.add("only", "ranges", "is for one thread of sequential reads, once")
 	case len(j.Only) != j.fileCount():
 		v.add("only", "ranges", "has to have those of each file")
@@ -130,6 +130,12 @@ func (v *validator) readBack(j Job) {
 
 // tailed reports whether the job is one of those that may have a Tail.
 func (j Job) tailed() bool {
-	return j.RW == Read && j.IOEngine == PSync && j.NumJobs == 1 && j.IODepth == 1 && j.fileCount() == 1 && !j.split() && j.RWNumber == 0 &&
-		j.Runtime == 0 && j.IOSize == 0 && j.NumberIOs == 0 && j.Loops <= 1 && j.RampTime == 0 && !j.Verify && !j.Parallel && !j.SharedCursor
+	oneByOne := j.IOEngine == PSync && j.IODepth == 1 && !j.SharedCursor
+	measuredWhole := j.once() && j.RampTime == 0 && !j.Verify
+	return j.straight() && j.fileCount() == 1 && oneByOne && measuredWhole
+}
+
+// straight reports whether one thread reads sequentially, all I/Os of one size.
+func (j Job) straight() bool {
+	return j.RW == Read && j.NumJobs == 1 && !j.split() && j.RWNumber == 0 && !j.Parallel
 }

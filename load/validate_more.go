@@ -177,7 +177,7 @@ func (v *validator) pace(j Job) {
 	default:
 		v.add("rate_process", quote(j.RateProcess), "use linear or poisson")
 	}
-	if j.RateIgnoreThinkTime && (j.ThinkTime == 0 || j.RateIOPS == 0 && j.Rate == 0) {
+	if j.RateIgnoreThinkTime && (j.ThinkTime == 0 || !j.rated()) {
 		v.add("rate_ignore_thinktime", true, "needs thinktime, and rate or rate_iops")
 	}
 	const day = 24 * time.Hour
@@ -259,7 +259,7 @@ func (v *validator) rounds(j Job) {
 		v.add("round", j.Round, "has to be %v or more", leastRound)
 	case j.Runtime < j.Round:
 		v.add("round", j.Round, "needs a runtime of one round at least")
-	case j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0 || j.CoolDown > 0:
+	case j.EndFsync || j.ByAmount() || j.CoolDown > 0:
 		v.add("round", j.Round, "needs a runtime, and nothing else that ends the job: leave out end_fsync, number_ios, io_size and cooldown")
 	case j.Status:
 		v.add("status", true, "is not for a job with rounds")

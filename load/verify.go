@@ -24,6 +24,9 @@ const (
 
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
+// isUnit reports whether stamps may be that many bytes apart.
+func isUnit(n int64) bool { return n >= leastUnit && n <= mostUnit && n&(n-1) == 0 }
+
 // VerifyUnit is the greatest unit in bytes, up to 4096, that every I/O of j consists of whole ones of: what Verify stamps. 0 without
 // Verify.
 func (j Job) VerifyUnit() int64 {
@@ -120,7 +123,7 @@ func (b *buffers) check(u []byte, off int64) string {
 		return fmt.Sprintf("a block of another run (randseed %d, not %d)", run, b.run)
 	case at == off && size == b.unit:
 		return fmt.Sprintf("damaged: write %s, its checksum is %08x but the data gives %08x", writeName(seq), has, want)
-	case size != b.unit && size >= leastUnit && size <= mostUnit && size&(size-1) == 0 && at <= off && at+mostUnit > off:
+	case size != b.unit && isUnit(size) && at <= off && at+mostUnit > off:
 		return fmt.Sprintf("stamped in blocks of %d bytes, which a job with other block sizes wrote; verify with those", size)
 	}
 	return fmt.Sprintf("no stamp: it begins with % x", u[:16])

@@ -24,7 +24,7 @@ func (v *validator) zones(j Job) {
 	switch {
 	case z == nil:
 		return
-	case z.Size < 1 || z.Range < 0 || z.Skip < 0 || z.Size > maxTrim || z.Range > maxTrim || z.Skip > maxTrim:
+	case z.Size < 1 || min(z.Range, z.Skip) < 0 || max(z.Size, z.Range, z.Skip) > maxTrim:
 		v.add("zonesize", z.Size, "zones have a size from 1 byte to 1 TiB, and a range and a gap of up to as much")
 		return
 	case z.span() < j.maxBlock():
@@ -35,9 +35,9 @@ func (v *validator) zones(j Job) {
 	switch {
 	case synchronous(j.IOEngine) && j.IODepth > 1:
 		v.add("iodepth", j.IODepth, "one thread goes through zones; use 1, or an engine of one thread")
-	case j.RWNumber != 0 || j.Distribution != "" || j.PercentageRandom != nil || j.PercentageRandomWrites != nil:
+	case j.RWNumber != 0 || j.skewed():
 		v.add("rw", quote(j.RW), "zones take sequential or uniform random offsets: leave out a number behind the pattern, random_distribution and percentage_random")
-	case j.OneSequence || j.Parallel || j.SharedCursor || j.Tail || j.StartIncrement > 0 || len(j.Only) > 0 || len(j.Script) > 0:
+	case j.reordered() || len(j.Only) > 0 || len(j.Script) > 0:
 		v.add("zonesize", z.Size, "contradicts another way through the region")
 	}
 }
