@@ -40,8 +40,8 @@ func checkDirect(v *view) []record.Warning {
 // arrived reports whether the device is known to have done all of the I/O.
 // Pages that lie in the cache then are leftovers that served no read.
 func (v *view) arrived() bool {
-	return v.onDisk() && (v.read.app == 0 || v.read.share(v.slack) >= allReached) &&
-		(v.written.app == 0 || v.written.share(v.slack) >= allReached)
+	all := func(f flow) bool { return f.app == 0 || f.share(v.slack) >= allReached }
+	return v.onDisk() && all(v.read) && all(v.written)
 }
 
 // passers are file systems that hand their requests to a program, a host or a server.

@@ -25,7 +25,9 @@ const (
 // checkFirstTouch compares the layout's bandwidth with that of overwriting.
 func checkFirstTouch(v *view) []record.Warning {
 	_, mean, _ := v.t.Spec.Job.BlockSizes()
-	if !v.block || v.memory || v.t.Metric.Unit != "B/s" || mean < firstTouchBS || v.written.app <= 0 || v.read.app > 0 {
+	large := v.t.Metric.Unit == "B/s" && mean >= firstTouchBS
+	onlyWrites := v.written.app > 0 && v.read.app <= 0
+	if !v.block || v.memory || !large || !onlyWrites {
 		return nil
 	}
 	first := 0.0

@@ -235,15 +235,23 @@ func (v *view) othersCPU() float64 {
 	return float64(v.machineCPUs())*v.host().CPUBusy - v.cpu().Seconds()/v.elapsed.Seconds()
 }
 
+// usedNoDisk reports whether the trial's I/O went to memory, by its place or by the page cache.
+func (v *view) usedNoDisk() bool {
+	if v.memory {
+		return true
+	}
+	did, device := v.read.app+v.written.app, v.read.device+v.written.device
+	return v.onDisk() && did > 0 && device <= foreignFloor && v.mostly().share(0) < noneReached
+}
+
 // otherWaits reports tasks that waited for I/O while the trial did none itself.
 func (v *view) otherWaits() []record.Warning {
 	if v.block {
 		// A thread that waits for its ring counts as waiting for I/O, on tmpfs too.
 		return nil
 	}
-	quiet := v.memory || v.onDisk() && v.read.device+v.written.device <= foreignFloor && v.read.app+v.written.app > 0 && v.mostly().share(0) < noneReached
 	waits := v.host().IOSome
-	if !quiet || !(waits > othersWait) {
+	if !v.usedNoDisk() || !(waits > othersWait) {
 		return nil
 	}
 	return warning(Neighbour, record.Note, map[string]any{"io_some": waits}, "Tasks waited for I/O for %s of the time, although this trial used no disk: others were using the disks.", percent(waits))

@@ -64,7 +64,11 @@ func runCaps(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
 		t := c.trials[0]
-		if len(c.trials) < capTrials || t.FirstWhere().Device == nil || t.Spec.Job.OpenLoop() || limited(t) || !isBlock(t) {
+		asked := t.Spec.Job.OpenLoop() || limited(t)
+		if len(c.trials) < capTrials || asked || !isBlock(t) {
+			continue
+		}
+		if t.FirstWhere().Device == nil {
 			continue
 		}
 		values := make([]float64, len(c.trials))

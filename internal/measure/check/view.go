@@ -110,7 +110,7 @@ func (v *view) fill() {
 		v.elapsed = max(v.elapsed, t.Results[i].Elapsed)
 	}
 	j := t.Spec.Job
-	v.synced = t.Spec.Kind == workload.WAL || v.block && (j.Sync != "" || j.Fsync > 0 || j.FDataSync > 0 || j.EndFsync)
+	v.synced = t.Spec.Kind == workload.WAL || v.block && j.Syncs()
 	v.memory = device.IsMemory(v.where.FSType)
 	depth, jobs := max(j.IODepth, 1), max(j.NumJobs, 1)
 	v.threads = jobs * len(v.machine)

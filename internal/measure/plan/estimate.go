@@ -127,7 +127,7 @@ func works(w workload.Spec) float64 {
 func buffered(w workload.Spec) int64 {
 	w = canonical(w)
 	j := w.Job
-	if w.Kind != workload.Block || !j.Writes() || j.Direct || j.IOEngine == load.Null || j.Sync != "" || j.EndFsync || j.Fsync > 0 || j.FDataSync > 0 {
+	if !w.LeavesWrites() || j.IOEngine == load.Null {
 		return 0
 	}
 	bs := max(j.BS, 1)

@@ -16,8 +16,15 @@ type Match struct {
 
 // Matches reports whether c is one of the cells that m names.
 func (m Match) Matches(c record.Cell) bool {
-	return anyGlob(m.Workload, c.Workload) && anyGlob(m.Engine, c.Engine) && anyGlob(m.Source, c.Source) && anyGlob(m.Place, c.Place) && anyGlob(m.Limits, c.Limits) &&
-		(len(m.Clients) == 0 || slices.Contains(m.Clients, c.Clients))
+	for _, x := range []struct {
+		globs []string
+		name  string
+	}{{m.Workload, c.Workload}, {m.Engine, c.Engine}, {m.Source, c.Source}, {m.Place, c.Place}, {m.Limits, c.Limits}} {
+		if !anyGlob(x.globs, x.name) {
+			return false
+		}
+	}
+	return len(m.Clients) == 0 || slices.Contains(m.Clients, c.Clients)
 }
 
 // isZero reports whether m names no coordinate at all, and so every cell.

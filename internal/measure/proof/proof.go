@@ -112,7 +112,7 @@ func AtOnce(t *record.Trial, writes bool) bool {
 	}
 	if s.Kind == workload.Stage {
 		for _, j := range s.Jobs {
-			if !j.Job.Direct && !(writes && (j.Job.Sync != "" || j.Job.EndFsync || j.Job.Fsync > 0 || j.Job.FDataSync > 0)) {
+			if !j.Job.Direct && !(writes && j.Job.Syncs()) {
 				return false
 			}
 		}
@@ -122,8 +122,7 @@ func AtOnce(t *record.Trial, writes bool) bool {
 	for i := range t.Results {
 		direct = direct && t.Results[i].File.DirectOpen
 	}
-	j := s.Job
-	return direct || writes && (j.Sync != "" || j.EndFsync || j.Fsync > 0 || j.FDataSync > 0)
+	return direct || writes && s.Job.Syncs()
 }
 
 // done is what one client did in a direction: bytes and I/Os. A log's commits are its writes once more, with their syncs.

@@ -70,12 +70,17 @@ func (a *Answer) label() string {
 	return s
 }
 
+// isAbout reports whether a cell is one of the answer's engine and place.
+func (a *Answer) isAbout(c *Cell) bool {
+	return !c.Control && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place
+}
+
 // cell is the answer's cell in a workload, the one with fewest clients; nil if nothing was measured there.
 func (a *Answer) cell(w *Workload) *Cell {
 	var out *Cell
 	for i := range w.Cells {
 		c := &w.Cells[i]
-		if !c.Control && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place && c.Median.Known() && (out == nil || c.Clients < out.Clients) {
+		if a.isAbout(c) && c.Median.Known() && (out == nil || c.Clients < out.Clients) {
 			out = c
 		}
 	}

@@ -251,7 +251,8 @@ func lasting(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		hex := strings.Trim(p, "0123456789abcdef") == ""
-		if i > 1 && (strings.HasPrefix(p, "plimsoll-") || len(p) == 64 && hex || parts[i-1] == "snapshots" && hex) {
+		id := hex && (len(p) == 64 || i > 0 && parts[i-1] == "snapshots")
+		if i > 1 && (id || strings.HasPrefix(p, "plimsoll-")) {
 			return strings.Join(parts[:i], "/")
 		}
 	}

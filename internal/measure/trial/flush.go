@@ -22,16 +22,10 @@ type flush struct {
 	folders []*os.File
 }
 
-// left reports whether jobs of spec leave writes in the page cache when they are done.
-func left(spec workload.Spec) bool {
-	j := spec.Job
-	return spec.Kind == workload.Block && j.Writes() && !j.Direct && j.Sync == "" && !j.EndFsync && j.Fsync == 0 && j.FDataSync == 0
-}
-
 // openFlush opens the folders that the clients' data lies in, one for each file system; nil where one isn't known, or the job
 // leaves nothing behind: then the workers sync.
 func (a *attempt) openFlush(spec workload.Spec) *flush {
-	if !a.flush || !left(spec) {
+	if !a.flush || !spec.LeavesWrites() {
 		return nil
 	}
 	f := &flush{}

@@ -66,7 +66,7 @@ const leastFile = 64
 // Validate reports what is wrong with s, in the words of a plan.
 func (s Spec) Validate() error {
 	s = s.WithDefaults()
-	if s.Posts < 1 || s.Files < 1 || s.Files > MaxFiles || s.Bytes < 1 || s.Bytes > MaxBytes {
+	if min(s.Posts, s.Files) < 1 || s.Files > MaxFiles || s.Bytes < 1 || s.Bytes > MaxBytes {
 		return fmt.Errorf("site: %d posts of %d files with %d bytes is not between 1 and %d files of %d bytes in all", s.Posts, s.Files, s.Bytes, MaxFiles, int64(MaxBytes))
 	}
 	own := len(frame) + s.Posts

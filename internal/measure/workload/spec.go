@@ -80,6 +80,12 @@ type Spec struct {
 // ReadsSources reports whether s reads files that are made before, which may lie in another place than what it writes.
 func (s Spec) ReadsSources() bool { return s.Kind == Tree || s.Kind == Command }
 
+// LeavesWrites reports whether a block job leaves writes in the page cache when it is done.
+func (s Spec) LeavesWrites() bool {
+	j := s.Job
+	return s.Kind == Block && j.Writes() && !j.Direct && !j.Syncs()
+}
+
 // A Metric is the one figure by which trials of a workload are compared.
 type Metric struct {
 	// Name is what it is called in tables: "IOPS", "bandwidth", "commits", ...

@@ -267,8 +267,9 @@ func (s *stageRun) aligned() bool {
 	first := s.runs[0].Job()
 	for _, r := range s.runs {
 		j := r.Job()
-		if j.Runtime == 0 || j.Runtime != first.Runtime || j.StartDelay+j.RampTime != first.StartDelay+first.RampTime ||
-			j.NumberIOs > 0 || j.IOSize > 0 || j.EndFsync || len(j.Script) > 0 {
+		sameWindow := j.Runtime == first.Runtime && j.StartDelay+j.RampTime == first.StartDelay+first.RampTime
+		byTime := j.Runtime > 0 && !j.ByAmount() && !j.EndFsync && len(j.Script) == 0
+		if !sameWindow || !byTime {
 			return false
 		}
 	}

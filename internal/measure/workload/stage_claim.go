@@ -258,10 +258,15 @@ func (j *StageJob) claim(ctx context.Context, path string, k known) (*claim, err
 	return c, nil
 }
 
+// tooShort reports whether a file ends before the job's region does, and the job doesn't make it longer itself.
+func (j *StageJob) tooShort(st os.FileInfo) bool {
+	return st.Mode().IsRegular() && st.Size() < j.Size && !j.Truncate && !j.Extend
+}
+
 // outgrown reports whether a file is Plimsoll's own, and shorter than the job needs.
 func (j *StageJob) outgrown(f *os.File, st os.FileInfo, k known) bool {
 	own, _ := ours(f, k)
-	return own && st.Mode().IsRegular() && st.Size() > 0 && st.Size() < j.Size && !j.Truncate && !j.Extend
+	return own && st.Size() > 0 && j.tooShort(st)
 }
 
 // cut empties Plimsoll's own file, which is to be laid out anew.
@@ -368,7 +373,7 @@ func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, k known) (o
 
 // enough is an error for a file that is shorter than the job needs.
 func (j *StageJob) enough(path string, st os.FileInfo) error {
-	if st.Mode().IsRegular() && st.Size() < j.Size && !j.Truncate && !j.Extend {
+	if j.tooShort(st) {
 		return fmt.Errorf("%s has %d bytes, but the job needs %d; remove it or give another filename", path, st.Size(), j.Size)
 	}
 	return nil

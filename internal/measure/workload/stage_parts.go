@@ -14,7 +14,9 @@ import (
 func (j *StageJob) partsOfFiles() (bool, error) {
 	l := &j.Job
 	paths := j.paths()
-	if len(paths) < 2 || l.IOEngine == load.Null || l.Size > 0 && j.SizePercent == 0 || j.OffsetPercent > 0 || j.StepPercent > 0 || l.Zones != nil || len(l.Only) > 0 {
+	sized := l.Size > 0 && j.SizePercent == 0
+	placed := j.OffsetPercent > 0 || j.StepPercent > 0 || l.Zones != nil || len(l.Only) > 0
+	if len(paths) < 2 || l.IOEngine == load.Null || sized || placed {
 		return false, nil
 	}
 	sizes := make([]int64, len(paths))

@@ -256,6 +256,7 @@ func quantity(arg, text string) (int64, error) {
 // check looks at the line as a whole.
 func (t *Test) check() error {
 	source := t.In == zero || t.In == random || t.In == random2
+	inDirect, outDirect := slices.Contains(t.InFlags, "direct"), slices.Contains(t.OutFlags, "direct")
 	switch {
 	case t.In == "" || t.Out == "":
 		return dialect.Usagef("if= and of=", "both are needed: standard input and standard output are not storage")
@@ -275,11 +276,11 @@ func (t *Test) check() error {
 		return dialect.Usagef(fmt.Sprintf("count=%d", t.Count), "too large for any file")
 	case slices.Contains(t.Conv, "nocreat") && slices.Contains(t.Conv, "excl"):
 		return dialect.Usagef("conv=nocreat", "contradicts conv=excl: the file has to be there, or it must not be")
-	case source && (t.Skip > 0 || len(t.InFlags) > 0 && slices.Contains(t.InFlags, "direct")):
+	case source && (t.Skip > 0 || inDirect):
 		return dialect.Usagef("if="+t.In, "skip= and iflag=direct have no meaning for it")
-	case t.Out == null && (t.Seek > 0 || slices.ContainsFunc(t.Conv, func(c string) bool { return c != "sync" && c != "notrunc" }) || slices.Contains(t.OutFlags, "direct")):
+	case t.Out == null && (t.Seek > 0 || slices.ContainsFunc(t.Conv, func(c string) bool { return c != "sync" && c != "notrunc" }) || outDirect):
 		return dialect.Usagef("of="+t.Out, "seek=, oflag=direct, and of conv= all but sync and notrunc, have no meaning for it")
-	case t.BS%512 != 0 && (t.Out == null && slices.Contains(t.InFlags, "direct") || t.Out != null && slices.Contains(t.OutFlags, "direct")):
+	case t.BS%512 != 0 && (t.Out == null && inDirect || t.Out != null && outDirect):
 		return dialect.Usagef(fmt.Sprintf("bs=%d", t.BS), "direct I/O needs a multiple of 512: use bs=%d, or leave out the flag direct", (t.BS/512+1)*512)
 	case slices.Contains(t.InFlags, "append"):
 		return dialect.Usagef("iflag=append", "is for oflag=: nothing is written to the input")

@@ -25,12 +25,12 @@ func (j *job) check() error {
 		return bad("fsync=%d contradicts fdatasync=%d", j.fsync, j.fdatasync)
 	case reads && j.rate.read > 0 && j.iops.read > 0, writes && j.rate.write > 0 && j.iops.write > 0:
 		return bad("rate contradicts rate_iops; use one of the two")
-	case reads && writes && (j.rate.read > 0 || j.rate.write > 0) && (j.iops.read > 0 || j.iops.write > 0):
+	case reads && writes && j.rate.most() > 0 && j.iops.most() > 0:
 		return bad("a rate of reads in bytes and one of writes in I/Os, or the other way round, is not supported; use one of the two for both")
 	case j.rateMin.most() > 0 && j.iopsMin.most() > 0:
 		return bad("rate_min contradicts rate_iops_min; use one of the two")
-	case reads && (j.rate.read > 0 && j.rateMin.read > j.rate.read || j.iops.read > 0 && j.iopsMin.read > j.iops.read),
-		writes && (j.rate.write > 0 && j.rateMin.write > j.rate.write || j.iops.write > 0 && j.iopsMin.write > j.iops.write):
+	case reads && (below(j.rate.read, j.rateMin.read) || below(j.iops.read, j.iopsMin.read)),
+		writes && (below(j.rate.write, j.rateMin.write) || below(j.iops.write, j.iopsMin.write)):
 		return bad("the least rate is more than the rate")
 	case j.thinkSpin > j.think:
 		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
@@ -161,3 +161,6 @@ func locked(stage []*clone) error {
 	}
 	return nil
 }
+
+// below reports whether a rate was given that is less than the least one.
+func below(rate, least int64) bool { return rate > 0 && rate < least }

@@ -73,7 +73,7 @@ func (j *job) checkDir(bad func(string, ...any) error) error {
 		return bad("opendir with rw=%s is not supported: which files would be written over is not known before; name them with filename", j.rw)
 	case j.filename != "" || j.nrfiles > 1 || j.filesize > 0:
 		return bad("opendir contradicts filename, nrfiles and filesize: it names the files and has all of them")
-	case j.size.percent || j.offset.percent || j.offsetInc.percent || j.strided || j.verify || j.replay.log != "" || j.ioengine == "null":
+	case j.size.percent, j.offset.percent || j.offsetInc.percent, j.strided || j.verify, j.replay.log != "" || j.ioengine == "null":
 		return bad("opendir with a percentage, zonemode, verify, read_iolog or ioengine=null is not supported; name the files with filename")
 	}
 	return nil

@@ -38,5 +38,6 @@ func (c *clone) fillUp() {
 
 // wholeFile reports whether a size stands for all that is there, or all that there is room for.
 func (j *job) wholeFile() bool {
-	return j.fill && (j.size == amount{} || j.size.percent && j.size.n == 100) && !strings.HasPrefix(j.ioengine, "null")
+	all := j.size == amount{} || j.size.percent && j.size.n == 100
+	return j.fill && all && !strings.HasPrefix(j.ioengine, "null")
 }

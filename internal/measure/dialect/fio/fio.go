@@ -114,7 +114,17 @@ func (j *job) writesAreTrims() {
 // mapped reports whether random offsets of a job come once a pass.
 func (j *job) mapped() bool {
 	r, w := j.splits()
-	return j.random() && !j.norandommap && (j.distribution == "" || j.distribution == load.Random) && len(r)+len(w) == 0 && !j.alignedApart()
+	if len(r)+len(w) > 0 || j.alignedApart() {
+		return false
+	}
+	uniform := j.distribution == "" || j.distribution == load.Random
+	return j.random() && uniform && !j.norandommap
+}
+
+// writesAllOnce reports whether the job writes each block of its region once, and then reads all of them back.
+func (j *job) writesAllOnce() bool {
+	jumps := j.random() && (!j.mapped() || j.percRandom != nil) || j.hasRWNumber && j.rwNumber != 0
+	return !j.reads() && j.runtime <= 0 && !jumps && j.backlog <= 0
 }
 
 // alignedApart reports whether blocks are aligned to something else than their size, which turns the map off in fio.

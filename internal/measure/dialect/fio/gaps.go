@@ -5,7 +5,8 @@ package fio
 // the last one.
 func (j *job) gapsEnd(size, bs int64) int64 {
 	gap := j.rwNumber
-	if j.random() || j.reads() && j.writes() || gap <= 0 || size < bs || size > maxRate || gap > maxRate {
+	sequential := !j.random() && !(j.reads() && j.writes())
+	if !sequential || gap <= 0 || size < bs || max(size, gap) > maxRate {
 		return 0
 	}
 	blocks := (size-bs)/(bs+gap) + 1

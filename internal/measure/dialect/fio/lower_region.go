@@ -28,7 +28,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	if fileSize > 0 && (region == 0 || region > fileSize) && !j.size.percent {
 		region = fileSize
 	}
-	null := l.IOEngine == load.Null
+	null, named := l.IOEngine == load.Null, j.filename != "" || j.openDir != ""
 	if j.fills() && j.wholeFile() {
 		region, spec.SizePercent = endless, 0
 	}
@@ -38,7 +38,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		return bad("the null engine has no file that anything could be a percentage of; give bytes")
 	case null && region == 0:
 		return bad("the null engine has no file; give a size")
-	case region == 0 && j.filename == "" && j.openDir == "" && !c.device && !t.makes(c.files):
+	case region == 0 && !named && !c.device && !t.makes(c.files):
 		return bad("give a size, or a filename that exists")
 	case region > 0 && region < l.BS:
 		return bad("size=%d is less than one block of bs=%d for each of %d files", j.size.n, l.BS, n)

@@ -54,7 +54,7 @@ func (j *job) checkReplay(bad func(string, ...any) error) error {
 		switch {
 		case j.verify:
 			return bad("read_iolog with verify is not supported: nothing is verified of recorded I/O")
-		case j.rate.most() > 0 || j.iops.most() > 0 || j.rateMin.most() > 0 || j.iopsMin.most() > 0 || j.think > 0 || j.ramp > 0 || j.steady.Metric != "":
+		case max(j.rate.most(), j.iops.most(), j.rateMin.most(), j.iopsMin.most()) > 0, j.think > 0 || j.ramp > 0 || j.steady.Metric != "":
 			return bad("read_iolog has times of its own: leave out rates, thinktime, ramp_time and steadystate")
 		case j.ioengine == "posixaio" && j.iodepth > 1:
 			return bad("read_iolog with ioengine=posixaio is not supported; use libaio or io_uring")

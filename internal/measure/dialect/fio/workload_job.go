@@ -174,7 +174,7 @@ func (c *clone) unplanned() string {
 		{j.verify && (j.verifyOnly || !j.doVerify || !j.writes()), "verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone"},
 		{j.verify && len(c.files) > 1, "verify: a plan's workload verifies one file; leave out nrfiles"},
 		{j.verify && j.numjobs > 1, "verify: of several clones in a plan each may write over what another reads back; leave numjobs out"},
-		{j.verify && (j.reads() || j.runtime > 0 || j.random() && (!j.mapped() || j.percRandom != nil) || j.hasRWNumber && j.rwNumber != 0 || j.backlog > 0),
+		{j.verify && !j.writesAllOnce(),
 			"verify: a plan's workload writes all of its region and reads all of it back; leave out reads, runtime, norandommap, several sizes, verify_backlog and what else leaves blocks out"},
 	} {
 		if o.has {
