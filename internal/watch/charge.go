@@ -62,7 +62,7 @@ func delta(now, before cgroupio.Counters) cgroupio.Counters {
 		Reads: now.Reads - before.Reads, Writes: now.Writes - before.Writes, Discards: now.Discards - before.Discards,
 		Waited: now.Waited - before.Waited, Delayed: now.Delayed - before.Delayed, Timed: now.Timed,
 	}
-	if d.ReadBytes < 0 || d.WriteBytes < 0 || d.DiscardBytes < 0 || d.Reads < 0 || d.Writes < 0 || d.Discards < 0 || d.Waited < 0 || d.Delayed < 0 {
+	if min(d.ReadBytes, d.WriteBytes, d.DiscardBytes) < 0 || min(d.Reads, d.Writes, d.Discards) < 0 || min(d.Waited, d.Delayed) < 0 {
 		return delta(now, begun)
 	}
 	return d

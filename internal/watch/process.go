@@ -29,7 +29,7 @@ func (a IO) minus(b IO) IO {
 // covers reports whether no counter of b is above that of a.
 func (a IO) covers(b IO) bool {
 	d := a.minus(b)
-	return d.CallBytesRead >= 0 && d.CallBytesWritten >= 0 && d.Reads >= 0 && d.Writes >= 0 && d.BytesRead >= 0 && d.BytesWritten >= 0 && d.Cancelled >= 0
+	return min(d.CallBytesRead, d.CallBytesWritten, d.Reads, d.Writes, d.BytesRead, d.BytesWritten, d.Cancelled) >= 0
 }
 
 // A Process is one of a subject's.

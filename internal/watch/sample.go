@@ -307,9 +307,17 @@ func (r *Reading) rated() bool {
 // all the rest, and nothing is seen of them.
 const limitsFor = 10
 
+// idle reports whether the same subject did nothing between two readings; the former may be nil.
+func (last *Reading) idle(r *Reading) bool {
+	if last == nil || last.Subject != r.Subject {
+		return false
+	}
+	return maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[device.Number]cgroupio.Counters])
+}
+
 // limits reads what a subject, the i-th, is held to.
 func (s *Sampler) limits(r *Reading, i int) {
-	if last := s.last[r.Subject.Ref]; last != nil && last.Subject == r.Subject && last.Limits != nil && last.read < limitsFor && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[device.Number]cgroupio.Counters]) {
+	if last := s.last[r.Subject.Ref]; last.idle(r) && last.Limits != nil && last.read < limitsFor {
 		r.Limits, r.Above, r.read = last.Limits, last.Above, last.read+1
 		s.beyond(r)
 		return

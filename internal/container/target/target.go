@@ -207,5 +207,6 @@ func (t Target) same(u Target) bool {
 	if t.PID != 0 || u.PID != 0 {
 		return t.PID == u.PID && t.StartTime == u.StartTime
 	}
-	return t.ID == u.ID && t.Elsewhere == u.Elsewhere && (t.Engine == u.Engine || t.Host == "" || u.Host == "")
+	oneEngine := t.Engine == u.Engine || t.Host == "" || u.Host == ""
+	return t.ID == u.ID && t.Elsewhere == u.Elsewhere && oneEngine
 }

@@ -65,7 +65,9 @@ func (f *Finder) volume(ctx context.Context, r Ref) (Target, error) {
 	}
 	for _, c := range running {
 		if slices.ContainsFunc(c.Mounts, func(m Mount) bool {
-			return m.Volume == v.Name && c.Engine == v.Engine || v.Elsewhere == "" && m.Source != "" && m.Source == v.Mounts[0].Source
+			named := m.Volume == v.Name && c.Engine == v.Engine
+			sameFolder := v.Elsewhere == "" && m.Source != "" && m.Source == v.Mounts[0].Source
+			return named || sameFolder
 		}) {
 			v.Users = append(v.Users, c)
 		}
