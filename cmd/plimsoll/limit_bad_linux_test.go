@@ -336,6 +336,7 @@ func TestLimitStatus(t *testing.T) {
 
 // TestLimitPercent: a percentage is of what a real run has measured.
 func TestLimitPercent(t *testing.T) {
+	t.Parallel()                                                         // Its disk is its own.
 	l := newBadLabOn(t, disktest.Options{Size: 256 << 20, Direct: true}) // A disk in memory is no measure of one.
 	plan := "name: ceiling\nworkloads: {w: {rw: write, bs: 256KiB, iodepth: 4, direct: true, size: 16MiB, number_ios: 256}}\nengines: [host]\nplaces: {disk: {kind: dir, path: " + l.path + "}}\nblocks: 3\n"
 	if r := plimsoll(t, t.Context(), l.state, plan, "run", "-"); r.status != exitDone {
