@@ -68,8 +68,8 @@ func (tr *tree) run(script string, env ...string) (string, error) {
 // not on the round's list fails it. make stands in, and writes the logs that a round would.
 func TestCIRefusesSkips(t *testing.T) {
 	log := func(test string) string {
-		return fmt.Sprintf(`{"Action":"output","Package":"plimsoll/internal/measure/engine","Test":%q,"Output":"    x_test.go:1: it is needed\n"}`+"\n"+
-			`{"Action":"skip","Package":"plimsoll/internal/measure/engine","Test":%q}`+"\n", test, test)
+		return fmt.Sprintf(`{"Action":"output","Package":"plimsoll/internal/measure/engine/docker","Test":%q,"Output":"    x_test.go:1: it is needed\n"}`+"\n"+
+			`{"Action":"skip","Package":"plimsoll/internal/measure/engine/docker","Test":%q}`+"\n", test, test)
 	}
 	// Go's own cache would be in the folder that the stand-in of the engine's is in.
 	b, err := exec.Command("go", "env", "GOCACHE").Output()

@@ -43,7 +43,8 @@ func TestRunCgroup(t *testing.T) {
 		}
 		switch got := tr.Truth[0].CgroupWritten; {
 		case tr.Cell.Workload == "busy":
-			if th := tr.Results[0].Throttled; th.Periods == 0 {
+			// Beside heavy other work it may not get to a third of a CPU.
+			if th := tr.Results[0].Throttled; th.Periods == 0 && tr.Results[0].Starved < 0.3 {
 				t.Errorf("%s: a third of a CPU, and it was never stopped: %+v", tr.Key, th)
 			}
 		case version == 1 && got == -1:

@@ -67,7 +67,7 @@ func (d *daemonRun) end(s syscall.Signal) int {
 func (d *daemonRun) says(words string) {
 	d.t.Helper()
 	var b []byte
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if b, _ = os.ReadFile(d.log); bytes.Contains(b, []byte(words)) {
 			return
 		}

@@ -208,13 +208,20 @@ func TestLieParentMemory(t *testing.T) {
 				t.Skip("needs the memory controller of cgroup version 2")
 			}
 			p.put(t, files[0], fmt.Sprint(limit), files[1], fmt.Sprint(limit))
-			dir := t.TempDir()
-			r := p.plimsoll(t, dir, hostPlan("{rw: write, bs: 1MiB, size: 160MiB}"), "run", "-")
-			if r.status != 0 {
-				t.Fatalf("status %d: %s", r.status, r.stderr)
+			for try := 1; ; try++ {
+				dir := t.TempDir()
+				r := p.plimsoll(t, dir, hostPlan("{rw: write, bs: 1MiB, size: 160MiB}"), "run", "-")
+				if r.status != 0 {
+					t.Fatalf("status %d: %s", r.status, r.stderr)
+				}
+				_, trials := records(t, dir)
+				// Where it waits for CPUs more than for memory, it is those that made the figure.
+				if starved := doubtOf(trials[0], check.Halted, "was ready to run, but had no CPU") != ""; starved && try < 4 {
+					continue
+				}
+				wantDoubt(t, trials, "host", check.Foreign, "memory=96MiB in "+p.name())
+				return
 			}
-			_, trials := records(t, dir)
-			wantDoubt(t, trials, "host", check.Foreign, "memory=96MiB in "+p.name())
 		})
 	}
 }

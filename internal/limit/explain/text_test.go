@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/testkit/treetest"
 )
 
@@ -61,14 +60,7 @@ func TestLimitExplainText(t *testing.T) {
 		{"thin.txt", v2, []string{"/fixture/thin"}},
 		{"several.txt", v1, []string{"/fixture/mixed", "/fixture/nfs", "/fixture/md", "/fixture/heads"}},
 	} {
-		got := explainOn(t, tt.groups, targets, tt.paths...).Text()
-		want, err := os.ReadFile(filepath.Join("testdata", tt.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.file, diff)
-		}
+		golden.Check(t, tt.file, explainOn(t, tt.groups, targets, tt.paths...).Text())
 	}
 }
 
