@@ -19,11 +19,11 @@ import (
 func (a *app) newEngine(kind string) (engine.Engine, error) {
 	switch kind {
 	case plan.Host:
-		return host.NewHost(a.stateDir, workerbin.Bytes), nil
+		return host.New(a.stateDir, workerbin.Bytes), nil
 	case plan.OCI:
-		return oci.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
+		return oci.New(a.stateDir, workerbin.Bytes, exec.LookPath), nil
 	case plan.Docker:
-		return docker.NewDocker(docker.DockerOptions{Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
+		return docker.New(docker.Options{Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
 	case plan.VM:
 		return a.newVM(plan.Machine{}), nil
 	}
@@ -32,7 +32,7 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 
 // newVM makes an engine of virtual machines.
 func (a *app) newVM(m plan.Machine) engine.Engine {
-	return vm.NewVM(vm.VMOptions{
+	return vm.New(vm.Options{
 		State: a.stateDir, Worker: workerbin.Bytes, LookPath: exec.LookPath,
 		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Limits: m.Limits, Boot: m.Boot,
 		Share: m.Share, ShareCache: m.Cache, MSize: m.MSize,

@@ -34,7 +34,7 @@ func workerMemory(ctx context.Context, dir string, source engine.WorkerSource, j
 		return 0, err
 	}
 	defer os.RemoveAll(state)
-	s, err := host.NewHost(state, source).Open(ctx, engine.Spec{ID: "bench-load-" + strconv.Itoa(os.Getpid()), Place: place.Spec{Kind: place.Dir}})
+	s, err := host.New(state, source).Open(ctx, engine.Spec{ID: "bench-load-" + strconv.Itoa(os.Getpid()), Place: place.Spec{Kind: place.Dir}})
 	if err != nil {
 		return 0, err
 	}

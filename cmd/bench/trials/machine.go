@@ -48,7 +48,7 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 			if !boot && share == vm.ShareVirtioFS {
 				continue // Its machines always boot: QEMU can't save one.
 			}
-			e := vm.NewVM(vm.VMOptions{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
+			e := vm.New(vm.Options{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
 			times, bytes, err := starts(ctx, e, spec, o.machines)
 			if lacks := new(engine.Unsupported); errors.As(err, &lacks) {
 				all = append(all, figure.Figure{Name: name, Skipped: err.Error()})

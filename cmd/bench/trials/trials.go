@@ -101,9 +101,9 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		engine.Engine
 		place place.Kind
 	}{
-		{host.NewHost(state, o.worker), place.Dir},
-		{oci.NewOCI(state, o.worker, exec.LookPath), place.Layer},
-		{docker.NewDocker(docker.DockerOptions{Host: o.docker, StateDir: state, Worker: o.worker}), place.Layer},
+		{host.New(state, o.worker), place.Dir},
+		{oci.New(state, o.worker, exec.LookPath), place.Layer},
+		{docker.New(docker.Options{Host: o.docker, StateDir: state, Worker: o.worker}), place.Layer},
 	} {
 		if p := e.Probe(ctx); !p.OK {
 			all = append(all, figure.Figure{Name: e.Name(), Skipped: p.Missing})

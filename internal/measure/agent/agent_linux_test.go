@@ -27,7 +27,7 @@ func session(t *testing.T, script string) engine.Session {
 	if script != "" {
 		source = func(string, string) ([]byte, error) { return []byte("#!/bin/sh\n" + script + "\n"), nil }
 	}
-	s, err := host.NewHost(t.TempDir(), source).Open(t.Context(), engine.Spec{ID: "a", Place: place.Spec{Kind: place.Dir}})
+	s, err := host.New(t.TempDir(), source).Open(t.Context(), engine.Spec{ID: "a", Place: place.Spec{Kind: place.Dir}})
 	if err != nil {
 		t.Fatal(err)
 	}

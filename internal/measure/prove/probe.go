@@ -24,7 +24,7 @@ import (
 // Probe tries limits in a container that it makes for it, with a volume of t: those that named finds, or those that t has. Each proof is
 // shown when it is there.
 func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, named func(*hold.Scope) (limit.Limits, error), r verify.Request, show func(Proof) error) (_ []Proof, err error) {
-	e := docker.NewDocker(docker.DockerOptions{Host: t.Host, Env: p.Env, StateDir: p.State, Worker: p.Worker})
+	e := docker.New(docker.Options{Host: t.Host, Env: p.Env, StateDir: p.State, Worker: p.Worker})
 	session, err := e.Open(ctx, engine.Spec{ID: "verify-" + scratchID(), Place: place.Spec{Name: "volume " + volume, Kind: place.Volume}, Volume: volume})
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func TestBenchLostGround(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := tt.m
-			m.Engine, m.left = host.NewHost(t.TempDir(), workertest.Source(t)), 1
+			m.Engine, m.left = host.New(t.TempDir(), workertest.Source(t)), 1
 			b := &Bench{
 				Engine: &m, Spec: engine.Spec{Place: place.Spec{Name: "dir", Kind: place.Dir}}, Run: &record.Run{ID: "r"},
 				Cell: record.Cell{Engine: "host", Place: "dir"},

@@ -18,7 +18,7 @@ func TestBenchStatus(t *testing.T) {
 	t.Parallel()
 	answers := make(chan *workload.Result, 100)
 	b := &Bench{
-		Engine: host.NewHost(t.TempDir(), workertest.Source(t)), Spec: engine.Spec{Place: place.Spec{Name: "dir", Kind: place.Dir}},
+		Engine: host.New(t.TempDir(), workertest.Source(t)), Spec: engine.Spec{Place: place.Spec{Name: "dir", Kind: place.Dir}},
 		Run: &record.Run{ID: "r"}, Cell: record.Cell{Engine: "host", Place: "dir"}, OnStatus: func(r *workload.Result) { answers <- r },
 	}
 	if err := b.Open(t.Context()); err != nil {

@@ -52,7 +52,7 @@ func limitedRun(t *testing.T, text string) *notebook {
 	r := &Runner{
 		Plan: p, Recorder: n, Observer: n, Judge: checks{}, Witness: witness.New(device.Host()),
 		Engines: map[string]engine.Engine{
-			"host": host.NewHost(state, workertest.Source(t)), "oci": oci.NewOCI(state, workertest.Source(t), exec.LookPath),
+			"host": host.New(state, workertest.Source(t)), "oci": oci.New(state, workertest.Source(t), exec.LookPath),
 		},
 	}
 	for name := range r.Engines {

@@ -76,7 +76,7 @@ func newRunner(t *testing.T, text string) (*Runner, *notebook, *counted) {
 	}
 	state := t.TempDir()
 	n := &notebook{}
-	c := &counted{Engine: host.NewHost(state, workertest.Source(t))}
+	c := &counted{Engine: host.New(state, workertest.Source(t))}
 	t.Cleanup(func() {
 		for _, d := range []string{"/data", "/sessions"} {
 			if left, _ := os.ReadDir(state + d); len(left) > 0 {
@@ -242,7 +242,7 @@ func TestPartner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _, c := newRunner(t, strings.Replace(twoClients, "count: 200", "runtime: 20s", 1))
 			lines := hello + strings.Replace(strings.Replace(answer, "%s", row.run, 1), "%s", row.start, 1)
-			c.bad = host.NewHost(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
+			c.bad = host.New(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
 			begin(t, r)
 			r.choose(nil)
 			cell := record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}

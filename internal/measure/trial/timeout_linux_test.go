@@ -23,7 +23,7 @@ func TestSettlingIsNoTimeout(t *testing.T) {
 			t.Parallel()
 			r, _, _ := newRunner(t, strings.Replace(twoClients, "blocks: 2", "blocks: 2\ntimeout: 3s", 1))
 			lines := hello + strings.Replace(strings.Replace(answer, "%s", ready, 1), "%s", strings.Replace(slow, "%s", message, 1), 1)
-			r.Engines["host"] = host.NewHost(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
+			r.Engines["host"] = host.New(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
 			r.run = &record.Run{ID: "r1"}
 			r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
 			t.Cleanup(func() {

@@ -64,7 +64,7 @@ places: {dir: {}, layer: {}}
 timeout: 2s
 blocks: 1
 `)
-	oci := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	oci := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 	if p := oci.Probe(t.Context()); !p.OK {
 		t.Skipf("needs an OCI runtime: %s", p.Missing)
 	}

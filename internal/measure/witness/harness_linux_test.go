@@ -39,7 +39,7 @@ type bench struct {
 // newBench starts a worker of the host's engine in dir.
 func newBench(t *testing.T, dir string) *bench {
 	t.Helper()
-	return openBench(t, host.NewHost(t.TempDir(), workertest.Source(t)), engine.Spec{Place: place.Spec{Name: "p", Kind: place.Dir, Path: dir}})
+	return openBench(t, host.New(t.TempDir(), workertest.Source(t)), engine.Spec{Place: place.Spec{Name: "p", Kind: place.Dir, Path: dir}})
 }
 
 func openBench(t *testing.T, e engine.Engine, spec engine.Spec) *bench {

@@ -144,7 +144,7 @@ func TestLieCompressing(t *testing.T) {
 // nothing else: a worker that waits for a busy disk is never stopped, and rightly there is no doubt then.
 func TestThrottledGenerator(t *testing.T) {
 	_, dir := disk(t, "")
-	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 	if p := e.Probe(t.Context()); !p.OK {
 		t.Skipf("needs an OCI runtime: %s", p.Missing)
 	}

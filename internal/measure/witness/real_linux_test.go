@@ -110,7 +110,7 @@ func (f foreign) Info() engine.Info { return engine.Info{} }
 func TestUnknownIsSaid(t *testing.T) {
 	_, dir := disk(t, "")
 	b := newBench(t, dir)
-	memory := openBench(t, host.NewHost(t.TempDir(), workertest.Source(t)), engine.Spec{Place: place.Spec{Name: "m", Kind: place.Tmpfs, Size: 16 << 20}})
+	memory := openBench(t, host.New(t.TempDir(), workertest.Source(t)), engine.Spec{Place: place.Spec{Name: "m", Kind: place.Tmpfs, Size: 16 << 20}})
 	blind := *b
 	blind.fs.Sys = t.TempDir()
 	nowhere := *b

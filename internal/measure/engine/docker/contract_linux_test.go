@@ -81,7 +81,7 @@ func contractOf(t *testing.T, d *dockertest.Daemon, update bool) map[string]int 
 	l := newDockerLab(t, d)
 	dockertest.ImportSleeper(t, l.api)
 	host, r := recorded(t, d.Host)
-	e := NewDocker(DockerOptions{Host: host, StateDir: l.state, Worker: func(string, string) ([]byte, error) { return l.worker, nil }})
+	e := New(Options{Host: host, StateDir: l.state, Worker: func(string, string) ([]byte, error) { return l.worker, nil }})
 	if p := e.Probe(t.Context()); !p.OK {
 		t.Fatalf("Probe() = %+v", p)
 	}

@@ -44,7 +44,7 @@ func TestDockerCurrent(t *testing.T) {
 		t.Errorf("the daemon's driver is %s %v, want a snapshotter: this is not the current engine's default", info.Info.Driver, info.Info.DriverStatus)
 	}
 
-	e := docker.NewDocker(docker.DockerOptions{Host: d.Host, StateDir: t.TempDir(), Worker: workertest.Source(t)})
+	e := docker.New(docker.Options{Host: d.Host, StateDir: t.TempDir(), Worker: workertest.Source(t)})
 	if p := e.Probe(t.Context()); !p.OK || !strings.HasSuffix(p.Version, "(API 1.56)") || !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.HasPrefix(n, "storage overlayfs (containerd snapshotter)") }) {
 		t.Errorf("Probe() = %+v, want API 1.56 and the snapshotter", p)
 	}

@@ -21,8 +21,8 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// DockerOptions say which daemon the docker engine talks to.
-type DockerOptions struct {
+// Options say which daemon the docker engine talks to.
+type Options struct {
 	// Host is the daemon's address: unix:///run/docker.sock, npipe:////./pipe/docker_engine
 	// or tcp://host:2376. Empty: DOCKER_HOST, else the current docker context, else the
 	// system's default socket. TLS certificates come from DOCKER_CERT_PATH.
@@ -37,9 +37,9 @@ type DockerOptions struct {
 	Worker engine.WorkerSource
 }
 
-// docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.
-type docker struct {
-	opt     DockerOptions
+// An Engine is the engine for any daemon that speaks the Docker Engine API 1.40 or later.
+type Engine struct {
+	opt     Options
 	owner   dockerOwner
 	journal engine.Journal
 	// nonce tells this engine's things from those of another one in this process.
@@ -60,19 +60,19 @@ type docker struct {
 	imageMu sync.Mutex
 }
 
-var _ engine.Engine = (*docker)(nil)
+var _ engine.Engine = (*Engine)(nil)
 
-// NewDocker returns the engine for containers of a Docker daemon or of anything
+// New returns the engine for containers of a Docker daemon or of anything
 // else that speaks its API, such as Podman. Nothing is asked of the daemon before
 // the first method call.
-func NewDocker(opt DockerOptions) engine.Engine {
+func New(opt Options) engine.Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &docker{opt: opt, owner: dockerSelf(), journal: engine.JournalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+	return &Engine{opt: opt, owner: dockerSelf(), journal: engine.JournalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
 }
 
 // Name implements Engine.
-func (e *docker) Name() string { return "docker" }
+func (e *Engine) Name() string { return "docker" }
 
 // How long the daemon may take for a request. A daemon on a busy two-core machine
 // answers a ping in milliseconds, and needs seconds to create a container when
@@ -85,7 +85,7 @@ const (
 
 // connect returns the client and what is known about the daemon, asking it the
 // first time, or again when fresh is set.
-func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dockerDaemon, error) {
+func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *dockerDaemon, error) {
 	e.mu.Lock()
 	api, d := e.api, e.daemon
 	e.mu.Unlock()
@@ -120,7 +120,7 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 }
 
 // worker returns the program for the daemon's containers.
-func (e *docker) worker(goos, goarch string) ([]byte, error) {
+func (e *Engine) worker(goos, goarch string) ([]byte, error) {
 	if e.opt.Worker == nil {
 		return nil, errors.New("this engine was made without a worker")
 	}
@@ -132,7 +132,7 @@ func (e *docker) worker(goos, goarch string) ([]byte, error) {
 }
 
 // enter notes a session as living; it refuses an ID that lives already.
-func (e *docker) enter(id string) error {
+func (e *Engine) enter(id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.open[id] {
@@ -142,13 +142,13 @@ func (e *docker) enter(id string) error {
 	return nil
 }
 
-func (e *docker) leave(id string) {
+func (e *Engine) leave(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.open, id)
 }
 
-func (e *docker) lives(id string) bool {
+func (e *Engine) lives(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open[id]

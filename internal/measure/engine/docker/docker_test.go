@@ -211,7 +211,7 @@ func TestDockerOwnImage(t *testing.T) {
 // owners, and of the docker engine only.
 func TestDockerSweepsFolders(t *testing.T) {
 	state, data := t.TempDir(), t.TempDir()
-	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
+	e := New(Options{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*Engine)
 	journaltest.Dead(t, state, e.journal.Kind, "mine", engine.SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-mine")}})
 	journaltest.Dead(t, state, engine.JournalIn(state, "host").Kind, "host", engine.SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-host")}})
 	if err := e.journal.Note(t.Context(), "living", engine.SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-living")}}); err != nil {

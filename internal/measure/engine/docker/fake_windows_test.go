@@ -49,7 +49,7 @@ func TestDockerWindowsBind(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &windowsFake{}
-		e := NewDocker(DockerOptions{Host: serveFake(t, contracttest.Record(t, f)), StateDir: `C:\state`, Worker: windowsWorker})
+		e := New(Options{Host: serveFake(t, contracttest.Record(t, f)), StateDir: `C:\state`, Worker: windowsWorker})
 		_, err := e.Open(t.Context(), engine.Spec{ID: "a-1", Image: "nano", Place: place.Spec{Kind: place.Bind, Path: path}})
 		if len(f.created) != 1 {
 			t.Errorf("bind of %s: %v, and %d containers", path, err, len(f.created))

@@ -153,7 +153,7 @@ func TestDockerOwnerProcess(t *testing.T) {
 	if len(args) != 4 {
 		t.Skip("run by KilledOwner only")
 	}
-	e := NewDocker(DockerOptions{Host: args[0], StateDir: args[1], Worker: func(string, string) ([]byte, error) { return os.ReadFile(args[2]) }})
+	e := New(Options{Host: args[0], StateDir: args[1], Worker: func(string, string) ([]byte, error) { return os.ReadFile(args[2]) }})
 	for _, kind := range dockerPlaces {
 		spec := engine.Spec{ID: args[3] + "-" + string(kind), Place: place.Spec{Kind: kind}}
 		if _, err := e.Open(t.Context(), spec); err != nil {

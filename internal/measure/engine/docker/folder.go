@@ -28,7 +28,7 @@ func boundFolders(spec engine.Spec) (paths []string) {
 
 // makeFolders makes the folders of a session on its bind places and returns their paths, "" for one that is no bind. bound are
 // noted with them.
-func (e *docker) makeFolders(ctx context.Context, spec engine.Spec, bound []string) (data, source string, err error) {
+func (e *Engine) makeFolders(ctx context.Context, spec engine.Spec, bound []string) (data, source string, err error) {
 	var paths []string
 	if spec.Place.Kind == place.Bind {
 		if data, err = e.folderIn(spec.Place); err != nil {
@@ -60,7 +60,7 @@ func (e *docker) makeFolders(ctx context.Context, spec engine.Spec, bound []stri
 }
 
 // folderIn is the host's folder that a bind place names, absolute.
-func (e *docker) folderIn(p place.Spec) (string, error) {
+func (e *Engine) folderIn(p place.Spec) (string, error) {
 	parent := p.Path
 	if parent == "" {
 		if e.opt.StateDir == "" {
@@ -84,7 +84,7 @@ func (e *docker) folderIn(p place.Spec) (string, error) {
 }
 
 // dropFolders removes the folders of a session and the note about them.
-func (e *docker) dropFolders(id string, folders ...string) error {
+func (e *Engine) dropFolders(id string, folders ...string) error {
 	return e.journal.Clear(id, folders...)
 }
 

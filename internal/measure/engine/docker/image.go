@@ -30,7 +30,7 @@ const (
 )
 
 // userPaths are where the worker and the place are in a user's image.
-func (e *docker) userPaths() (worker, data string) {
+func (e *Engine) userPaths() (worker, data string) {
 	return "/plimsoll-worker-" + e.nonce, "/plimsoll-data-" + e.nonce
 }
 
@@ -56,7 +56,7 @@ func (i *dockerImage) source() string { return i.data + engine.SourceSuffix }
 
 // image finds what spec's containers are made from, and imports Plimsoll's own
 // image if the daemon hasn't got it. No registry is asked.
-func (e *docker) image(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+func (e *Engine) image(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
 	if name == "" && d.windows() {
 		return nil, noWindowsImage
 	}
@@ -158,7 +158,7 @@ func dockerProgress(r io.Reader) error {
 }
 
 // userImage finds an image of the user's that must be there already.
-func (e *docker) userImage(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+func (e *Engine) userImage(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
 	in, err := api.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
 		return nil, &engine.Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
@@ -221,10 +221,10 @@ func dockerImageGone(err error) bool {
 	return cerrdefs.IsNotFound(err) && strings.Contains(text, "image") || strings.Contains(text, "content digest") && strings.Contains(text, "not found")
 }
 
-var _ engine.ImageChecker = (*docker)(nil)
+var _ engine.ImageChecker = (*Engine)(nil)
 
 // CheckImage implements ImageChecker.
-func (e *docker) CheckImage(ctx context.Context, image string) error {
+func (e *Engine) CheckImage(ctx context.Context, image string) error {
 	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
 	defer cancel()
 	api, d, err := e.connect(ctx, false)

@@ -43,7 +43,7 @@ func TestDockerImportAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer api.Close()
-			e := NewDocker(DockerOptions{Worker: func(goos, goarch string) ([]byte, error) { return []byte("worker"), nil }}).(*docker)
+			e := New(Options{Worker: func(goos, goarch string) ([]byte, error) { return []byte("worker"), nil }}).(*Engine)
 			img, err := e.image(t.Context(), api, &dockerDaemon{name: "docker", os: "linux", arch: "amd64"}, "")
 			if imports != 1 {
 				t.Errorf("%d imports", imports)

@@ -57,16 +57,16 @@ func buildDockerWorker(t *testing.T) []byte {
 }
 
 // engine returns a fresh engine on the daemon. A worker of nil is the lab's.
-func (l *dockerLab) engine(worker []byte) *docker {
+func (l *dockerLab) engine(worker []byte) *Engine {
 	if worker == nil {
 		worker = l.worker
 	}
-	return NewDocker(DockerOptions{Host: l.d.Host, StateDir: l.state, Worker: func(goos, goarch string) ([]byte, error) {
+	return New(Options{Host: l.d.Host, StateDir: l.state, Worker: func(goos, goarch string) ([]byte, error) {
 		if goos != "linux" {
 			return nil, fmt.Errorf("no worker for %s/%s", goos, goarch)
 		}
 		return worker, nil
-	}}).(*docker)
+	}}).(*Engine)
 }
 
 var dockerTestIDs atomic.Int64

@@ -67,7 +67,7 @@ func dockerNofile() *units.Ulimit {
 }
 
 // limits returns the resource limits to try next, and how many sets were refused before.
-func (e *docker) limits() (tried int, ulimits []*units.Ulimit) {
+func (e *Engine) limits() (tried int, ulimits []*units.Ulimit) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.limitsTried, dockerUlimits[e.limitsTried].make()
@@ -77,7 +77,7 @@ func (e *docker) limits() (tried int, ulimits []*units.Ulimit) {
 // is started once more with the same limits, to hear why it can't be; a second time it is taken for
 // a refusal of the limits, which is what it is as a rule. vanished is the set of limits with which one
 // did, at first -1.
-func (e *docker) again(err error, tried int, vanished *int) bool {
+func (e *Engine) again(err error, tried int, vanished *int) bool {
 	if errors.Is(err, errVanished) && *vanished != tried {
 		*vanished = tried
 		return true
@@ -88,7 +88,7 @@ func (e *docker) again(err error, tried int, vanished *int) bool {
 // tryLimits reports whether a start that failed with err shall be tried again with
 // other resource limits ("setting rlimit type 7", "setrlimit `RLIMIT_MEMLOCK`"). tried is
 // what limits told.
-func (e *docker) tryLimits(err error, tried int) bool {
+func (e *Engine) tryLimits(err error, tried int) bool {
 	if !strings.Contains(err.Error(), "rlimit") && !errors.Is(err, errVanished) {
 		return false
 	}

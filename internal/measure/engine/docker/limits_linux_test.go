@@ -41,7 +41,7 @@ func TestDockerUlimits(t *testing.T) {
 		{[]string{memlock, nproc}, "nofile nproc "}, // Instead of what Podman asks for on its own.
 		{[]string{memlock, nproc, nproc}, "nofile nproc "},
 	} {
-		e := &docker{}
+		e := &Engine{}
 		for _, words := range row.refusals {
 			tried, _ := e.limits()
 			if !e.tryLimits(errors.New(words), tried) {
@@ -60,7 +60,7 @@ func TestDockerUlimits(t *testing.T) {
 		t.Errorf("a daemon is asked for %d open files, want root's own %d, and %d at least for a plain user", n.Hard, engine.OpenFiles(), wire.OpenFiles)
 	}
 	gone, vanished := fmt.Errorf("connect to the container: %w", errVanished), -1
-	e := &docker{}
+	e := &Engine{}
 	for i, want := range []int{0, 1, 1, 2} {
 		tried, _ := e.limits()
 		if !e.again(gone, tried, &vanished) {
@@ -70,7 +70,7 @@ func TestDockerUlimits(t *testing.T) {
 			t.Errorf("after %d that vanished: set %d, want %d", i+1, got, want)
 		}
 	}
-	last := &docker{limitsTried: len(dockerUlimits) - 1}
+	last := &Engine{limitsTried: len(dockerUlimits) - 1}
 	if last.tryLimits(errors.New(nofile), last.limitsTried) {
 		t.Error("the last set is tried twice")
 	}

@@ -30,7 +30,7 @@ func TestDockerUnreachable(t *testing.T) {
 		"unix://" + filepath.Join(t.TempDir(), "none.sock"): "none.sock, which DOCKER_HOST names",
 	} {
 		t.Setenv("DOCKER_HOST", host)
-		p := NewDocker(DockerOptions{}).Probe(t.Context())
+		p := New(Options{}).Probe(t.Context())
 		if p.OK || !strings.Contains(p.Missing, want) || !strings.Contains(p.Fix, "unset DOCKER_HOST") {
 			t.Errorf("%s: %q, %q; want %q and to unset DOCKER_HOST", host, p.Missing, p.Fix, want)
 		}
@@ -78,7 +78,7 @@ func TestDockerProbeMissing(t *testing.T) {
 		"arch":        {fakeDaemon(t, "1.45", "linux", good), "no worker for linux/riscv64", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := NewDocker(DockerOptions{Host: x.host, Worker: worker})
+			e := New(Options{Host: x.host, Worker: worker})
 			p := e.Probe(t.Context())
 			if p.Engine != "docker" || p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || p.Failed != x.failed {
 				t.Errorf("Probe() = %+v, want %q missing, a fix, and failed %v", p, x.missing, x.failed)
@@ -89,7 +89,7 @@ func TestDockerProbeMissing(t *testing.T) {
 			}
 		})
 	}
-	if did, err := NewDocker(DockerOptions{Host: missing}).Sweep(t.Context()); err != nil || len(did) > 0 {
+	if did, err := New(Options{Host: missing}).Sweep(t.Context()); err != nil || len(did) > 0 {
 		t.Errorf("Sweep() without a daemon = %v, %v", did, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestDockerStranger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := NewDocker(DockerOptions{Host: strangeSocket(t, x.serve), Worker: func(string, string) ([]byte, error) { return []byte("w"), nil }})
+			e := New(Options{Host: strangeSocket(t, x.serve), Worker: func(string, string) ([]byte, error) { return []byte("w"), nil }})
 			start := time.Now()
 			p := e.Probe(t.Context())
 			if p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || strings.ContainsAny(p.Missing, "\n\x1b") || len(p.Missing) > 500 {

@@ -19,7 +19,7 @@ import (
 )
 
 // Open implements Engine.
-func (e *docker) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
+func (e *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
 	s, err := e.openSession(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (e *docker) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	return s, nil
 }
 
-func (e *docker) openSession(ctx context.Context, spec engine.Spec) (*dockerSession, error) {
+func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, dockerOpenTimeout)
 	defer cancel()
 	api, d, err := e.connect(ctx, false)
@@ -40,7 +40,7 @@ func (e *docker) openSession(ctx context.Context, spec engine.Spec) (*dockerSess
 	if err := e.enter(spec.ID); err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, Journal: e.journal, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
+	s := &session{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, Journal: e.journal, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
 	if err := s.open(ctx, d, spec); err != nil {
 		// A cancelled Open removes what it made, too.
 		if cerr := s.Close(ctx); cerr != nil {
@@ -69,7 +69,7 @@ func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline)
 func (h headline) Unwrap() error { return h.error }
 
 // open makes everything of a session; Close removes as much of it as was made.
-func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec engine.Spec) error {
+func (s *session) open(ctx context.Context, d *dockerDaemon, spec engine.Spec) error {
 	img, err := s.e.image(ctx, s.api, d, spec.Image)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec engine.S
 }
 
 // podmanVolume makes a volume before its container: Podman drops the options of one that is made with it.
-func (s *dockerSession) podmanVolume(ctx context.Context, p place.Spec, name string) (string, error) {
+func (s *session) podmanVolume(ctx context.Context, p place.Spec, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
 	defer cancel()
 	v, err := s.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Driver: dockerVolumeDriver(p), DriverOpts: p.DriverOpts, Labels: s.e.labels(s.name)})
@@ -132,7 +132,7 @@ func (s *dockerSession) podmanVolume(ctx context.Context, p place.Spec, name str
 }
 
 // launch makes the container, connects to it and starts it.
-func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+func (s *session) launch(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
 	if err := s.create(ctx, d, spec, img, ulimits); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec engine
 var errVanished = errors.New("it could not start, and was removed before it said why")
 
 // startErr makes a failed start clearer where the reason is known.
-func (s *dockerSession) startErr(err error, spec engine.Spec) error {
+func (s *session) startErr(err error, spec engine.Spec) error {
 	if strings.Contains(err.Error(), "no space left on device") {
 		return fmt.Errorf("no space left where the daemon keeps containers: %w", err)
 	}
@@ -182,7 +182,7 @@ func (s *dockerSession) startErr(err error, spec engine.Spec) error {
 }
 
 // drop removes a container that did not start, for another try.
-func (s *dockerSession) drop(ctx context.Context) error {
+func (s *session) drop(ctx context.Context) error {
 	if s.conn.Conn != nil {
 		s.conn.Close()
 		s.stdout.Close()
@@ -200,7 +200,7 @@ func (s *dockerSession) drop(ctx context.Context) error {
 
 // create makes the container. An image that was removed meanwhile is made again, and a
 // dead session's container of the same name makes room, once each.
-func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+func (s *session) create(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
 	err := ctx.Err()
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec engine
 	return fmt.Errorf("make the container: %w", dockerErr(err))
 }
 
-func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
+func (s *session) tryCreate(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
 	cfg, host, err := s.e.dockerConfig(spec, d, img, s.limits.Devices, ulimits)
 	if err != nil {
 		return client.ContainerCreateResult{}, err
@@ -261,7 +261,7 @@ const dockerCreateTimeout = 30 * time.Second
 
 // createErr tells a folder that the daemon does not see from other errors: the
 // daemon's files may be other than ours although its socket is here.
-func (s *dockerSession) createErr(err error, d *dockerDaemon, spec engine.Spec) error {
+func (s *session) createErr(err error, d *dockerDaemon, spec engine.Spec) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &engine.Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}
@@ -272,7 +272,7 @@ func (s *dockerSession) createErr(err error, d *dockerDaemon, spec engine.Spec) 
 }
 
 // makeRoom removes the container that has this session's name, if its owner is gone.
-func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
+func (s *session) makeRoom(ctx context.Context, d *dockerDaemon) error {
 	name := dockerName(s.name)
 	in, err := s.api.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 	if cerrdefs.IsNotFound(err) {
@@ -292,7 +292,7 @@ func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
 }
 
 // describe finds out what was started. What can't be found out stays empty.
-func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage) {
+func (s *session) describe(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage) {
 	s.limits.Container = s.id
 	s.info = engine.Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})

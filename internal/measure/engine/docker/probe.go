@@ -20,7 +20,7 @@ import (
 const dockerProbeTimeout = 30 * time.Second
 
 // Probe implements Engine. It starts one container for a moment.
-func (e *docker) Probe(ctx context.Context) engine.Probe {
+func (e *Engine) Probe(ctx context.Context) engine.Probe {
 	p := engine.Probe{Engine: e.Name()}
 	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (e *docker) Probe(ctx context.Context) engine.Probe {
 
 // tryContainer opens a session, waits for the agent's first line and removes all of
 // it, also the image if that wasn't there before.
-func (e *docker) tryContainer(ctx context.Context, api *client.Client, d *dockerDaemon) error {
+func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *dockerDaemon) error {
 	img, err := e.image(ctx, api, d, "")
 	if err != nil {
 		return err
@@ -122,14 +122,14 @@ func dockerNotes(d *dockerDaemon) []string {
 	return notes
 }
 
-var _ engine.Mortal = (*docker)(nil)
+var _ engine.Mortal = (*Engine)(nil)
 
 // goneTimeout is how long a daemon may take to say that it is there; one that is busy answers
 // within a second.
 const goneTimeout = 10 * time.Second
 
 // Gone implements Mortal: it asks the daemon anew.
-func (e *docker) Gone(ctx context.Context, _ engine.Spec) error {
+func (e *Engine) Gone(ctx context.Context, _ engine.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
 	defer cancel()
 	_, _, err := e.connect(ctx, true)

@@ -20,7 +20,7 @@ func testDockerRemote(t *testing.T, l *dockerLab) {
 	}
 	defer near.Close()
 	go dockerForward(near, strings.TrimPrefix(l.d.Host, "unix://"))
-	e := NewDocker(DockerOptions{Host: "tcp://" + near.Addr().String(), Worker: func(string, string) ([]byte, error) { return l.worker, nil }})
+	e := New(Options{Host: "tcp://" + near.Addr().String(), Worker: func(string, string) ([]byte, error) { return l.worker, nil }})
 	if p := e.Probe(t.Context()); !p.OK || slices.Contains(p.Places, place.Bind) {
 		t.Errorf("Probe() = %+v, want OK without bind", p)
 	}

@@ -20,9 +20,9 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// A dockerSession is an agent in a container of a daemon.
-type dockerSession struct {
-	e   *docker
+// A session is an agent in a container of a daemon.
+type session struct {
+	e   *Engine
 	api *client.Client
 	// name is the session's ID; id is the container's, empty before it is made.
 	name, id string
@@ -51,10 +51,10 @@ type dockerSession struct {
 	closeErr  error
 }
 
-var _ engine.Session = (*dockerSession)(nil)
+var _ engine.Session = (*session)(nil)
 
 // stream begins to take the container's two streams apart.
-func (s *dockerSession) stream(conn client.HijackedResponse) {
+func (s *session) stream(conn client.HijackedResponse) {
 	r, w := io.Pipe()
 	s.conn, s.stdout, s.streamed = conn, r, make(chan struct{})
 	go func() {
@@ -71,22 +71,22 @@ func (s *dockerSession) stream(conn client.HijackedResponse) {
 }
 
 // Stdin implements Session.
-func (s *dockerSession) Stdin() io.WriteCloser { return (*dockerStdin)(s) }
+func (s *session) Stdin() io.WriteCloser { return (*dockerStdin)(s) }
 
 // Stdout implements Session.
-func (s *dockerSession) Stdout() io.Reader { return s.stdout }
+func (s *session) Stdout() io.Reader { return s.stdout }
 
 // Info implements Session.
-func (s *dockerSession) Info() engine.Info { return s.info }
+func (s *session) Info() engine.Info { return s.info }
 
 // IOLimits implements Limited.
-func (s *dockerSession) IOLimits() *engine.IOLimits { return s.limits }
+func (s *session) IOLimits() *engine.IOLimits { return s.limits }
 
 // Log implements Session.
-func (s *dockerSession) Log() string { return s.log.String() }
+func (s *session) Log() string { return s.log.String() }
 
 // A dockerStdin is the writing half of the connection.
-type dockerStdin dockerSession
+type dockerStdin session
 
 // Write implements io.Writer.
 func (s *dockerStdin) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
@@ -105,12 +105,12 @@ func (s *dockerStdin) Close() error {
 const dockerGrace = 2 * time.Second
 
 // Close implements Session.
-func (s *dockerSession) Close(ctx context.Context) error {
+func (s *session) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() { s.closeErr = s.close(ctx) })
 	return s.closeErr
 }
 
-func (s *dockerSession) close(ctx context.Context) error {
+func (s *session) close(ctx context.Context) error {
 	s.closed.Store(true)
 	grace := dockerGrace
 	if ctx.Err() != nil {
@@ -158,7 +158,7 @@ func (s *dockerSession) close(ctx context.Context) error {
 }
 
 // folders are those of this machine that were made for the session.
-func (s *dockerSession) folders() []string {
+func (s *session) folders() []string {
 	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" })
 }
 
@@ -168,7 +168,7 @@ const dockerTries = 20
 
 // removeContainer removes a container and its nameless volumes, and returns when
 // it is gone. watch, if not nil, tells when.
-func (e *docker) removeContainer(ctx context.Context, api *client.Client, id string, watch *dockerWatch) error {
+func (e *Engine) removeContainer(ctx context.Context, api *client.Client, id string, watch *dockerWatch) error {
 	var removed chan struct{}
 	if watch != nil {
 		removed = watch.removed
@@ -199,7 +199,7 @@ func (e *docker) removeContainer(ctx context.Context, api *client.Client, id str
 
 // removeVolume removes a volume, and returns when it is gone: a container's
 // end may still be on its way to it.
-func (e *docker) removeVolume(ctx context.Context, api *client.Client, name string) error {
+func (e *Engine) removeVolume(ctx context.Context, api *client.Client, name string) error {
 	for tries := 0; ; tries++ {
 		_, err := api.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
 		if err == nil || cerrdefs.IsNotFound(err) {

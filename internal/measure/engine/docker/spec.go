@@ -99,7 +99,7 @@ func dockerDirIn(p place.Spec, id, target string, img *dockerImage) string {
 }
 
 // dockerConfig describes the container of a session. devices are those that its rates go on.
-func (e *docker) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
+func (e *Engine) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
 	cfg := &container.Config{
 		Image:       img.id,
 		Entrypoint:  []string{img.worker, "agent", "--dir", dockerWorkDir(spec, img)},
@@ -150,7 +150,7 @@ func (e *docker) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImag
 }
 
 // labels mark what belongs to a session.
-func (e *docker) labels(id string) map[string]string {
+func (e *Engine) labels(id string) map[string]string {
 	return map[string]string{
 		dockerLabelSession: id,
 		dockerLabelOwner:   e.owner.process,

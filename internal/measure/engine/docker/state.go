@@ -22,7 +22,7 @@ const (
 )
 
 // State implements Session.
-func (s *dockerSession) State(ctx context.Context) string {
+func (s *session) State(ctx context.Context) string {
 	select {
 	case <-s.streamed:
 	default:
@@ -45,7 +45,7 @@ func (s *dockerSession) State(ctx context.Context) string {
 }
 
 // stateAsked asks the daemon what became of a container of whose end no event told.
-func (s *dockerSession) stateAsked(ctx context.Context, end dockerEnd) string {
+func (s *session) stateAsked(ctx context.Context, end dockerEnd) string {
 	ctx, cancel := context.WithTimeout(ctx, dockerPingTimeout)
 	defer cancel()
 	if s.closed.Load() {

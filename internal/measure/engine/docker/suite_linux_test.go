@@ -20,7 +20,7 @@ func dockerSuite(t *testing.T, d *dockertest.Daemon) {
 	state := t.TempDir()
 	enginetest.Suite{
 		New: func(t *testing.T) engine.Engine {
-			return docker.NewDocker(docker.DockerOptions{Host: d.Host, StateDir: state, Worker: source})
+			return docker.New(docker.Options{Host: d.Host, StateDir: state, Worker: source})
 		},
 		Places: []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs},
 		Memory: true,

@@ -15,7 +15,7 @@ import (
 )
 
 // Sweep implements Engine. Without a daemon it removes folders only, and that is no error.
-func (e *docker) Sweep(ctx context.Context) ([]string, error) {
+func (e *Engine) Sweep(ctx context.Context) ([]string, error) {
 	var did []string
 	var errs []error
 	add := func(d []string, es []error) { did, errs = append(did, d...), append(errs, es...) }
@@ -40,7 +40,7 @@ func (e *docker) Sweep(ctx context.Context) ([]string, error) {
 
 // abandoned reports whether what carries labels belongs to nobody any more: its
 // process is gone, or it is a session of this engine's that is closed.
-func (e *docker) abandoned(labels map[string]string) bool {
+func (e *Engine) abandoned(labels map[string]string) bool {
 	if labels[dockerLabelSession] == "" {
 		return false
 	}
@@ -50,7 +50,7 @@ func (e *docker) abandoned(labels map[string]string) bool {
 	return e.owner.dead(labels)
 }
 
-func (e *docker) sweepContainers(ctx context.Context, api *client.Client) (did []string, errs []error) {
+func (e *Engine) sweepContainers(ctx context.Context, api *client.Client) (did []string, errs []error) {
 	list, err := api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", dockerLabelSession)})
 	if err != nil {
 		return nil, []error{dockerErr(err)}
@@ -68,7 +68,7 @@ func (e *docker) sweepContainers(ctx context.Context, api *client.Client) (did [
 	return did, errs
 }
 
-func (e *docker) sweepVolumes(ctx context.Context, api *client.Client) (did []string, errs []error) {
+func (e *Engine) sweepVolumes(ctx context.Context, api *client.Client) (did []string, errs []error) {
 	list, err := api.VolumeList(ctx, client.VolumeListOptions{Filters: make(client.Filters).Add("label", dockerLabelSession)})
 	if err != nil {
 		return nil, []error{dockerErr(err)}
@@ -88,7 +88,7 @@ func (e *docker) sweepVolumes(ctx context.Context, api *client.Client) (did []st
 
 // sweepImages removes the images of other versions of the worker, and nameless
 // doubles of this one's. One that a container uses stays.
-func (e *docker) sweepImages(ctx context.Context, api *client.Client, d *dockerDaemon) (did []string, errs []error) {
+func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *dockerDaemon) (did []string, errs []error) {
 	worker, err := e.worker("linux", d.arch)
 	if err != nil {
 		// Without a worker there is no telling which image is old.

@@ -20,7 +20,7 @@ func isolationOf(h *container.HostConfig, spec engine.Spec) string {
 
 // hostPath is where what is in a place is on the host, empty for memory and where unknown. target is its path in the container, folder
 // the host's of a bind.
-func (s *dockerSession) hostPath(c container.InspectResponse, p place.Spec, img *dockerImage, target, folder string) string {
+func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *dockerImage, target, folder string) string {
 	switch p.Kind {
 	case place.Bind:
 		return folder

@@ -52,7 +52,7 @@ func (i *dockerImage) separator() string {
 }
 
 // probeWindows is the Probe of a daemon of Windows containers: without an image no container can be tried.
-func (e *docker) probeWindows(p engine.Probe, d *dockerDaemon) engine.Probe {
+func (e *Engine) probeWindows(p engine.Probe, d *dockerDaemon) engine.Probe {
 	p.OK = true
 	p.Notes = append(p.Notes, "Windows containers need an image of Windows, which a plan's engine or --image names; none was tried")
 	p.Places = []place.Kind{place.Layer, place.Volume}

@@ -63,7 +63,7 @@ func newWindowsFake(t *testing.T) (*windowsFake, engine.Engine) {
 }
 
 func windowsEngine(host string) engine.Engine {
-	return NewDocker(DockerOptions{Host: host, Worker: windowsWorker})
+	return New(Options{Host: host, Worker: windowsWorker})
 }
 
 // windowsWorker is no worker, and is for Windows alone.
@@ -194,7 +194,7 @@ func TestWindowsLimitsElsewhere(t *testing.T) {
 	linux := &dockerDaemon{name: "docker", os: "linux"}
 	linux.info.NCPU = 2
 	docker := func(s engine.Spec) error {
-		_, _, err := (&docker{}).dockerConfig(s, linux, &dockerImage{}, nil, nil)
+		_, _, err := (&Engine{}).dockerConfig(s, linux, &dockerImage{}, nil, nil)
 		return err
 	}
 	for _, x := range []struct {

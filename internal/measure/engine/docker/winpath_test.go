@@ -78,7 +78,7 @@ func TestDockerWindowsDescribes(t *testing.T) {
 		if got := s.Info().Isolation; got != isolation {
 			t.Errorf("isolation %q, want %q", got, isolation)
 		}
-		if got := s.(*dockerSession).volume; got != "v1" {
+		if got := s.(*session).volume; got != "v1" {
 			t.Errorf("its volume is %q, want v1", got)
 		}
 		// Where the daemon is on this machine, as over a named pipe.

@@ -24,8 +24,8 @@ func TestStateFull(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	engines := map[place.Kind]engine.Engine{
-		place.Dir:  host.NewHost(state, workertest.Source(t)),
-		place.Bind: oci.NewOCI(state, workertest.Source(t), exec.LookPath),
+		place.Dir:  host.New(state, workertest.Source(t)),
+		place.Bind: oci.New(state, workertest.Source(t), exec.LookPath),
 	}
 	open := func(kind place.Kind, path string) error {
 		s, err := engines[kind].Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
@@ -49,8 +49,8 @@ func TestStateFull(t *testing.T) {
 	// A place without an inode left.
 	small := disktest.Tmpfs(t, "size=64k,nr_inodes=1")
 	fine := t.TempDir()
-	engines[place.Dir] = host.NewHost(fine, workertest.Source(t))
-	engines[place.Bind] = oci.NewOCI(fine, workertest.Source(t), exec.LookPath)
+	engines[place.Dir] = host.New(fine, workertest.Source(t))
+	engines[place.Bind] = oci.New(fine, workertest.Source(t), exec.LookPath)
 	for kind := range engines {
 		var full *engine.StateFullError
 		if err := open(kind, small); err == nil || errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
@@ -65,8 +65,8 @@ func TestStateReadOnly(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	for kind, e := range map[place.Kind]engine.Engine{
-		place.Dir:  host.NewHost(state, workertest.Source(t)),
-		place.Bind: oci.NewOCI(state, workertest.Source(t), exec.LookPath),
+		place.Dir:  host.New(state, workertest.Source(t)),
+		place.Bind: oci.New(state, workertest.Source(t), exec.LookPath),
 	} {
 		open := func(path string) error {
 			s, err := e.Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})

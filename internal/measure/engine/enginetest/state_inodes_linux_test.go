@@ -23,8 +23,8 @@ import (
 // is told as that folder's fault, by every engine.
 func TestStateWithoutInodes(t *testing.T) {
 	for kind, engineIn := range map[place.Kind]func(state string) engine.Engine{
-		place.Dir:  func(state string) engine.Engine { return host.NewHost(state, workertest.Source(t)) },
-		place.Bind: func(state string) engine.Engine { return oci.NewOCI(state, workertest.Source(t), exec.LookPath) },
+		place.Dir:  func(state string) engine.Engine { return host.New(state, workertest.Source(t)) },
+		place.Bind: func(state string) engine.Engine { return oci.New(state, workertest.Source(t), exec.LookPath) },
 	} {
 		state := disktest.Tmpfs(t, "size=64m,nr_inodes=200")
 		e := engineIn(state)

@@ -24,8 +24,8 @@ func TestWorkerGone(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
 	for _, e := range []engine.Engine{
-		host.NewHost(state, workertest.Source(t)),
-		oci.NewOCI(state, workertest.Source(t), exec.LookPath),
+		host.New(state, workertest.Source(t)),
+		oci.New(state, workertest.Source(t), exec.LookPath),
 	} {
 		kind := map[string]place.Kind{"host": place.Dir, "oci": place.Layer}[e.Name()]
 		spec := engine.Spec{Place: place.Spec{Name: string(kind), Kind: kind}}

@@ -22,25 +22,25 @@ import (
 // hostGrace is how long a worker on the host may take to end.
 const hostGrace = 2 * time.Second
 
-// A host runs the worker as a plain child of plimsoll: no isolation.
-type host struct {
+// An Engine runs the worker as a plain child of plimsoll: no isolation.
+type Engine struct {
 	state   string
 	worker  *engine.Installer
 	journal engine.Journal
 }
 
-var _ engine.Engine = (*host)(nil)
+var _ engine.Engine = (*Engine)(nil)
 
-// NewHost returns the engine host. state is Plimsoll's state directory.
-func NewHost(state string, worker engine.WorkerSource) engine.Engine {
-	return &host{state, &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, engine.JournalIn(state, "host")}
+// New returns the engine host. state is Plimsoll's state directory.
+func New(state string, worker engine.WorkerSource) engine.Engine {
+	return &Engine{state, &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, engine.JournalIn(state, "host")}
 }
 
 // Name implements Engine.
-func (h *host) Name() string { return "host" }
+func (h *Engine) Name() string { return "host" }
 
 // Probe implements Engine.
-func (h *host) Probe(context.Context) engine.Probe {
+func (h *Engine) Probe(context.Context) engine.Probe {
 	p := engine.Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
 	if _, err := h.install(); err != nil {
 		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), engine.InstallFix
@@ -55,12 +55,12 @@ func (h *host) Probe(context.Context) engine.Probe {
 	return p
 }
 
-func (h *host) install() (string, error) {
+func (h *Engine) install() (string, error) {
 	return h.worker.Install(runtime.GOOS, runtime.GOARCH)
 }
 
 // Open implements Engine.
-func (h *host) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
+func (h *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
 	if err := h.supports(spec); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (h *host) Open(ctx context.Context, spec engine.Spec) (engine.Session, erro
 		return nil, err
 	}
 	dir := engine.OwnFolder(parent, spec.ID)
-	s := &hostSession{dirs: []string{dir}, journal: h.journal, id: spec.ID}
+	s := &session{dirs: []string{dir}, journal: h.journal, id: spec.ID}
 	argv := []string{exe, "agent", "--dir", dir}
 	var tmpfs []string
 	if spec.Place.Kind == place.Tmpfs {
@@ -122,7 +122,7 @@ func (h *host) Open(ctx context.Context, spec engine.Spec) (engine.Session, erro
 
 // enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
 // is in the group with it.
-func (s *hostSession) enclose(name string, spec engine.Spec) error {
+func (s *session) enclose(name string, spec engine.Spec) error {
 	s.limits = &engine.IOLimits{Engine: name, Asked: spec.Limits, Journal: s.journal, ID: spec.ID}
 	if !spec.Limits.IO() {
 		s.limits.Asked = limit.Limits{}
@@ -142,7 +142,7 @@ func (s *hostSession) enclose(name string, spec engine.Spec) error {
 }
 
 // supports says what the host can't do of spec.
-func (h *host) supports(spec engine.Spec) error {
+func (h *Engine) supports(spec engine.Spec) error {
 	no := func(what, reason, fix string) error {
 		return &engine.Unsupported{Engine: h.Name(), What: what, Reason: reason, Fix: fix}
 	}
@@ -184,15 +184,15 @@ func (h *host) supports(spec engine.Spec) error {
 }
 
 // Sweep implements Engine.
-func (h *host) Sweep(ctx context.Context) ([]string, error) {
+func (h *Engine) Sweep(ctx context.Context) ([]string, error) {
 	return h.journal.SweepSessions(ctx, func(_ context.Context, id string, _ engine.SessionRecord) ([]string, error) {
 		// One with limits on I/O had a group, with the worker in it.
 		return nil, engine.RemoveGroups(engine.FolderPrefix + id)
 	})
 }
 
-// hostSession is an agent on the host.
-type hostSession struct {
+// session is an agent on the host.
+type session struct {
 	*engine.Process
 	id string
 	// dirs are the folders made for it.
@@ -203,13 +203,13 @@ type hostSession struct {
 }
 
 // Info implements Session.
-func (s *hostSession) Info() engine.Info { return s.info }
+func (s *session) Info() engine.Info { return s.info }
 
 // IOLimits implements Limited.
-func (s *hostSession) IOLimits() *engine.IOLimits { return s.limits }
+func (s *session) IOLimits() *engine.IOLimits { return s.limits }
 
 // Close implements Session.
-func (s *hostSession) Close(ctx context.Context) error {
+func (s *session) Close(ctx context.Context) error {
 	return s.CloseOnce(func() error {
 		s.End(ctx, hostGrace)
 		return s.remove()
@@ -217,7 +217,7 @@ func (s *hostSession) Close(ctx context.Context) error {
 }
 
 // remove removes the session's group, its folder and its journal entry, in this order.
-func (s *hostSession) remove() error {
+func (s *session) remove() error {
 	if s.limits != nil && s.limits.Own != nil {
 		if err := engine.RemoveGroups(engine.FolderPrefix + s.id); err != nil {
 			return err
@@ -226,7 +226,7 @@ func (s *hostSession) remove() error {
 	return s.journal.Clear(s.id, s.dirs...)
 }
 
-var _ engine.Mortal = (*host)(nil)
+var _ engine.Mortal = (*Engine)(nil)
 
 // Gone implements Mortal: the worker has to be there, and to be let run.
-func (h *host) Gone(context.Context, engine.Spec) error { return h.worker.Gone(h.state) }
+func (h *Engine) Gone(context.Context, engine.Spec) error { return h.worker.Gone(h.state) }

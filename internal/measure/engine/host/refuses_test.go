@@ -23,7 +23,7 @@ func TestHostRefuses(t *testing.T) {
 	}
 	for want, spec := range refusals {
 		var u *engine.Unsupported
-		if err := (&host{}).supports(spec); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+		if err := (&Engine{}).supports(spec); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

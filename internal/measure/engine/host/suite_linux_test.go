@@ -17,7 +17,7 @@ func TestHostSuite(t *testing.T) {
 	enginetest.NeedRoot(t)
 	enginetest.Suite{
 		New: func(t *testing.T) engine.Engine {
-			return host.NewHost(t.TempDir(), workertest.Source(t))
+			return host.New(t.TempDir(), workertest.Source(t))
 		},
 		Places: []place.Kind{place.Dir, place.Tmpfs},
 	}.Run(t)

@@ -277,10 +277,10 @@ func (b *bundle) resources() *specs.LinuxResources {
 	return r
 }
 
-var _ engine.ImageChecker = (*oci)(nil)
+var _ engine.ImageChecker = (*Engine)(nil)
 
 // CheckImage implements ImageChecker.
-func (o *oci) CheckImage(_ context.Context, image string) error {
+func (o *Engine) CheckImage(_ context.Context, image string) error {
 	if st, err := os.Stat(image); err != nil || !st.IsDir() {
 		return noImageFolder(image)
 	}

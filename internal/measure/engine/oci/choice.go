@@ -20,7 +20,7 @@ import (
 )
 
 // runtimeFix says what to do where no runtime works.
-func (o *oci) runtimeFix() string {
+func (o *Engine) runtimeFix() string {
 	for _, name := range ociRuntimes {
 		if _, err := o.lookPath(name); err != nil {
 			return "install runc or crun ('apt-get install runc')"
@@ -31,7 +31,7 @@ func (o *oci) runtimeFix() string {
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a
 // container. Only success is remembered. The error is an errBroken if one of them is there and none works.
-func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
+func (o *Engine) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if rt := o.chosen[want]; rt != nil {
@@ -96,7 +96,7 @@ var errHung = fmt.Errorf("it did not end within %v", tryTimeout)
 
 // tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
 // not tried again: each cell of a plan would wait for it anew.
-func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
+func (o *Engine) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
 	if o.hung[rt.path] {
 		rt.version = name
 		return errHung
@@ -121,7 +121,7 @@ func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
 
 // try runs the smallest container: the worker says which program it is and ends, before ctx
 // does. A program that ends well and is no runtime says something else.
-func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
+func (o *Engine) try(ctx context.Context, rt *ociRuntime) error {
 	program, err := o.worker.Source(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return err
@@ -173,12 +173,12 @@ func firstWords(ctx context.Context, r io.Reader) string {
 	}
 }
 
-var _ engine.Mortal = (*oci)(nil)
+var _ engine.Mortal = (*Engine)(nil)
 
 // Gone implements Mortal: the runtime has to run the smallest container anew. One that was uninstalled, or may
 // no longer make control groups, would fail every cell. A full state folder is not looked for: the
 // cell that failed may have filled it, and what it wrote goes with its container.
-func (o *oci) Gone(ctx context.Context, spec engine.Spec) error {
+func (o *Engine) Gone(ctx context.Context, spec engine.Spec) error {
 	o.mu.Lock()
 	rt := o.chosen[spec.Runtime]
 	o.mu.Unlock()

@@ -39,7 +39,7 @@ func TestOCIRuntimeChoice(t *testing.T) {
 	}
 	broken := script(t, "case $1 in --version) echo crun version 1.8.1;; *) echo cgroups in hybrid mode not supported >&2; exit 1;; esac")
 
-	p := oci.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": runc})).Probe(t.Context())
+	p := oci.New(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": runc})).Probe(t.Context())
 	if !p.OK || !strings.HasPrefix(p.Version, "runc ") {
 		t.Errorf("with a broken crun: %+v, want runc", p)
 	}
@@ -47,12 +47,12 @@ func TestOCIRuntimeChoice(t *testing.T) {
 		t.Errorf("notes = %q, want crun's refusal", p.Notes)
 	}
 
-	p = oci.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken})).Probe(t.Context())
+	p = oci.New(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken})).Probe(t.Context())
 	if p.OK || !strings.Contains(p.Missing, "hybrid") || !strings.Contains(p.Fix, "runc") {
 		t.Errorf("with a broken crun only: %+v", p)
 	}
 
-	p = oci.NewOCI(t.TempDir(), workertest.Source(t), look(nil)).Probe(t.Context())
+	p = oci.New(t.TempDir(), workertest.Source(t), look(nil)).Probe(t.Context())
 	if p.OK || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("with none: %+v", p)
 	}
@@ -62,7 +62,7 @@ func TestOCIRuntimeChoice(t *testing.T) {
 echo 'time="2026-11-21T07:03:43Z" level=warning msg="unable to get oom kill count" error="no such file"' >&2
 echo 'time="2026-11-21T07:03:43Z" level=error msg="runc run failed: mkdir \"/sys/fs/cgroup/x\": read-only file system"' >&2
 exit 1`)
-	p = oci.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": silent})).Probe(t.Context())
+	p = oci.New(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": silent})).Probe(t.Context())
 	if p.OK || !strings.Contains(p.Missing, `runc run failed: mkdir "/sys/fs/cgroup/x": read-only file system (exit status 1)`) ||
 		strings.Contains(p.Missing, "oom kill") || strings.Contains(p.Fix, "install") {
 		t.Errorf("with two broken ones: %+v, want runc's fault, and nothing to install", p)
@@ -86,7 +86,7 @@ if [ -n "$bundle" ] && grep -q '"memory":' "$bundle/config.json"; then
   exit 1
 fi
 exec `+runc+` "$@"`)
-	e := oci.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"runc": fussy}))
+	e := oci.New(t.TempDir(), workertest.Source(t), look(map[string]string{"runc": fussy}))
 	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: limit.Limits{Memory: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestOCIInterruptedProbe(t *testing.T) {
 	// It is interrupted when its container is there.
 	begun := filepath.Join(t.TempDir(), "begun")
 	slow := script(t, "case $* in *' run '*) [ -e "+begun+" ] || { echo >"+begun+"; exec sleep 1000; };; esac; exec "+runc+` "$@"`)
-	e := oci.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"runc": slow}))
+	e := oci.New(t.TempDir(), workertest.Source(t), look(map[string]string{"runc": slow}))
 	go func() {
 		for ctx.Err() == nil {
 			if _, err := os.Stat(begun); err == nil {

@@ -58,7 +58,7 @@ func TestOCIRuntimeGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, path := t.TempDir(), ownRunc(t)
-			e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
+			e := oci.New(state, workertest.Source(t), exec.LookPath)
 			mortal := e.(engine.Mortal)
 			spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}}
 			leaktest.Check(t, spec.ID)

@@ -123,7 +123,7 @@ func TestOCIOddImages(t *testing.T) {
 			}
 			before := listing(t, image) + listing(t, outside)
 			for name, path := range runtimes(t) {
-				e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+				e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 				for _, kind := range []place.Kind{place.Layer, place.Bind, place.Tmpfs} {
 					spec := engine.Spec{Image: image, Runtime: path, Place: place.Spec{Name: string(kind), Kind: kind}}
 					if err := measureOCI(t, e, spec); err != nil {
@@ -168,7 +168,7 @@ func TestOCIReadOnlyImage(t *testing.T) {
 	}
 	disktest.Remount(t, image, unix.MS_RDONLY)
 	for name, path := range runtimes(t) {
-		e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 		for _, kind := range []place.Kind{place.Layer, place.Bind, place.Tmpfs} {
 			if err := measureOCI(t, e, engine.Spec{Image: image, Runtime: path, Place: place.Spec{Name: string(kind), Kind: kind}}); err != nil {
 				t.Errorf("%s, %s: %v", name, kind, err)
@@ -183,7 +183,7 @@ func TestOCIBadImage(t *testing.T) {
 	enginetest.NeedRoot(t)
 	runtimes(t)
 	state := t.TempDir()
-	e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
+	e := oci.New(state, workertest.Source(t), exec.LookPath)
 	plain := filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(plain, nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// An oci engine runs the worker with an OCI runtime, without any daemon: process
+// An Engine runs the worker with an OCI runtime, without any daemon: process
 // isolation, with an overlay of its own as the container's layer.
-type oci struct {
+type Engine struct {
 	state    string
 	worker   *engine.Installer
 	journal  engine.Journal
@@ -35,23 +35,23 @@ type oci struct {
 	hung map[string]bool
 }
 
-var _ engine.Engine = (*oci)(nil)
+var _ engine.Engine = (*Engine)(nil)
 
-// NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
+// New returns the engine oci. state is Plimsoll's state directory; lookPath
 // finds a runtime by name (exec.LookPath).
-func NewOCI(state string, worker engine.WorkerSource, lookPath func(string) (string, error)) engine.Engine {
+func New(state string, worker engine.WorkerSource, lookPath func(string) (string, error)) engine.Engine {
 	if abs, err := filepath.Abs(state); err == nil {
 		// A runtime takes a path from the bundle, into which it changes.
 		state = abs
 	}
-	return &oci{state: state, worker: &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: engine.JournalIn(state, "oci"), lookPath: lookPath}
+	return &Engine{state: state, worker: &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: engine.JournalIn(state, "oci"), lookPath: lookPath}
 }
 
 // Name implements Engine.
-func (o *oci) Name() string { return "oci" }
+func (o *Engine) Name() string { return "oci" }
 
 // Probe implements Engine.
-func (o *oci) Probe(ctx context.Context) engine.Probe {
+func (o *Engine) Probe(ctx context.Context) engine.Probe {
 	p := engine.Probe{Engine: o.Name(), Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs}}
 	if runtime.GOOS != "linux" {
 		p.Missing, p.Fix = "an OCI runtime needs Linux", "use the docker engine"
@@ -77,7 +77,7 @@ func (o *oci) Probe(ctx context.Context) engine.Probe {
 }
 
 // Open implements Engine.
-func (o *oci) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
+func (o *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
 	if err := o.supports(spec); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (o *oci) Open(ctx context.Context, spec engine.Spec) (engine.Session, error
 }
 
 // supports says what this engine can't do of spec.
-func (o *oci) supports(spec engine.Spec) error {
+func (o *Engine) supports(spec engine.Spec) error {
 	no := func(what, reason, fix string) error {
 		return &engine.Unsupported{Engine: o.Name(), What: what, Reason: reason, Fix: fix}
 	}
@@ -150,7 +150,7 @@ func within(path, folder string) bool {
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
-func (o *oci) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, args []string) (*ociSession, error) {
+func (o *Engine) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, args []string) (*session, error) {
 	exe, err := o.worker.Install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return nil, engine.StateFault(o.state, err)
@@ -178,7 +178,7 @@ func (o *oci) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, args [
 			return nil, fmt.Errorf("make the trial's folder: %s is there already", dir)
 		}
 	}
-	s := &ociSession{engine: o, rt: rt, id: engine.FolderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
+	s := &session{engine: o, rt: rt, id: engine.FolderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
 	s.limits = &engine.IOLimits{Engine: o.Name(), Asked: spec.Limits, Container: s.id, Journal: o.journal, ID: spec.ID}
 	if err := o.journal.Note(ctx, spec.ID, engine.SessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
 		return nil, engine.StateFault(o.state, err)
@@ -199,7 +199,7 @@ func (o *oci) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, args [
 }
 
 // Sweep implements Engine.
-func (o *oci) Sweep(ctx context.Context) ([]string, error) {
+func (o *Engine) Sweep(ctx context.Context) ([]string, error) {
 	return o.journal.SweepSessions(ctx, func(ctx context.Context, id string, s engine.SessionRecord) (did []string, err error) {
 		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, engine.FolderPrefix+id
 		if rt.knows(container) {

@@ -19,7 +19,7 @@ func TestOCIRefuses(t *testing.T) {
 		"isolation hyperv":            {Place: bind, Isolation: "hyperv"},
 	} {
 		var u *engine.Unsupported
-		if err := (&oci{}).supports(spec); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+		if err := (&Engine{}).supports(spec); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

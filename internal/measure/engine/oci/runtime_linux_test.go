@@ -27,7 +27,7 @@ import (
 func TestOCINoRuntime(t *testing.T) {
 	enginetest.NeedRoot(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
-	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 	for name, x := range map[string]struct {
 		path string
 		// there: it is, and fails; what isn't there is no fault of the machine's.
@@ -87,7 +87,7 @@ func TestOCIForeignRuntime(t *testing.T) {
 		if err := row.spoil(path); err != nil {
 			t.Fatal(err)
 		}
-		e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
 		var u *engine.Unsupported
 		if !errors.As(err, &u) || !strings.Contains(u.Reason, row.want) {
@@ -119,7 +119,7 @@ setsid sh -c 'echo $$ >"$0/cgroup.procs"; echo $$ >"$1"; exec sleep 1000' "`+gro
 sleep 1000 &
 wait`)
 	state := t.TempDir()
-	e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
+	e := oci.New(state, workertest.Source(t), exec.LookPath)
 	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: hang, Place: place.Spec{Name: "bind", Kind: place.Bind}})
@@ -197,7 +197,7 @@ func TestOCIHangingProbe(t *testing.T) {
 	}
 	hang := script(t, "sleep 1000 & sleep 1000")
 	state := t.TempDir()
-	e := oci.NewOCI(state, workertest.Source(t), func(name string) (string, error) {
+	e := oci.New(state, workertest.Source(t), func(name string) (string, error) {
 		return map[string]string{"crun": hang, "runc": runc}[name], nil
 	})
 	p := e.Probe(t.Context())
@@ -214,7 +214,7 @@ func TestOCIHangingOnly(t *testing.T) {
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	hang := script(t, "sleep 1000 & sleep 1000")
 	state := t.TempDir()
-	e := oci.NewOCI(state, workertest.Source(t), look(map[string]string{"crun": hang}))
+	e := oci.New(state, workertest.Source(t), look(map[string]string{"crun": hang}))
 	if p := e.Probe(t.Context()); p.OK || !p.Failed || !strings.Contains(p.Missing, "did not end") || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
 	}
@@ -231,7 +231,7 @@ func TestOCIPaused(t *testing.T) {
 	for name, path := range runtimes(t) {
 		t.Run(name, func(t *testing.T) {
 			state := t.TempDir()
-			e := oci.NewOCI(state, workertest.Source(t), exec.LookPath)
+			e := oci.New(state, workertest.Source(t), exec.LookPath)
 			id := enginetest.ID()
 			leaktest.Check(t, id)
 			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
@@ -266,7 +266,7 @@ case $id in plimsoll-probe-*) exec runc "$@";; esac
 case $* in *" run "*) ;; *) exec runc "$@";; esac
 (while ! [ -s "$5/late" ]; do sleep 0.01; done; sleep 0.05; mv "$5/late" "$5/pid") &
 exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
-	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 	id := enginetest.ID()
 	leaktest.Check(t, id)
 	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: late, Place: place.Spec{Name: "layer", Kind: place.Layer}})
@@ -289,7 +289,7 @@ func TestOCIHangingVersion(t *testing.T) {
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	asked := filepath.Join(t.TempDir(), "asked")
 	path := script(t, "echo x >>"+asked+"; sleep 1000")
-	e := oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 	spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
 	// The patience of who asks may end a moment before the runtime's time does.
 	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
@@ -318,7 +318,7 @@ func TestOCIRelativeState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
-			e := oci.NewOCI("st", source, exec.LookPath)
+			e := oci.New("st", source, exec.LookPath)
 			id := enginetest.ID()
 			leaktest.Check(t, id)
 			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}})

@@ -15,10 +15,10 @@ import (
 // ociGrace is how long a container may take to end by itself.
 const ociGrace = 5 * time.Second
 
-// ociSession is an agent in a container of an OCI runtime.
-type ociSession struct {
+// session is an agent in a container of an OCI runtime.
+type session struct {
 	*engine.Process
-	engine *oci
+	engine *Engine
 	rt     *ociRuntime
 	bundle *bundle
 	// id names the container, entry the journal entry.
@@ -36,17 +36,17 @@ type ociSession struct {
 const pidWait = time.Second
 
 // Info implements Session.
-func (s *ociSession) Info() engine.Info {
+func (s *session) Info() engine.Info {
 	info := s.info
 	info.PID = s.pid()
 	return info
 }
 
 // IOLimits implements Limited.
-func (s *ociSession) IOLimits() *engine.IOLimits { return s.limits }
+func (s *session) IOLimits() *engine.IOLimits { return s.limits }
 
 // pid is the id of the container's first process, 0 as long as there is none.
-func (s *ociSession) pid() int {
+func (s *session) pid() int {
 	for deadline := time.Now().Add(cmp.Or(s.pidWait, pidWait)); ; {
 		b, err := os.ReadFile(s.bundle.pidFile())
 		if pid, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil {
@@ -65,7 +65,7 @@ func (s *ociSession) pid() int {
 
 // State implements Session. A runtime that gave up before the container ran says
 // why: a limit that the control groups can't have, for example.
-func (s *ociSession) State(ctx context.Context) string {
+func (s *session) State(ctx context.Context) string {
 	state := s.Process.State(ctx)
 	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
 		return state
@@ -77,7 +77,7 @@ func (s *ociSession) State(ctx context.Context) string {
 }
 
 // Close implements Session.
-func (s *ociSession) Close(ctx context.Context) error {
+func (s *session) Close(ctx context.Context) error {
 	return s.CloseOnce(func() error {
 		s.Stdin().Close()
 		select {
@@ -103,6 +103,6 @@ func (s *ociSession) Close(ctx context.Context) error {
 }
 
 // remove removes the session's folders and then its journal entry.
-func (s *ociSession) remove() error {
+func (s *session) remove() error {
 	return s.engine.journal.Clear(s.entry, s.own...)
 }

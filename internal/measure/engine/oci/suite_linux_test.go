@@ -21,7 +21,7 @@ func TestOCISuite(t *testing.T) {
 	}
 	enginetest.Suite{
 		New: func(t *testing.T) engine.Engine {
-			return oci.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+			return oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 		},
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
 		Memory: true,

@@ -27,7 +27,7 @@ func TestVM9P(t *testing.T) {
 		t.Run("cache="+tt.cache, func(t *testing.T) {
 			o := o
 			o.ShareCache, o.MSize = tt.cache, tt.msize
-			a := openVM(t, vm.NewVM(o), "caches-1", bindSpec)
+			a := openVM(t, vm.New(o), "caches-1", bindSpec)
 			if got := a.Info().Storage; got != tt.storage {
 				t.Errorf("Storage = %q, want %q", got, tt.storage)
 			}
@@ -56,7 +56,7 @@ func TestVM9P(t *testing.T) {
 			}
 			spec := bindSpec
 			spec.ID = "ends-1"
-			if _, err := vm.NewVM(o).Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := vm.New(o).Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Open() = %v, want %q", err, want)
 			}
 			wantNothingLeft(t, o.State, spec.ID)

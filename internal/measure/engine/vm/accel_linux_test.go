@@ -12,7 +12,7 @@ import (
 )
 
 // accelOf has an engine choose what runs its processors, and counts the machines that it needed for that.
-func accelOf(t *testing.T, v *vm, dir string) (accel, notes string, asked int) {
+func accelOf(t *testing.T, v *Engine, dir string) (accel, notes string, asked int) {
 	t.Helper()
 	before, _ := starts(t, dir)
 	v.base.accel, v.base.notes = "", nil
@@ -24,7 +24,7 @@ func accelOf(t *testing.T, v *vm, dir string) (accel, notes string, asked int) {
 }
 
 // noted reads the note on KVM, empty if there is none.
-func noted(t *testing.T, v *vm) string {
+func noted(t *testing.T, v *Engine) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(v.vmCache(), "kvm.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

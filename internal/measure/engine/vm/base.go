@@ -44,7 +44,7 @@ func (b *vmBase) runtime(accel string) string {
 var baseModules = []string{"virtio_pci", "virtio_console"}
 
 // prepare finds and makes what machines boot from, once.
-func (v *vm) prepare(ctx context.Context) (*vmBase, error) {
+func (v *Engine) prepare(ctx context.Context) (*vmBase, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.base != nil {
@@ -93,7 +93,7 @@ func qemuVersion(ctx context.Context, qemu string) (string, error) {
 }
 
 // findKernel finds the kernel and its first modules.
-func (v *vm) findKernel(b *vmBase) error {
+func (v *Engine) findKernel(b *vmBase) error {
 	var err error
 	if v.Kernel != "" {
 		b.kernel, err = guest.Open(v.Root, v.Kernel, v.Modules)
@@ -116,7 +116,7 @@ func (v *vm) findKernel(b *vmBase) error {
 
 // makeImages makes the kernel's unpacked file and the first root file system, unless they are there. Their
 // names carry what they are made from.
-func (v *vm) makeImages(b *vmBase) error {
+func (v *Engine) makeImages(b *vmBase) error {
 	if err := v.ownCache(); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (v *vm) makeImages(b *vmBase) error {
 }
 
 // unpackKernel unpacks the kernel, which an emulated processor takes seconds for at every start.
-func (v *vm) unpackKernel(b *vmBase) error {
+func (v *Engine) unpackKernel(b *vmBase) error {
 	st, err := os.Stat(b.kernel.Path)
 	if err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 )
 
 // vmCache is the folder in which machines' kernels, first root file systems and saved states are kept.
-func (v *vm) vmCache() string { return filepath.Join(v.State, "cache", "vm") }
+func (v *Engine) vmCache() string { return filepath.Join(v.State, "cache", "vm") }
 
 // ownCache makes the cache's folder, and refuses one that somebody else may write to. What is in there is run: a kernel, the guest's first
 // program, and a saved machine, which QEMU reads as this user, and whose root writes to this user's shared folders.
-func (v *vm) ownCache() error {
+func (v *Engine) ownCache() error {
 	dir := v.vmCache()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -54,7 +54,7 @@ const (
 )
 
 // dropImages removes the kernels and first root file systems that were not used for long: each version of the kernel and of Plimsoll has others.
-func (v *vm) dropImages() {
+func (v *Engine) dropImages() {
 	for _, prefix := range []string{kernelPrefix, initrdPrefix} {
 		v.dropCached(prefix, func(_ string, rank int, used time.Time) bool { return rank < maxImages || time.Since(used) < imageAge })
 	}
@@ -62,7 +62,7 @@ func (v *vm) dropImages() {
 
 // dropCached removes the files of the cache with a prefix that keep does not want: rank is how many are kept that were used later. That one stays is no
 // error.
-func (v *vm) dropCached(prefix string, keep func(name string, rank int, used time.Time) bool) {
+func (v *Engine) dropCached(prefix string, keep func(name string, rank int, used time.Time) bool) {
 	entries, _ := os.ReadDir(v.vmCache())
 	var files []fs.FileInfo
 	for _, e := range entries {
@@ -82,7 +82,7 @@ func (v *vm) dropCached(prefix string, keep func(name string, rank int, used tim
 }
 
 // touch notes that files of the cache are used; others are left alone.
-func (v *vm) touch(paths ...string) {
+func (v *Engine) touch(paths ...string) {
 	now := time.Now()
 	for _, p := range paths {
 		if filepath.Dir(p) == v.vmCache() {
@@ -92,7 +92,7 @@ func (v *vm) touch(paths ...string) {
 }
 
 // sweepCache removes what a plimsoll that was killed had not written to its end: 70 MB of a machine, as a rule.
-func (v *vm) sweepCache() (removed []string, err error) {
+func (v *Engine) sweepCache() (removed []string, err error) {
 	for _, prefix := range cachePrefixes {
 		files, err := filelock.Sweep(v.vmCache(), prefix)
 		for _, f := range files {

@@ -36,7 +36,7 @@ func cached(t *testing.T, state string) map[string]int64 {
 func TestVMCacheTorn(t *testing.T) {
 	needVM(t)
 	o := vmOptions(t, t.TempDir())
-	if s := vm.Shares(t.Context(), vm.NewVM(o)); len(s) == 0 {
+	if s := vm.Shares(t.Context(), vm.New(o)); len(s) == 0 {
 		t.Fatal("no machine can be prepared")
 	}
 	whole := cached(t, o.State)
@@ -53,7 +53,7 @@ func TestVMCacheTorn(t *testing.T) {
 		if err := os.WriteFile(torn, []byte("a machine's beginning"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := vm.NewVM(o)
+		e := vm.New(o)
 		vm.Shares(t.Context(), e)
 		if removed, err := e.Sweep(t.Context()); err != nil || strings.Join(removed, "") != "file "+torn {
 			t.Errorf("Sweep() = %q, %v, want %s alone", removed, err, torn)
@@ -90,7 +90,7 @@ func TestVMCacheOld(t *testing.T) {
 		}
 		long = long.Add(-time.Hour)
 	}
-	vm.Shares(t.Context(), vm.NewVM(o))
+	vm.Shares(t.Context(), vm.New(o))
 	got := map[string]int{}
 	for path := range cached(t, o.State) {
 		kind, _, _ := strings.Cut(filepath.Base(path), "-")
@@ -112,7 +112,7 @@ func TestVMCacheOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := vm.NewVM(o).Open(t.Context(), layerSpec("others-1"))
+	_, err := vm.New(o).Open(t.Context(), layerSpec("others-1"))
 	var u *engine.Unsupported
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "everybody may write to "+dir+"; chmod o-w it") {
 		t.Errorf("Open() with a cache for all = %v", err)
@@ -121,14 +121,14 @@ func TestVMCacheOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	vm.Shares(t.Context(), vm.NewVM(o))
+	vm.Shares(t.Context(), vm.New(o))
 	for path := range cached(t, o.State) {
 		// As another user's are, or those that anybody may write to.
 		if err := os.Chmod(path, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	vm.Shares(t.Context(), vm.NewVM(o))
+	vm.Shares(t.Context(), vm.New(o))
 	for path := range cached(t, o.State) {
 		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("%s was used as it was: %v, %v", path, st.Mode(), err)

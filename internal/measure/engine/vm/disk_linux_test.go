@@ -67,7 +67,7 @@ func TestVMDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := vmOptions(t, dir)
 			o.DiskFormat, o.DiskCache, o.DiskSize = tt.format, tt.cache, 64<<20
-			a := openVM(t, vm.NewVM(o), "disk-"+name, layerSpec(""))
+			a := openVM(t, vm.New(o), "disk-"+name, layerSpec(""))
 			defer func() {
 				if err := a.Close(t.Context()); err != nil {
 					t.Error(err)

@@ -10,9 +10,9 @@ import (
 )
 
 // cacheWith is an engine whose state folder's path has characters that patterns have, and whose cache has files that were used so long ago.
-func cacheWith(t *testing.T, files map[string]time.Duration) *vm {
+func cacheWith(t *testing.T, files map[string]time.Duration) *Engine {
 	t.Helper()
-	v := &vm{VMOptions: VMOptions{State: filepath.Join(t.TempDir(), "a[b*")}}
+	v := &Engine{Options: Options{State: filepath.Join(t.TempDir(), "a[b*")}}
 	if err := os.MkdirAll(v.vmCache(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func cacheWith(t *testing.T, files map[string]time.Duration) *vm {
 }
 
 // wantCache fails unless the cache has those files alone.
-func wantCache(t *testing.T, v *vm, want ...string) {
+func wantCache(t *testing.T, v *Engine, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(v.vmCache())
 	if err != nil {

@@ -44,14 +44,14 @@ func wantNothingLeft(t *testing.T, state, id string) {
 func TestVMMissing(t *testing.T) {
 	needVM(t)
 	modules := t.TempDir()
-	bare := func(o *vm.VMOptions, dep string) {
+	bare := func(o *vm.Options, dep string) {
 		if err := os.WriteFile(filepath.Join(modules, "modules.dep"), []byte(dep), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		o.Modules = modules
 	}
-	lacks := func(program string) func(*vm.VMOptions) {
-		return func(o *vm.VMOptions) {
+	lacks := func(program string) func(*vm.Options) {
+		return func(o *vm.Options) {
 			o.LookPath = func(name string) (string, error) {
 				if name == program {
 					return "", exec.ErrNotFound
@@ -61,29 +61,29 @@ func TestVMMissing(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		change func(*vm.VMOptions)
+		change func(*vm.Options)
 		spec   engine.Spec
 		want   string
 	}{
 		"qemu":         {lacks("qemu-system-x86_64"), layerSpec(""), "qemu-system-x86_64 is not installed; install qemu-system-x86"},
 		"mkfs":         {lacks("mkfs.ext4"), layerSpec(""), "mkfs.ext4 is not installed"},
-		"qemu-img":     {func(o *vm.VMOptions) { lacks("qemu-img")(o); o.DiskFormat = vm.DiskQCOW2 }, layerSpec(""), "qemu-img is not installed"},
-		"kernel":       {func(o *vm.VMOptions) { o.Kernel, o.Root = "", t.TempDir() }, layerSpec(""), "no Linux kernel is installed"},
-		"named kernel": {func(o *vm.VMOptions) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "/nowhere/vmlinuz: no such file"},
-		"no kernel":    {func(o *vm.VMOptions) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it doesn't say its version"},
-		"no modules":   {func(o *vm.VMOptions) { o.Kernel, o.Modules, o.Root = bareKernel(t), "", t.TempDir() }, layerSpec(""), "are not to be found; name the folder that has their modules.dep, beside kernel: in the plan: modules: "},
-		"first module": {func(o *vm.VMOptions) { bare(o, "kernel/virtio_pci.ko:\n") }, layerSpec(""), "-amd64 has no module virtio_console"},
-		"share's":      {func(o *vm.VMOptions) { bare(o, "kernel/virtio_pci.ko:\nkernel/virtio_console.ko:\n") }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "engine vm has no share 9p: the kernel "},
-		"memory":       {func(o *vm.VMOptions) { o.Memory = 1 << 44 }, layerSpec(""), "are available here; free some"},
-		"share limits": {func(*vm.VMOptions) {}, engine.Spec{Place: place.Spec{Kind: place.Bind}, Limits: limit.Limits{WriteBPS: 1 << 20}}, "a share is no block device in the guest"},
-		"weight":       {func(*vm.VMOptions) {}, engine.Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Weight: 200}}, "it is about neighbours"},
-		"smbd":         {func(o *vm.VMOptions) { lacks("smbd")(o); o.Root, o.Share = t.TempDir(), vm.ShareSMB }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "smbd is not installed, which serves it; install samba"},
-		"ganesha":      {func(o *vm.VMOptions) { lacks("ganesha.nfsd")(o); o.Share = vm.ShareNFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd is not installed, which serves it; install nfs-ganesha and nfs-ganesha-vfs"},
-		"ganesha's": {func(o *vm.VMOptions) {
+		"qemu-img":     {func(o *vm.Options) { lacks("qemu-img")(o); o.DiskFormat = vm.DiskQCOW2 }, layerSpec(""), "qemu-img is not installed"},
+		"kernel":       {func(o *vm.Options) { o.Kernel, o.Root = "", t.TempDir() }, layerSpec(""), "no Linux kernel is installed"},
+		"named kernel": {func(o *vm.Options) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "/nowhere/vmlinuz: no such file"},
+		"no kernel":    {func(o *vm.Options) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it doesn't say its version"},
+		"no modules":   {func(o *vm.Options) { o.Kernel, o.Modules, o.Root = bareKernel(t), "", t.TempDir() }, layerSpec(""), "are not to be found; name the folder that has their modules.dep, beside kernel: in the plan: modules: "},
+		"first module": {func(o *vm.Options) { bare(o, "kernel/virtio_pci.ko:\n") }, layerSpec(""), "-amd64 has no module virtio_console"},
+		"share's":      {func(o *vm.Options) { bare(o, "kernel/virtio_pci.ko:\nkernel/virtio_console.ko:\n") }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "engine vm has no share 9p: the kernel "},
+		"memory":       {func(o *vm.Options) { o.Memory = 1 << 44 }, layerSpec(""), "are available here; free some"},
+		"share limits": {func(*vm.Options) {}, engine.Spec{Place: place.Spec{Kind: place.Bind}, Limits: limit.Limits{WriteBPS: 1 << 20}}, "a share is no block device in the guest"},
+		"weight":       {func(*vm.Options) {}, engine.Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Weight: 200}}, "it is about neighbours"},
+		"smbd":         {func(o *vm.Options) { lacks("smbd")(o); o.Root, o.Share = t.TempDir(), vm.ShareSMB }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "smbd is not installed, which serves it; install samba"},
+		"ganesha":      {func(o *vm.Options) { lacks("ganesha.nfsd")(o); o.Share = vm.ShareNFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd is not installed, which serves it; install nfs-ganesha and nfs-ganesha-vfs"},
+		"ganesha's": {func(o *vm.Options) {
 			o.LookPath = func(string) (string, error) { return exec.LookPath("qemu-system-x86_64") }
 			o.Root, o.Share = t.TempDir(), vm.ShareNFS
 		}, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd has no part for this machine's file systems (libfsalvfs.so); install nfs-ganesha-vfs"},
-		"virtiofsd": {func(o *vm.VMOptions) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), vm.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
+		"virtiofsd": {func(o *vm.Options) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), vm.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "first module" || name == "share's" {
@@ -99,7 +99,7 @@ func TestVMMissing(t *testing.T) {
 			o := vmOptions(t, t.TempDir())
 			tt.change(&o)
 			tt.spec.ID = "missing-1"
-			s, err := vm.NewVM(o).Open(t.Context(), tt.spec)
+			s, err := vm.New(o).Open(t.Context(), tt.spec)
 			if err == nil {
 				s.Close(t.Context())
 			}
@@ -129,7 +129,7 @@ func TestVMPanic(t *testing.T) {
 	needVM(t)
 	o := vmOptions(t, t.TempDir())
 	o.Worker = func(string, string) ([]byte, error) { return []byte("no program"), nil }
-	_, err := vm.NewVM(o).Open(t.Context(), layerSpec("panic-1"))
+	_, err := vm.New(o).Open(t.Context(), layerSpec("panic-1"))
 	if err == nil || !strings.Contains(err.Error(), "the guest's kernel panicked: ") || !strings.Contains(err.Error(), "init") {
 		t.Errorf("Open() = %v, want the kernel's panic", err)
 	}
@@ -173,7 +173,7 @@ func TestVMKVMHangs(t *testing.T) {
 	o := vmOptions(t, t.TempDir())
 	o.Accel, o.LookPath = "", hangingQEMU(t)
 	for range 2 { // The second engine is another plimsoll's.
-		p := vm.NewVM(o).Probe(t.Context())
+		p := vm.New(o).Probe(t.Context())
 		if !p.OK || !strings.Contains(p.Version, ", TCG, Linux ") || !strings.Contains(strings.Join(p.Notes, "\n"), "no answer within") {
 			t.Errorf("Probe() = %+v, want TCG, with the reason", p)
 		}

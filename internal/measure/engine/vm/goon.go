@@ -17,7 +17,7 @@ import (
 const goOnPatience = 30 * time.Second
 
 // goOn has a machine that was launched from where one was saved go on from there.
-func (s *vmSession) goOn(ctx context.Context) error {
+func (s *session) goOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, goOnPatience, fmt.Errorf("the saved machine gave no answer within %v", goOnPatience))
 	defer cancel()
 	if err := s.monitor.goOn(ctx); err != nil {
@@ -28,7 +28,7 @@ func (s *vmSession) goOn(ctx context.Context) error {
 
 // unsaved ends a machine that did not go on, and reports whether one may do so that boots: it is not the guest that gave up, nor a daemon
 // of its shares, nor the caller.
-func (s *vmSession) unsaved(ctx context.Context) bool {
+func (s *session) unsaved(ctx context.Context) bool {
 	if ctx.Err() != nil || s.orphan.Load() != nil {
 		return false
 	}
@@ -39,7 +39,7 @@ func (s *vmSession) unsaved(ctx context.Context) bool {
 }
 
 // again makes the session's devices anew for another start. The daemons of its shares end with the machine: each serves one connection.
-func (s *vmSession) again(ctx context.Context, spec engine.Spec) error {
+func (s *session) again(ctx context.Context, spec engine.Spec) error {
 	s.stop(ctx)
 	s.Process, s.monitor, s.places = nil, nil, nil
 	if s.limits != nil {

@@ -53,7 +53,7 @@ read -r more
 `
 
 // fakeVM is an engine whose QEMU is fakeQEMU, in a folder that it returns.
-func fakeVM(t *testing.T) (v *vm, dir string) {
+func fakeVM(t *testing.T) (v *Engine, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string]string{"qemu-system-x86_64": fakeQEMU, "modules.dep": "", "kernel": "", "initrd": ""} {
@@ -61,7 +61,7 @@ func fakeVM(t *testing.T) (v *vm, dir string) {
 			t.Fatal(err)
 		}
 	}
-	v = NewVM(VMOptions{State: t.TempDir(), Worker: workertest.Source(t), LookPath: exec.LookPath}).(*vm)
+	v = New(Options{State: t.TempDir(), Worker: workertest.Source(t), LookPath: exec.LookPath}).(*Engine)
 	v.base = &vmBase{
 		qemu: filepath.Join(dir, "qemu-system-x86_64"), version: "7.0", kernel: guest.Kernel{Version: "6.0", Modules: dir},
 		image: filepath.Join(dir, "kernel"), initrd: filepath.Join(dir, "initrd"), accel: AccelTCG,
@@ -78,7 +78,7 @@ func fakeSpec(id string) engine.Spec {
 }
 
 // openFake opens a session and closes it.
-func openFake(t *testing.T, v *vm, spec engine.Spec) {
+func openFake(t *testing.T, v *Engine, spec engine.Spec) {
 	t.Helper()
 	s, err := v.Open(t.Context(), spec)
 	if err != nil {
@@ -108,7 +108,7 @@ func starts(t *testing.T, dir string) (all, saved int) {
 }
 
 // savedFiles lists the saved machines of an engine.
-func savedFiles(t *testing.T, v *vm) []string {
+func savedFiles(t *testing.T, v *Engine) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(v.vmCache(), savedPrefix+"*"))
 	if err != nil {
@@ -290,7 +290,7 @@ func TestWatchDaemon(t *testing.T) {
 // TestAgainEndsDaemons: before a machine is started again the daemons of its shares end, and what led to them is closed.
 func TestAgainEndsDaemons(t *testing.T) {
 	v, _ := fakeVM(t)
-	s := &vmSession{vm: v, base: v.base, id: "again", dir: engine.OwnFolder(filepath.Join(v.State, "vm"), "again"), data: []string{""}}
+	s := &session{vm: v, base: v.base, id: "again", dir: engine.OwnFolder(filepath.Join(v.State, "vm"), "again"), data: []string{""}}
 	s.own = []string{s.dir}
 	daemon := sleeping(t, "exec sleep 1000")
 	s.Process = sleeping(t, "exec sleep 1000")

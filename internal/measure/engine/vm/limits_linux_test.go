@@ -59,7 +59,7 @@ const vmCPUs = 0.29
 func TestVMLimits(t *testing.T) {
 	needVM(t)
 	o := vmOptions(t, t.TempDir())
-	e := vm.NewVM(o)
+	e := vm.New(o)
 	for _, tt := range []struct {
 		name   string
 		limits limit.Limits

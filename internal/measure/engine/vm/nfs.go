@@ -20,20 +20,20 @@ import (
 // nfsModules are what a guest needs to mount a share of NFS 4.
 var nfsModules = []string{"virtio_net", "nfsv4"}
 
-// nfsVersion is the default of VMOptions.NFSVersion, nfsPort that of the protocol.
+// nfsVersion is the default of Options.NFSVersion, nfsPort that of the protocol.
 const (
 	nfsVersion = "4.2"
 	nfsPort    = 2049
 )
 
-// nfsCaches are the mount's options (nfs(5)) for VMOptions.ShareCache.
+// nfsCaches are the mount's options (nfs(5)) for Options.ShareCache.
 var nfsCaches = map[string]string{"none": ",actimeo=0,lookupcache=none", "auto": "", "loose": ",nocto"}
 
 // ganeshaPlugins are where distributions put Ganesha's parts for file systems, of which VFS is for those of this machine.
 var ganeshaPlugins = []string{"usr/lib/*/ganesha", "usr/lib64/ganesha", "usr/lib/ganesha", "usr/local/lib*/ganesha"}
 
 // nfsServer finds Ganesha, and says what is missing for it.
-func (v *vm) nfsServer() (string, error) {
+func (v *Engine) nfsServer() (string, error) {
 	const what, instead = "share nfs", ", or use another share: 9p, virtiofs or smb"
 	path, err := v.LookPath("ganesha.nfsd")
 	if err != nil {
@@ -60,7 +60,7 @@ const nfsFolder = "/run/share"
 // portmapper, and to write to /run, /tmp and, for NFS 3, /var/lib/nfs. So it has a network of its own, in which one
 // connection is made before QEMU inherits it, and a /run and /tmp of its own, where it keeps its state too. Nor
 // does the kernel remember whom it is tied to, for it changes whose its file accesses are: so it is fenced with its processes' numbers as well.
-func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
+func (v *Engine) shareNFS(ctx context.Context, s *session, p *vmPlace) error {
 	daemon, err := v.nfsServer()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 const nfsPatience = 20 * time.Second
 
 // ganesha writes the configuration of a Ganesha that has nothing in common with one of the system's, and returns how to run it.
-func (v *vm) ganesha(p *vmPlace, daemon string) ([]string, error) {
+func (v *Engine) ganesha(p *vmPlace, daemon string) ([]string, error) {
 	exe, err := v.worker.Install("linux", runtime.GOARCH)
 	if err != nil {
 		return nil, engine.StateFault(v.State, err)

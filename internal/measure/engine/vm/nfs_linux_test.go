@@ -28,7 +28,7 @@ func needGanesha(t *testing.T) {
 }
 
 // nfsOptions are those of machines with a share by NFS.
-func nfsOptions(t *testing.T, state string) vm.VMOptions {
+func nfsOptions(t *testing.T, state string) vm.Options {
 	t.Helper()
 	o := vmOptions(t, state)
 	o.Share = vm.ShareNFS
@@ -40,7 +40,7 @@ func TestVMNFSSuite(t *testing.T) {
 	needGanesha(t)
 	state := t.TempDir()
 	enginetest.Suite{
-		New:    func(t *testing.T) engine.Engine { return vm.NewVM(nfsOptions(t, state)) },
+		New:    func(t *testing.T) engine.Engine { return vm.New(nfsOptions(t, state)) },
 		Places: []place.Kind{place.Bind, place.Layer},
 		Guest:  true, Share: true,
 	}.Run(t)
@@ -65,7 +65,7 @@ func TestVMNFS(t *testing.T) {
 		id := tt.id
 		o := nfsOptions(t, state)
 		o.ShareCache = tt.cache
-		a := openVM(t, vm.NewVM(o), id, bindSpec)
+		a := openVM(t, vm.New(o), id, bindSpec)
 		if got := a.Info().Storage; !strings.HasPrefix(got, "nfs 4.2, nfs-ganesha ") || !strings.HasSuffix(got, ", cache="+cmp.Or(tt.cache, "auto")) {
 			t.Errorf("Storage = %q", got)
 		}
@@ -145,7 +145,7 @@ func TestVMNFSUnserved(t *testing.T) {
 			}
 			spec := bindSpec
 			spec.ID = "unserved-1"
-			_, err = vm.NewVM(o).Open(t.Context(), spec)
+			_, err = vm.New(o).Open(t.Context(), spec)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Open() = %v, want it to say %q", err, tt.want)
 			}

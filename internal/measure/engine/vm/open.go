@@ -26,7 +26,7 @@ import (
 const vmPatience = 3 * time.Minute
 
 // Patience is how long Open may take in all: a saved machine that does not go on is booted.
-func (v *vm) Patience() time.Duration { return goOnPatience + vmPatience + vmGrace }
+func (v *Engine) Patience() time.Duration { return goOnPatience + vmPatience + vmGrace }
 
 // vmGrace is what making disks and starting programs may take beside that.
 const vmGrace = 30 * time.Second
@@ -62,7 +62,7 @@ func tryID() string {
 }
 
 // Open implements Engine.
-func (v *vm) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
+func (v *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
 	if err := v.supports(spec); err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func (v *vm) Open(ctx context.Context, spec engine.Spec) (engine.Session, error)
 }
 
 // start starts a machine and returns it when its worker has done its setup and speaks.
-func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec engine.Spec) (*vmSession, error) {
+func (v *Engine) start(ctx context.Context, base *vmBase, accel, id string, spec engine.Spec) (*session, error) {
 	if err := v.room(v.memoryOf(spec)); err != nil {
 		return nil, err
 	}
-	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: engine.OwnFolder(filepath.Join(v.State, "vm"), id)}
+	s := &session{vm: v, base: base, accel: accel, id: id, dir: engine.OwnFolder(filepath.Join(v.State, "vm"), id)}
 	s.own = []string{s.dir}
 	for i, p := range spec.Places() {
 		if p.Kind != place.Bind {
@@ -117,7 +117,7 @@ func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec eng
 }
 
 // begin makes what the machine needs, starts it, and waits for its answer.
-func (s *vmSession) begin(ctx context.Context, spec engine.Spec) error {
+func (s *session) begin(ctx context.Context, spec engine.Spec) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return engine.StateFault(s.vm.State, err)
 	}
@@ -156,7 +156,7 @@ func (s *vmSession) begin(ctx context.Context, spec engine.Spec) error {
 }
 
 // setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
-func (s *vmSession) setUp(ctx context.Context) error {
+func (s *session) setUp(ctx context.Context) error {
 	if err := wire.NewWriter(s.Process.Stdin()).Send(wire.Message{Setup: &s.setup}); err != nil {
 		return fmt.Errorf("send the machine its task: %w", err)
 	}
@@ -167,7 +167,7 @@ func (s *vmSession) setUp(ctx context.Context) error {
 }
 
 // await waits for what the machine says, and kills it if that takes too long.
-func (s *vmSession) await(ctx context.Context, read func() error) error {
+func (s *session) await(ctx context.Context, read func() error) error {
 	got := make(chan error, 1)
 	go func() { got <- read() }()
 	select {
@@ -187,7 +187,7 @@ func (s *vmSession) await(ctx context.Context, read func() error) error {
 }
 
 // awaitBoot waits for the machine's first line.
-func (s *vmSession) awaitBoot(ctx context.Context) error {
+func (s *session) awaitBoot(ctx context.Context) error {
 	var line []byte
 	err := s.await(ctx, func() (err error) {
 		line, err = s.out.ReadSlice('\n')
@@ -204,7 +204,7 @@ func (s *vmSession) awaitBoot(ctx context.Context) error {
 }
 
 // launch starts QEMU; from is where it goes on, nil if it boots.
-func (s *vmSession) launch(ctx context.Context, spec engine.Spec, from *os.File) error {
+func (s *session) launch(ctx context.Context, spec engine.Spec, from *os.File) error {
 	console, consoleEnd, err := os.Pipe()
 	if err != nil {
 		return err

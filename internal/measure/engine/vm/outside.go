@@ -23,10 +23,10 @@ const (
 )
 
 // outside reports whether limits hold around the machine.
-func (v *vm) outside() bool { return v.Limits == LimitsOutside }
+func (v *Engine) outside() bool { return v.Limits == LimitsOutside }
 
 // IOLimits implements Limited: those that hold inside are the guest's business.
-func (s *vmSession) IOLimits() *engine.IOLimits {
+func (s *session) IOLimits() *engine.IOLimits {
 	if s.limits == nil {
 		return &engine.IOLimits{Engine: s.vm.Name()}
 	}
@@ -36,7 +36,7 @@ func (s *vmSession) IOLimits() *engine.IOLimits {
 // enclose puts the machine's processes into a control group of Plimsoll's own, if the cell's limits hold around it. Those on memory and CPUs
 // hold from now on, those on I/O while a trial is measured (Hold). What a process has of memory by then stays charged to plimsoll's own group,
 // in both versions: a few MB of QEMU, which has only just been started, and all of a share's daemon as it waits for its first request.
-func (s *vmSession) enclose(spec engine.Spec) error {
+func (s *session) enclose(spec engine.Spec) error {
 	l := spec.Limits
 	if !s.vm.outside() || l.IsZero() {
 		return nil
@@ -103,7 +103,7 @@ func keysOf(l limit.Limits) (keys []limit.Key) {
 }
 
 // supportsOutside says which of the limits around a machine can't be had.
-func (v *vm) supportsOutside(spec engine.Spec) error {
+func (v *Engine) supportsOutside(spec engine.Spec) error {
 	if need := v.memoryOf(spec) + vmOverhead; spec.Limits.Memory > 0 && spec.Limits.Memory < need {
 		return v.no("limit memory", "it holds QEMU, which takes "+size.Bytes(need)+" with the memory of its machine", "raise the limit, make memory: of the engine smaller, or leave 'limits: outside' out")
 	}

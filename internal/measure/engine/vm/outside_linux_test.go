@@ -66,7 +66,7 @@ func TestVMLimitsOutside(t *testing.T) {
 			o.Limits, o.DiskCache, o.DiskSize, o.Share = vm.LimitsOutside, "none", 64<<20, share
 			id := "outside-" + name
 			asked := limit.Limits{Name: "slow", WriteBPS: rate, CPUs: 1.5}
-			a := openVM(t, vm.NewVM(o), id, engine.Spec{Place: place.Spec{Name: "p", Kind: kind}, Limits: asked})
+			a := openVM(t, vm.New(o), id, engine.Spec{Place: place.Spec{Name: "p", Kind: kind}, Limits: asked})
 			closed := false
 			defer func() {
 				if !closed {

@@ -77,7 +77,7 @@ func TestVMPanicInTrial(t *testing.T) {
 	socket := filepath.Join(dir, "qmp")
 	o.Boot = true
 	o.LookPath = changedQEMU(t, `case $a in console=*) a="unknown_nmi_panic $a";; esac`, "case $1 in --version);; *) set -- \"$@\" -qmp unix:"+socket+",server=on,wait=off;; esac")
-	a := openVM(t, vm.NewVM(o), "panics-1", layerSpec(""))
+	a := openVM(t, vm.New(o), "panics-1", layerSpec(""))
 	defer wantNothingLeft(t, o.State, "panics-1")
 	defer a.Close(context.WithoutCancel(t.Context()))
 	if err := a.Prepare(t.Context(), "1", workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}); err != nil {

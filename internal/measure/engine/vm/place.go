@@ -18,7 +18,7 @@ import (
 )
 
 // equip makes the devices of a machine's places, and says what the guest does with them.
-func (v *vm) equip(ctx context.Context, s *vmSession, spec engine.Spec) error {
+func (v *Engine) equip(ctx context.Context, s *session, spec engine.Spec) error {
 	seed := make([]byte, 32)
 	rand.Read(seed)
 	l := spec.Limits
@@ -46,7 +46,7 @@ func (v *vm) equip(ctx context.Context, s *vmSession, spec engine.Spec) error {
 }
 
 // equipPlace makes the device of one place.
-func (v *vm) equipPlace(ctx context.Context, s *vmSession, p *vmPlace, where place.Spec) error {
+func (v *Engine) equipPlace(ctx context.Context, s *session, p *vmPlace, where place.Spec) error {
 	files, err := v.modulesOf(s.base, where.Kind, v.Share)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (v *vm) equipPlace(ctx context.Context, s *vmSession, p *vmPlace, where pla
 }
 
 // ownDisk makes the machine's disk, with an ext4 on it.
-func (v *vm) ownDisk(ctx context.Context, s *vmSession, p *vmPlace) error {
+func (v *Engine) ownDisk(ctx context.Context, s *session, p *vmPlace) error {
 	size := cmp.Or(v.DiskSize, vmDiskSize)
 	format, cache := cmp.Or(v.DiskFormat, DiskRaw), cmp.Or(v.DiskCache, "writeback")
 	disk := filepath.Join(p.dir, "disk")
@@ -127,7 +127,7 @@ func makeSparse(path string, size int64) error {
 }
 
 // share shares the session's folder with the machine.
-func (v *vm) share(ctx context.Context, s *vmSession, p *vmPlace) error {
+func (v *Engine) share(ctx context.Context, s *session, p *vmPlace) error {
 	switch v.Share {
 	case ShareVirtioFS:
 		return v.shareVirtioFS(ctx, s, p)
@@ -156,7 +156,7 @@ func (p *vmPlace) tag() string { return shareTag + "-" + p.name }
 func (p *vmPlace) share() string { return "share-" + p.name }
 
 // socketFD is the number of the file in which QEMU inherits the socket of a place.
-func (s *vmSession) socketFD(p *vmPlace) int {
+func (s *session) socketFD(p *vmPlace) int {
 	fd := shareFD
 	for _, other := range s.places {
 		if other != p && other.socket != nil {

@@ -22,7 +22,7 @@ const (
 const kernelWords = "console=ttyS0 loglevel=3 panic=-1 mitigations=off no_timer_check random.trust_cpu=on rdinit=/init -- init"
 
 // arguments are those of QEMU for a machine.
-func (s *vmSession) arguments(spec engine.Spec) []string {
+func (s *session) arguments(spec engine.Spec) []string {
 	v, b := s.vm, s.base
 	accel := AccelKVM
 	if s.accel == AccelTCG {

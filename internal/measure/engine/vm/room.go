@@ -17,9 +17,9 @@ const vmOverhead = 160 << 20
 
 // room refuses a machine that this one has no memory for: the kernel would kill something else for it. Machines of other
 // programs that start at the same moment are not counted, nor what those that run have been promised and not yet touched.
-func (v *vm) room(need int64) error { return v.roomIn(device.Host(), need) }
+func (v *Engine) room(need int64) error { return v.roomIn(device.Host(), need) }
 
-func (v *vm) roomIn(f device.FS, need int64) error {
+func (v *Engine) roomIn(f device.FS, need int64) error {
 	b, err := os.ReadFile(filepath.Join(f.Proc, "meminfo"))
 	if err != nil {
 		return nil

@@ -62,7 +62,7 @@ func TestMachineRoom(t *testing.T) {
 				maps.Copy(files, g)
 			}
 			root := treetest.Make(t, files)
-			v := NewVM(VMOptions{State: t.TempDir()}).(*vm)
+			v := New(Options{State: t.TempDir()}).(*Engine)
 			err := v.roomIn(device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}, need)
 			if (err == nil) != (tt.want == fits) || err != nil && (!isUnsupported(err) || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("roomIn() = %v, want %q", err, tt.want)

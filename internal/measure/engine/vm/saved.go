@@ -28,7 +28,7 @@ const maxSaved = 6
 
 // savedPath is where a machine of the same kind as that of spec is saved, empty if such a machine can't be: virtiofsd knows
 // more of it than QEMU.
-func (v *vm) savedPath(b *vmBase, accel string, spec engine.Spec) string {
+func (v *Engine) savedPath(b *vmBase, accel string, spec engine.Spec) string {
 	devices := ""
 	for _, p := range spec.Places() {
 		switch {
@@ -63,7 +63,7 @@ func savedNow() string {
 
 // save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
 // the next start's time.
-func (s *vmSession) save(ctx context.Context, path string) error {
+func (s *session) save(ctx context.Context, path string) error {
 	var stopped *stoppedError
 	err := filelock.Write(path, savedPrefix, func(f *os.File) error { return s.monitor.save(ctx, f) })
 	if ctx.Err() != nil {
@@ -79,7 +79,7 @@ func (s *vmSession) save(ctx context.Context, path string) error {
 }
 
 // openSaved opens a saved machine, nil if there is none, and notes that it was used.
-func (v *vm) openSaved(path string) *os.File {
+func (v *Engine) openSaved(path string) *os.File {
 	if path == "" || !ours(path) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func dropFile(f *os.File) error {
 }
 
 // dropSaved removes the saved machines of other boots, and of those of this one what was not used for the longest time.
-func (v *vm) dropSaved() {
+func (v *Engine) dropSaved() {
 	now := savedNow()
 	v.dropCached(savedPrefix, func(name string, rank int, _ time.Time) bool {
 		return strings.HasPrefix(name, now) && rank < maxSaved

@@ -64,7 +64,7 @@ func machineMemory(t *testing.T) int64 {
 func TestVMSaved(t *testing.T) {
 	needVM(t)
 	state := t.TempDir()
-	e := vm.NewVM(vmOptions(t, state))
+	e := vm.New(vmOptions(t, state))
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
 		t.Run(string(kind), func(t *testing.T) {
 			spec := engine.Spec{Place: place.Spec{Name: "p", Kind: kind}}
@@ -102,7 +102,7 @@ func TestVMSavedDamaged(t *testing.T) {
 			}
 			o := vmOptions(t, t.TempDir())
 			o.Share = share
-			e := vm.NewVM(o)
+			e := vm.New(o)
 			for _, id := range []string{"boots", "damaged"} {
 				paths, err := filepath.Glob(filepath.Join(o.State, "cache/vm/saved-*"))
 				if err != nil || len(paths) > 1 {

@@ -18,10 +18,10 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// vmSession is a worker in a virtual machine.
-type vmSession struct {
+// session is a worker in a virtual machine.
+type session struct {
 	*engine.Process
-	vm    *vm
+	vm    *Engine
 	base  *vmBase
 	accel string
 	// id names the journal's entry, dir is the session's own folder, data are those in the user's, by place, empty where it has none; own
@@ -44,10 +44,10 @@ type vmSession struct {
 }
 
 // Info implements Session.
-func (s *vmSession) Info() engine.Info { return s.info }
+func (s *session) Info() engine.Info { return s.info }
 
 // noteProcesses notes the processes that there are so far, beside the folders.
-func (s *vmSession) noteProcesses(ctx context.Context) error {
+func (s *session) noteProcesses(ctx context.Context) error {
 	made := engine.SessionRecord{Paths: s.own}
 	for _, p := range append(s.daemons(), s.Process) {
 		if p != nil {
@@ -58,7 +58,7 @@ func (s *vmSession) noteProcesses(ctx context.Context) error {
 }
 
 // daemons are those of the machine's shares.
-func (s *vmSession) daemons() (list []*engine.Process) {
+func (s *session) daemons() (list []*engine.Process) {
 	for _, p := range s.places {
 		if p.daemon != nil {
 			list = append(list, p.daemon)
@@ -68,10 +68,10 @@ func (s *vmSession) daemons() (list []*engine.Process) {
 }
 
 // Stdout implements Session: what comes behind the machine's first line.
-func (s *vmSession) Stdout() io.Reader { return s.out }
+func (s *session) Stdout() io.Reader { return s.out }
 
 // Log implements Session: what QEMU and the shares' daemons said, then the console, and last what no one in the machine can know.
-func (s *vmSession) Log() string {
+func (s *session) Log() string {
 	said := s.Process.Log() + "\n"
 	for _, d := range s.daemons() {
 		said += d.Log() + "\n"
@@ -90,7 +90,7 @@ func (s *vmSession) Log() string {
 const diskBreath = 1 << 20
 
 // lastWords are the last that was said, with a colon before it; empty if nothing was.
-func (s *vmSession) lastWords() string {
+func (s *session) lastWords() string {
 	if words := tail.LastWords(s.Log()); words != "" {
 		return ": " + words
 	}
@@ -101,7 +101,7 @@ func (s *vmSession) lastWords() string {
 const panicWords = "Kernel panic - not syncing: "
 
 // State implements Session. The guest's exit status comes as QEMU's.
-func (s *vmSession) State(ctx context.Context) string {
+func (s *session) State(ctx context.Context) string {
 	select {
 	case <-s.Waited:
 	case <-ctx.Done():
@@ -164,7 +164,7 @@ func watchDaemon(d, machine *engine.Process, orphan *atomic.Pointer[engine.Proce
 }
 
 // Close implements Session. The machine is not turned off but killed: what it has is thrown away.
-func (s *vmSession) Close(ctx context.Context) error {
+func (s *session) Close(ctx context.Context) error {
 	if s.Process != nil {
 		return s.CloseOnce(func() error { return s.end(ctx) })
 	}
@@ -172,7 +172,7 @@ func (s *vmSession) Close(ctx context.Context) error {
 }
 
 // end ends the processes, then removes what the session made.
-func (s *vmSession) end(ctx context.Context) error {
+func (s *session) end(ctx context.Context) error {
 	s.stop(ctx)
 	if s.limits != nil {
 		if err := engine.RemoveGroups(engine.FolderPrefix + s.id); err != nil {
@@ -183,7 +183,7 @@ func (s *vmSession) end(ctx context.Context) error {
 }
 
 // stop ends the processes, and closes what leads to them.
-func (s *vmSession) stop(ctx context.Context) {
+func (s *session) stop(ctx context.Context) {
 	for _, p := range append([]*engine.Process{s.Process}, s.daemons()...) {
 		if p != nil {
 			p.Kill()
@@ -197,7 +197,7 @@ func (s *vmSession) stop(ctx context.Context) {
 }
 
 // closeSockets closes QEMU's ends of the daemons' connections.
-func (s *vmSession) closeSockets() {
+func (s *session) closeSockets() {
 	for _, p := range s.places {
 		if p.socket != nil {
 			p.socket.Close()

@@ -79,7 +79,7 @@ func TestVMSMB(t *testing.T) {
 	for _, tt := range []struct{ id, cache, mounted string }{{"boots", "", "strict"}, {"goes-on", "none", "none"}, {"goes-on-again", "loose", "loose"}} {
 		id := tt.id
 		o.ShareCache = tt.cache
-		a := openVM(t, vm.NewVM(o), id, bindSpec)
+		a := openVM(t, vm.New(o), id, bindSpec)
 		if got, want := a.Info().Storage, "smb 3.1.1, cache="+tt.mounted; got != want {
 			t.Errorf("Storage = %q, want %q", got, want)
 		}
@@ -116,7 +116,7 @@ func TestVMSMB(t *testing.T) {
 func TestVMDaemonDies(t *testing.T) {
 	needVM(t)
 	t.Run("virtiofs", func(t *testing.T) {
-		eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.VMOptions) {
+		eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.Options) {
 			daemonDies(t, o(t, t.TempDir()), "virtiofsd")
 		})
 	})
@@ -135,9 +135,9 @@ func TestVMDaemonDies(t *testing.T) {
 }
 
 // daemonDies kills the daemon of a machine's share in the middle of a trial.
-func daemonDies(t *testing.T, o vm.VMOptions, program string) {
+func daemonDies(t *testing.T, o vm.Options, program string) {
 	t.Helper()
-	a := openVM(t, vm.NewVM(o), "daemon-1", bindSpec)
+	a := openVM(t, vm.New(o), "daemon-1", bindSpec)
 	defer wantNothingLeft(t, o.State, "daemon-1")
 	defer a.Close(context.WithoutCancel(t.Context()))
 	long := workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}
@@ -173,7 +173,7 @@ func TestVMDaemonNeverServes(t *testing.T) {
 	o.LookPath = instead("smbd", fake)
 	spec := bindSpec
 	spec.ID = "never-1"
-	_, err := vm.NewVM(o).Open(t.Context(), spec)
+	_, err := vm.New(o).Open(t.Context(), spec)
 	if want := "the share's daemon ended: exit status 1: no such option: --interactive"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open() = %v, want it to say %q", err, want)
 	}

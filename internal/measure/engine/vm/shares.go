@@ -18,7 +18,7 @@ type Share struct {
 // Shares lists the ways of an engine that starts virtual machines, whichever of them it would use itself; none of another engine, and of one
 // that can't start any.
 func Shares(ctx context.Context, e engine.Engine) []Share {
-	v, ok := e.(*vm)
+	v, ok := e.(*Engine)
 	if !ok {
 		return nil
 	}
@@ -38,7 +38,7 @@ func Shares(ctx context.Context, e engine.Engine) []Share {
 }
 
 // canShare reports why folders can't be shared in a way, nil if they can: what the guest's kernel lacks, or which server.
-func (v *vm) canShare(ctx context.Context, base *vmBase, share string) error {
+func (v *Engine) canShare(ctx context.Context, base *vmBase, share string) error {
 	_, err := v.modulesOf(base, place.Bind, share)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 func TestVMShares(t *testing.T) {
 	needVM(t)
 	o := vmOptions(t, t.TempDir())
-	for _, s := range vm.Shares(t.Context(), vm.NewVM(o)) {
+	for _, s := range vm.Shares(t.Context(), vm.New(o)) {
 		if s.Missing != "" || s.Fix != "" {
 			t.Errorf("%s lacks %q (%s), and the tests have all", s.Name, s.Missing, s.Fix)
 		}
@@ -25,7 +25,7 @@ func TestVMShares(t *testing.T) {
 		return "", exec.ErrNotFound
 	}
 	got := map[string]string{}
-	for _, s := range vm.Shares(t.Context(), vm.NewVM(o)) {
+	for _, s := range vm.Shares(t.Context(), vm.New(o)) {
 		got[s.Name] = s.Missing + "; " + s.Fix
 	}
 	for name, want := range map[string]string{
@@ -42,7 +42,7 @@ func TestVMShares(t *testing.T) {
 	if len(got) != 4 {
 		t.Errorf("%d shares, want 4", len(got))
 	}
-	if list := vm.Shares(t.Context(), host.NewHost(t.TempDir(), o.Worker)); list != nil {
+	if list := vm.Shares(t.Context(), host.New(t.TempDir(), o.Worker)); list != nil {
 		t.Errorf("the host shares folders with itself: %v", list)
 	}
 }

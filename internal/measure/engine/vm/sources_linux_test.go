@@ -22,19 +22,19 @@ func TestVMSources(t *testing.T) {
 		fromOneToTheOther(t, o)
 	})
 	t.Run("virtiofs", func(t *testing.T) {
-		eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.VMOptions) {
+		eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.Options) {
 			fromOneToTheOther(t, o(t, t.TempDir()))
 		})
 	})
 }
 
 // fromOneToTheOther has a machine with two shares copy files from one to the other.
-func fromOneToTheOther(t *testing.T, o vm.VMOptions) {
+func fromOneToTheOther(t *testing.T, o vm.Options) {
 	t.Helper()
 	share := o.Share
 	from, to := t.TempDir(), t.TempDir()
 	spec := engine.Spec{Place: place.Spec{Kind: place.Bind, Path: to}, Source: &place.Spec{Kind: place.Bind, Path: from}}
-	a := openVM(t, vm.NewVM(o), "sources-"+share, spec)
+	a := openVM(t, vm.New(o), "sources-"+share, spec)
 	info := a.Session.Info()
 	if info.SourcePath == "" || info.SourcePath == info.HostPath || !strings.Contains(info.Storage, "; sources: "+share) {
 		t.Errorf("Info() = %+v", info)

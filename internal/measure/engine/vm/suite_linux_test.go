@@ -48,9 +48,9 @@ func vmKernel(t *testing.T) string {
 }
 
 // vmOptions are those of machines with the tests' kernel (scripts/guest).
-func vmOptions(t *testing.T, state string) vm.VMOptions {
+func vmOptions(t *testing.T, state string) vm.Options {
 	t.Helper()
-	return vm.VMOptions{
+	return vm.Options{
 		State: state, Worker: workertest.Source(t), LookPath: exec.LookPath, Accel: vm.AccelTCG,
 		Kernel: vmKernel(t),
 	}
@@ -60,7 +60,7 @@ func TestVMSuite(t *testing.T) {
 	needVM(t)
 	state := t.TempDir()
 	enginetest.Suite{
-		New:    func(t *testing.T) engine.Engine { return vm.NewVM(vmOptions(t, state)) },
+		New:    func(t *testing.T) engine.Engine { return vm.New(vmOptions(t, state)) },
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
 		Memory: true, Guest: true,
 	}.Run(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // Sweep implements Engine: machines and daemons of dead owners are killed, then their folders and disks removed.
-func (v *vm) Sweep(ctx context.Context) ([]string, error) {
+func (v *Engine) Sweep(ctx context.Context) ([]string, error) {
 	done, err := v.journal.SweepSessions(ctx, func(_ context.Context, id string, s engine.SessionRecord) (did []string, err error) {
 		for _, p := range s.Processes {
 			killed, err := killOwn(p)

@@ -30,7 +30,7 @@ func sleeper(t *testing.T) (procfs.Process, <-chan struct{}) {
 // process with the same number, or a living plimsoll's, stays.
 func TestVMSweep(t *testing.T) {
 	state := t.TempDir()
-	v := NewVM(VMOptions{State: state}).(*vm)
+	v := New(Options{State: state}).(*Engine)
 	machine, machineEnded := sleeper(t)
 	other, otherEnded := sleeper(t)
 	living, livingEnded := sleeper(t)

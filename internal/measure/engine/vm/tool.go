@@ -30,7 +30,7 @@ func say(ctx context.Context, argv ...string) (string, error) {
 }
 
 // tool runs a program whose work is not what it says.
-func (v *vm) tool(ctx context.Context, name string, args ...string) error {
+func (v *Engine) tool(ctx context.Context, name string, args ...string) error {
 	path, err := v.LookPath(name)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 var shareDaemons = []string{"usr/libexec/virtiofsd", "usr/lib/virtiofsd", "usr/lib/qemu/virtiofsd", "usr/libexec/qemu/virtiofsd", "usr/lib/qemu-kvm/virtiofsd"}
 
 // daemonPath finds virtiofsd, which is on nobody's PATH unless he put it there; empty if there is none.
-func (v *vm) daemonPath() string {
+func (v *Engine) daemonPath() string {
 	if path, err := v.LookPath("virtiofsd"); err == nil {
 		return path
 	}
@@ -23,7 +23,7 @@ func (v *vm) daemonPath() string {
 }
 
 // shareDaemon finds virtiofsd and asks what it is.
-func (v *vm) shareDaemon(ctx context.Context) (virtiofsd, error) {
+func (v *Engine) shareDaemon(ctx context.Context) (virtiofsd, error) {
 	path := v.daemonPath()
 	const what, instead = "share virtiofs", ", or use share: 9p"
 	if path == "" {
@@ -46,7 +46,7 @@ const daemonSocketFD = 3
 
 // shareVirtioFS starts virtiofsd on the session's folder. It listens on a socket that has no name any more when QEMU
 // is started, which inherits its end of the one connection: so nobody else gets at the folder.
-func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error {
+func (v *Engine) shareVirtioFS(ctx context.Context, s *session, p *vmPlace) error {
 	daemon, err := v.shareDaemon(ctx)
 	if err != nil {
 		return err

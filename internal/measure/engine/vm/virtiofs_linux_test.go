@@ -23,7 +23,7 @@ import (
 
 // eachVirtioFS calls test with each of the two daemons of virtiofs: that in C, which Debian 12 has, and that in Rust, which scripts/setup-virtiofsd builds.
 // o returns options of machines that are served by it.
-func eachVirtioFS(t *testing.T, test func(t *testing.T, language string, o func(t *testing.T, state string) vm.VMOptions)) {
+func eachVirtioFS(t *testing.T, test func(t *testing.T, language string, o func(t *testing.T, state string) vm.Options)) {
 	t.Helper()
 	needVM(t)
 	cache, err := os.UserCacheDir()
@@ -42,7 +42,7 @@ func eachVirtioFS(t *testing.T, test func(t *testing.T, language string, o func(
 			if len(found) == 0 {
 				t.Skip(d.missing)
 			}
-			test(t, d.language, func(t *testing.T, state string) vm.VMOptions {
+			test(t, d.language, func(t *testing.T, state string) vm.Options {
 				o := vmOptions(t, state)
 				o.Share, o.LookPath = vm.ShareVirtioFS, instead("virtiofsd", found[0])
 				return o
@@ -63,10 +63,10 @@ func instead(program, path string) func(string) (string, error) {
 
 // TestVMVirtioFSSuite: an engine with a share by virtiofs does what the others do, with either daemon.
 func TestVMVirtioFSSuite(t *testing.T) {
-	eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.VMOptions) {
+	eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.Options) {
 		state := t.TempDir()
 		enginetest.Suite{
-			New:    func(t *testing.T) engine.Engine { return vm.NewVM(o(t, state)) },
+			New:    func(t *testing.T) engine.Engine { return vm.New(o(t, state)) },
 			Places: []place.Kind{place.Bind, place.Layer},
 			Guest:  true, Share: true,
 		}.Run(t)
@@ -77,7 +77,7 @@ func TestVMVirtioFSSuite(t *testing.T) {
 // all of it. What is read with O_DIRECT the daemon reads so, too. The record names the daemon.
 func TestVMVirtioFSCache(t *testing.T) {
 	const size, reads, bs = 256 << 10, 500, 4096
-	eachVirtioFS(t, func(t *testing.T, language string, o func(*testing.T, string) vm.VMOptions) {
+	eachVirtioFS(t, func(t *testing.T, language string, o func(*testing.T, string) vm.Options) {
 		for mode, want := range map[string]struct{ least, most int64 }{
 			"none":   {reads * bs, 2 * reads * bs},
 			"auto":   {size * 3 / 4, 2 * size},
@@ -86,7 +86,7 @@ func TestVMVirtioFSCache(t *testing.T) {
 			t.Run(mode, func(t *testing.T) {
 				options, id := o(t, t.TempDir()), "cache-"+mode
 				options.ShareCache = mode
-				a := openVM(t, vm.NewVM(options), id, bindSpec)
+				a := openVM(t, vm.New(options), id, bindSpec)
 				defer wantNothingLeft(t, options.State, id)
 				defer a.Close(t.Context())
 				if got, named := a.Info().Storage, regexp.MustCompile(`^virtiofs, virtiofsd [0-9.]+ \(`+language+`\), cache=`+mode+`$`); !named.MatchString(got) {
@@ -189,7 +189,7 @@ func TestVMVirtioFSNeverServes(t *testing.T) {
 		o.Share, o.LookPath = vm.ShareVirtioFS, instead("virtiofsd", fake)
 		spec := bindSpec
 		spec.ID = "never-2"
-		_, err := vm.NewVM(o).Open(t.Context(), spec)
+		_, err := vm.New(o).Open(t.Context(), spec)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open() with %q = %v, want it to say %q", script, err, want)
 		}

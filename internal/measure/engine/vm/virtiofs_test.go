@@ -35,7 +35,7 @@ func TestVirtiofsd(t *testing.T) {
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		v := &vm{VMOptions: VMOptions{Root: root, LookPath: func(string) (string, error) { return "", os.ErrNotExist }}}
+		v := &Engine{Options: Options{Root: root, LookPath: func(string) (string, error) { return "", os.ErrNotExist }}}
 		d, err := v.shareDaemon(t.Context())
 		got := d.String()
 		if err != nil {

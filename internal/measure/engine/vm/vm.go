@@ -44,8 +44,8 @@ const (
 	DiskQCOW2 = "qcow2"
 )
 
-// VMOptions say which virtual machines an engine makes.
-type VMOptions struct {
+// Options say which virtual machines an engine makes.
+type Options struct {
 	// State is Plimsoll's state directory; LookPath finds a program (exec.LookPath).
 	State    string
 	Worker   engine.WorkerSource
@@ -82,7 +82,7 @@ type VMOptions struct {
 	Boot bool
 }
 
-// Defaults of VMOptions.
+// Defaults of Options.
 const (
 	vmMemory   = 256 << 20
 	vmCPUs     = 4
@@ -92,10 +92,10 @@ const (
 	vmMSize = 500 << 10
 )
 
-// A vm engine runs the worker as the first process of a small virtual machine: a kernel of its own, and devices
+// An Engine runs the worker as the first process of a small virtual machine: a kernel of its own, and devices
 // that QEMU makes up.
-type vm struct {
-	VMOptions
+type Engine struct {
+	Options
 	worker  *engine.Installer
 	journal engine.Journal
 
@@ -104,27 +104,27 @@ type vm struct {
 	base *vmBase
 }
 
-var _ engine.Engine = (*vm)(nil)
+var _ engine.Engine = (*Engine)(nil)
 
-// NewVM returns the engine vm.
-func NewVM(o VMOptions) engine.Engine {
+// New returns the engine vm.
+func New(o Options) engine.Engine {
 	if abs, err := filepath.Abs(o.State); err == nil {
 		o.State = abs
 	}
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	return &vm{VMOptions: o, worker: &engine.Installer{Dir: filepath.Join(o.State, "cache"), Source: o.Worker}, journal: engine.JournalIn(o.State, "vm")}
+	return &Engine{Options: o, worker: &engine.Installer{Dir: filepath.Join(o.State, "cache"), Source: o.Worker}, journal: engine.JournalIn(o.State, "vm")}
 }
 
 // Name implements Engine.
-func (v *vm) Name() string { return "vm" }
+func (v *Engine) Name() string { return "vm" }
 
 // noKernelFix says what to do where no kernel can be used.
 const noKernelFix = "install a kernel (linux-image-amd64 of Debian), or name one in the plan: engines: [{name: vm, kernel: /path/vmlinuz}]"
 
 // Probe implements Engine: it starts a machine, and turns it off as soon as it answers.
-func (v *vm) Probe(ctx context.Context) engine.Probe {
+func (v *Engine) Probe(ctx context.Context) engine.Probe {
 	p := engine.Probe{Engine: v.Name()}
 	base, err := v.prepare(ctx)
 	if err != nil {
@@ -168,12 +168,12 @@ func isUnsupported(err error) bool {
 }
 
 // no is what can't be had.
-func (v *vm) no(what, reason, fix string) error {
+func (v *Engine) no(what, reason, fix string) error {
 	return &engine.Unsupported{Engine: v.Name(), What: what, Reason: reason, Fix: fix}
 }
 
 // supports says what a virtual machine can't do of spec.
-func (v *vm) supports(spec engine.Spec) error {
+func (v *Engine) supports(spec engine.Spec) error {
 	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Layer, place.Bind, place.Tmpfs:
@@ -223,7 +223,7 @@ func (v *vm) supports(spec engine.Spec) error {
 }
 
 // canHave says what is missing for a kind of place.
-func (v *vm) canHave(ctx context.Context, base *vmBase, kind place.Kind) error {
+func (v *Engine) canHave(ctx context.Context, base *vmBase, kind place.Kind) error {
 	if kind == place.Bind {
 		return v.canShare(ctx, base, v.Share)
 	}
@@ -242,7 +242,7 @@ func (v *vm) canHave(ctx context.Context, base *vmBase, kind place.Kind) error {
 }
 
 // modulesOf lists the modules that a kind of place, shared in that way, needs beside those that every machine has.
-func (v *vm) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, error) {
+func (v *Engine) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, error) {
 	var names, wishes []string
 	what := "place " + string(kind)
 	switch {
@@ -275,7 +275,7 @@ func (v *vm) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, e
 }
 
 // memoryOf is how much memory a machine for spec has, in bytes: whole steps of 64 MiB, so that few kinds are saved.
-func (v *vm) memoryOf(spec engine.Spec) int64 {
+func (v *Engine) memoryOf(spec engine.Spec) int64 {
 	m := v.Memory
 	if m == 0 {
 		m = vmMemory
@@ -290,7 +290,7 @@ func (v *vm) memoryOf(spec engine.Spec) int64 {
 }
 
 // cpusOf is how many processors a machine has.
-func (v *vm) cpusOf() int {
+func (v *Engine) cpusOf() int {
 	if v.CPUs > 0 {
 		return v.CPUs
 	}
