@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // files lists a folder's files, with those below it.
@@ -235,5 +237,22 @@ func TestOwns(t *testing.T) {
 	}
 	if e, err := b.Get("thing", "a"); err != nil || string(e.Payload) != "2" || !b.Owns("thing", "a") {
 		t.Errorf("the other's entry is %+v, %v", e, err)
+	}
+}
+
+// TestDropped: what a Journal has made that nothing refers to any more is a living process's all the same.
+func TestDropped(t *testing.T) {
+	dir := t.TempDir()
+	if err := Open(dir).Put(t.Context(), "thing", "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // A file is closed after the collection that finds it.
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	j := Open(dir)
+	e, err := j.Get("thing", "a")
+	if err != nil || !j.Alive(e) {
+		t.Errorf("%+v, %v: its owner passes for dead", e, err)
 	}
 }

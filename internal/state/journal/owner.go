@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/state/filelock"
@@ -16,6 +17,10 @@ import (
 
 // ownerSuffix ends the names of owners' lock files.
 const ownerSuffix = ".owner"
+
+// held are the lock files of all owners of this process. Go closes a file that nothing refers to any more: without this, the entries of a Journal
+// that its user dropped would pass for a dead owner's while the process lives.
+var held sync.Map
 
 // hold makes this owner's lock file, if it has none. j.mu is held.
 func (j *Journal) hold() error {
@@ -32,6 +37,7 @@ func (j *Journal) hold() error {
 		// There are no locks here, or a sweep took the new file for that of a dead owner, and removes it.
 		return filelock.Remove(f)
 	}
+	held.Store(f, true)
 	j.owner, j.name = f, filepath.Base(f.Name())
 	return nil
 }
@@ -42,6 +48,7 @@ func (j *Journal) release() error {
 		return nil
 	}
 	f := j.owner
+	held.Delete(f)
 	j.owner, j.name = nil, ""
 	return filelock.Remove(f)
 }
@@ -56,11 +63,11 @@ func (j *Journal) alive(e Entry) bool {
 	if !strings.HasSuffix(e.Lock, ownerSuffix) {
 		return e.Owner.Alive()
 	}
-	held, err := filelock.Held(filepath.Join(j.dir, e.Lock))
+	locked, err := filelock.Held(filepath.Join(j.dir, e.Lock))
 	if errors.Is(err, fs.ErrNotExist) {
 		return e.Owner.Alive() // Somebody removed the lock file.
 	}
-	return held || err != nil
+	return locked || err != nil
 }
 
 // dropLocks removes the lock files of dead owners that no entry names any more.
