@@ -33,8 +33,8 @@ func (s *wideSession) Info() Info          { return Info{PID: s.pid, HostPath: s
 func (s *wideSession) IOLimits() *IOLimits { return s.io }
 
 // sessionOn is a session of process pid in dir, with 1 MiB/s at the device.
-func sessionOn(state, dir string, pid int) *wideSession {
-	return &wideSession{pid: pid, dir: dir, io: &IOLimits{Engine: "host", ID: "t", Journal: JournalIn(state, "host"),
+func sessionOn(dir string, pid int) *wideSession {
+	return &wideSession{pid: pid, dir: dir, io: &IOLimits{Engine: "host", ID: "t",
 		Asked: limit.Limits{Name: "wide", WriteBPS: 1 << 20, DeviceWide: true}}}
 }
 
@@ -153,7 +153,7 @@ func (l *wideLab) noted(when string, want ...string) {
 func TestWideMeanwhile(t *testing.T) {
 	l := newWideLab(t)
 	for range 2 {
-		h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)}, l.state)
+		h, err := HoldAll(t.Context(), []Session{sessionOn(l.dir, l.pid)}, l.state)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestWideMeanwhile(t *testing.T) {
 		l.has("after", "")
 		l.noted("after")
 	}
-	h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)}, l.state)
+	h, err := HoldAll(t.Context(), []Session{sessionOn(l.dir, l.pid)}, l.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestWideMeanwhile(t *testing.T) {
 // TestWideBefore: what is in the root group before a trial is left as it is, and the refusal names its owner.
 func TestWideBefore(t *testing.T) {
 	l := newWideLab(t)
-	s := sessionOn(l.state, l.dir, l.pid)
+	s := sessionOn(l.dir, l.pid)
 	refused := func(want string) {
 		t.Helper()
 		var u *Unsupported
@@ -239,7 +239,7 @@ func TestWideKilled(t *testing.T) {
 	}
 	// A new trial takes the place of a killed one.
 	l.kill()
-	h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)}, l.state)
+	h, err := HoldAll(t.Context(), []Session{sessionOn(l.dir, l.pid)}, l.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestKilledHold(t *testing.T) {
 	}
 	pid, err := strconv.Atoi(args[2])
 	if err == nil {
-		_, err = HoldAll(context.Background(), []Session{sessionOn(args[0], args[1], pid)}, args[0])
+		_, err = HoldAll(context.Background(), []Session{sessionOn(args[1], pid)}, args[0])
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -22,9 +22,8 @@ type IOLimits struct {
 	Own       *cgroup.Own
 	// Devices are those whose rates the daemon was given when the container was made; nil: none.
 	Devices []explain.Spot
-	// Journal and ID are for what a sweep has to undo.
-	Journal Journal
-	ID      string
+	// ID is the session's.
+	ID string
 }
 
 // A Limited is a Session that may have limits on I/O.

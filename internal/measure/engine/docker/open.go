@@ -40,7 +40,7 @@ func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, e
 	if err := e.enter(spec.ID); err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	s := &session{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, Journal: e.journal, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
+	s := &session{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
 	if err := s.open(ctx, d, spec); err != nil {
 		// A cancelled Open removes what it made, too.
 		if cerr := s.Close(ctx); cerr != nil {

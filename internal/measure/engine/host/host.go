@@ -123,7 +123,7 @@ func (h *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 // enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
 // is in the group with it.
 func (s *session) enclose(name string, spec engine.Spec) error {
-	s.limits = &engine.IOLimits{Engine: name, Asked: spec.Limits, Journal: s.journal, ID: spec.ID}
+	s.limits = &engine.IOLimits{Engine: name, Asked: spec.Limits, ID: spec.ID}
 	if !spec.Limits.IO() {
 		s.limits.Asked = limit.Limits{}
 		return nil

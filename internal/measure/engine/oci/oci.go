@@ -179,7 +179,7 @@ func (o *Engine) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, arg
 		}
 	}
 	s := &session{engine: o, rt: rt, id: engine.FolderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
-	s.limits = &engine.IOLimits{Engine: o.Name(), Asked: spec.Limits, Container: s.id, Journal: o.journal, ID: spec.ID}
+	s.limits = &engine.IOLimits{Engine: o.Name(), Asked: spec.Limits, Container: s.id, ID: spec.ID}
 	if err := o.journal.Note(ctx, spec.ID, engine.SessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
 		return nil, engine.StateFault(o.state, err)
 	}

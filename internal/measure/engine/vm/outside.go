@@ -41,7 +41,7 @@ func (s *session) enclose(spec engine.Spec) error {
 	if !s.vm.outside() || l.IsZero() {
 		return nil
 	}
-	s.limits = &engine.IOLimits{Engine: s.vm.Name(), Asked: l, Journal: s.vm.journal, ID: s.id}
+	s.limits = &engine.IOLimits{Engine: s.vm.Name(), Asked: l, ID: s.id}
 	var needs []hierarchy.Controller
 	if l.IO() {
 		needs = append(needs, hierarchy.IO)
