@@ -18,7 +18,7 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// env looks up the environment variables that say where daemons are: DOCKER_HOST and its like. nil: os.Getenv.
+	// env looks up the environment variables that say where daemons are, DOCKER_HOST and its like, and machineVar. nil: os.Getenv.
 	env func(string) string
 	// stateDir holds the database and Plimsoll's own data folders.
 	stateDir string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/loopdisk"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/text/clean"
 )
@@ -19,9 +21,10 @@ import (
 type leftover struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	// PID is the process that made it, and Ended is set if that has ended.
+	// PID is the process that made it, and Ended is set if that has ended. Kept is set, and PID is 0, if it is to stay without one.
 	PID   int       `json:"pid"`
 	Ended bool      `json:"ended"`
+	Kept  bool      `json:"kept"`
 	Since time.Time `json:"since"`
 }
 
@@ -46,12 +49,15 @@ func (a *app) leftovers(ctx context.Context, sweep, asJSON bool) error {
 	fmt.Fprintln(w, "KIND\tID\tPROCESS\tSINCE")
 	ended := 0
 	for _, l := range list {
-		state := "runs"
-		if l.Ended {
-			state = "ended"
+		process := fmt.Sprint(l.PID, " runs")
+		switch {
+		case l.Kept:
+			process = "none: it stays"
+		case l.Ended:
+			process = fmt.Sprint(l.PID, " ended")
 			ended++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d %s\t%s\n", clean.Line(l.Kind), clean.Line(l.ID), l.PID, state, l.Since.Local().Format(time.DateTime))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clean.Line(l.Kind), clean.Line(l.ID), process, l.Since.Local().Format(time.DateTime))
 	}
 	if err := errors.Join(w.Flush(), err); err != nil {
 		return err
@@ -62,7 +68,7 @@ func (a *app) leftovers(ctx context.Context, sweep, asJSON bool) error {
 	return nil
 }
 
-// readLeftovers lists the entries of journals that belong to a process. The error is about files that can't be read; the others are listed
+// readLeftovers lists the entries of journals. The error is about files that can't be read; the others are listed
 // nevertheless.
 func readLeftovers(journals ...*journal.Journal) (list []leftover, err error) {
 	list = []leftover{}
@@ -73,9 +79,7 @@ func readLeftovers(journals ...*journal.Journal) (list []leftover, err error) {
 			entries, e := j.Entries(kind)
 			err = errors.Join(err, e)
 			for _, e := range entries {
-				if !e.Kept() {
-					list = append(list, leftover{e.Kind, e.ID, e.Owner.PID, !j.Alive(e), e.Made})
-				}
+				list = append(list, leftover{e.Kind, e.ID, e.Owner.PID, !e.Kept() && !j.Alive(e), e.Kept(), e.Made})
 			}
 		}
 	}
@@ -86,8 +90,9 @@ func readLeftovers(journals ...*journal.Journal) (list []leftover, err error) {
 func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
 	removed, err := journal.In(a.stateDir).Sweep(ctx, map[string]journal.Undo{loopdisk.Kind: loopdisk.Undo(a.stateDir)})
 	limits, failed := hold.SweepRuns(ctx, device.Host(), a.machine())
-	removed = append(removed, limits...)
-	errs := []error{err, failed}
+	daemons, unswept := keeper.Sweep(ctx, a.machine())
+	removed = slices.Concat(removed, limits, daemons)
+	errs := []error{err, failed, unswept}
 	for _, e := range a.engines() {
 		left, err := e.Sweep(ctx)
 		removed, errs = append(removed, left...), append(errs, err)

@@ -15,7 +15,8 @@ import (
 // TestDoctorLeftovers: what runs record is shown with whether its process runs, and what an ended one left is removed, and nothing else.
 func TestDoctorLeftovers(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, machine := t.TempDir(), t.TempDir()
+	setVariable(t, machineVar, machine)
 	doctor := func(want int, flags ...string) result {
 		t.Helper()
 		r := plimsoll(t, t.Context(), dir, "", append([]string{"doctor"}, flags...)...)
@@ -40,23 +41,27 @@ func TestDoctorLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	journaltest.Dead(t, machine, "keeper", "daemon", nil)
+	if err := journal.In(machine).Keep(t.Context(), "device-limit", "7:0", nil); err != nil {
+		t.Fatal(err)
+	}
 	r := doctor(exitDone, "--leftovers")
-	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended "} {
+	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended ", "none: it stays"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, r.stdout)
 		}
 	}
-	if want := "2 of 3 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
+	if want := "3 of 5 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
 		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
 	}
-	if r := doctor(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 {
+	if r := doctor(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 || !strings.Contains(r.stdout, "removed the record of a daemon") {
 		t.Errorf("--sweep: %q", r.stdout)
 	}
 	if r := doctor(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove.\n" {
 		t.Errorf("a second --sweep: %q, %q", r.stdout, r.stderr)
 	}
 	var list []leftover
-	if err := json.Unmarshal([]byte(doctor(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 1 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended {
+	if err := json.Unmarshal([]byte(doctor(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 2 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended || !list[1].Kept {
 		t.Errorf("after it: %+v, %v", list, err)
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "disks")); len(left) > 0 {

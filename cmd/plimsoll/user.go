@@ -39,7 +39,11 @@ const machineVar = "PLIMSOLL_MACHINE"
 // /run/plimsoll for root: like the kernel's limits it doesn't outlive a boot. Another user's limits are in groups of his own, and recorded in his
 // state folder. The environment may name another folder.
 func (a *app) machine() string {
-	switch dir := os.Getenv(machineVar); {
+	env := a.env
+	if env == nil {
+		env = os.Getenv
+	}
+	switch dir := env(machineVar); {
 	case dir != "":
 		return dir
 	case os.Geteuid() == 0:

@@ -30,6 +30,13 @@ func (s *store) release() error { return s.journal.Remove(keeperKind, keeperID) 
 // Locked reports whether the folder is this keeper's: whoever tidies up may remove its entry, and the next keeper would then take the folder for free.
 func (k *Keeper) Locked() bool { return k.store.journal.Owns(keeperKind, keeperID) }
 
+// Sweep removes the entry of a keeper that was killed from a folder's journal. What it held stays held, for the next keeper.
+func Sweep(ctx context.Context, run string) (removed []string, err error) {
+	return journal.In(run).Sweep(ctx, map[string]journal.Undo{keeperKind: func(context.Context, journal.Entry) ([]string, error) {
+		return []string{"the record of a daemon that was killed"}, nil
+	}})
+}
+
 // Runs reports whether a folder has a keeper that runs.
 func Runs(run string) bool {
 	j := journal.In(run)
