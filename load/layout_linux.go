@@ -168,7 +168,12 @@ func (w *writer) open() error {
 	if err != nil {
 		return &os.PathError{Op: "create", Path: w.path, Err: err}
 	}
-	if err := lock(w.fd, w.path); err != nil {
+	length, err := locked(w.fd, w.path)
+	if err == nil && length > 0 {
+		// Another layout took it for an empty file of the user's before it was locked, and is done with it.
+		err = &ExistsError{w.path, fmt.Sprintf("a file of %d bytes", length)}
+	}
+	if err != nil {
 		return errors.Join(err, unix.Close(w.fd))
 	}
 	return nil
