@@ -141,9 +141,10 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 type view struct {
 	t   *record.Trial
 	run *record.Run
-	// where and truth are those of the device, results those of its clients.
+	// where and truth are those of the device, results and truths those of its clients.
 	where   record.Where
 	truth   record.Truth
+	truths  []record.Truth
 	results []workload.Result
 	// clients says which they are, if not all: "Client 2", "Clients 1 and 3".
 	clients string

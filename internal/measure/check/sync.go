@@ -31,8 +31,19 @@ func checkSync(v *view) []record.Warning {
 		return unsafe(warning(Sync, record.Doubt, map[string]any{"syncs": s.all, "journal": why},
 			"The file system's journal is in memory: %s. A power cut may lose synced data: the figure is that of a less safe place.", why))
 	}
-	for _, l := range v.truth.Layers {
-		if !l.Volatile || l.Flushes < 0 || l.FUA && s.calls == 0 {
+	for i := range v.results {
+		if ws := flushed(v.syncsIn(&v.results[i]), v.layersOf(i)); ws != nil {
+			return ws
+		}
+	}
+	return nil
+}
+
+// flushed compares a client's syncs with what the devices below were flushed in the same window. The windows of clients differ on a busy
+// machine, and so do their counters.
+func flushed(s syncs, layers []record.Layer) []record.Warning {
+	for _, l := range layers {
+		if s.all == 0 || !l.Volatile || l.Flushes < 0 || l.FUA && s.calls == 0 {
 			continue
 		}
 		why := ""
@@ -92,13 +103,30 @@ type syncs struct {
 	// calls are those of fsync and its like.
 	calls int64
 	// least is how many flushes they need. The syncs of one thread come one after another, and each waits for a flush that began after it
-	// did, so no two share one. Those of several threads may, so the busiest thread decides, which does at least its part of them.
+	// did, so no two share one. Those of several threads may, so the busiest thread decides, which does at least its part of them. Fewer
+	// syncs than threads may all have shared one that was over when the window began.
 	least int64
 }
 
-// syncsOf counts those of the clients on the device.
-func (v *view) syncsOf() syncs {
-	var sum syncs
+// syncsOf counts those of all clients on the device.
+func (v *view) syncsOf() (sum syncs) {
+	for i := range v.results {
+		s := v.syncsIn(&v.results[i])
+		sum.all, sum.calls, sum.least = sum.all+s.all, sum.calls+s.calls, max(sum.least, s.least)
+	}
+	return sum
+}
+
+// layersOf are the layers below a client's files, with what they did in its window.
+func (v *view) layersOf(client int) []record.Layer {
+	if len(v.truths) != len(v.results) {
+		return v.truth.Layers // An older record.
+	}
+	return v.truths[client].Layers
+}
+
+// syncsIn counts those of one client.
+func (v *view) syncsIn(r *workload.Result) (sum syncs) {
 	count := func(classes []load.Class, j load.Job) {
 		var s syncs
 		var writes int64
@@ -119,20 +147,18 @@ func (v *view) syncsOf() syncs {
 		sum.all += s.all
 		sum.calls += s.calls
 		threads := int64(max(1, j.NumJobs) * max(1, j.IODepth))
-		sum.least = max(sum.least, int64(tooFew*float64(s.all/threads)))
-	}
-	for i := range v.results {
-		r := &v.results[i]
-		if v.t.Spec.Kind == workload.Stage {
-			for k := range r.Stage {
-				count(r.Stage[k].Classes, r.Stage[k].Job)
-			}
-			continue
+		least := int64(tooFew * float64(s.all/threads))
+		if s.all > 0 && threads == 1 {
+			least = max(1, least)
 		}
-		count(r.Classes, v.t.Spec.Job)
+		sum.least = max(sum.least, least)
 	}
-	if sum.all > 0 {
-		sum.least = max(1, sum.least)
+	if v.t.Spec.Kind == workload.Stage {
+		for k := range r.Stage {
+			count(r.Stage[k].Classes, r.Stage[k].Job)
+		}
+		return sum
 	}
+	count(r.Classes, v.t.Spec.Job)
 	return sum
 }

@@ -35,6 +35,15 @@ func TestSync(t *testing.T) {
 		{"four jobs share flushes", with(synced(1000, 225, 0), func(t *record.Trial) { t.Spec.Job.NumJobs = 4 }), ""},
 		{"a depth shares flushes", with(synced(1600, 90, 0), func(t *record.Trial) { t.Spec.Job.IODepth = 16 }), ""},
 		{"clients share flushes", with(synced(1000, 900, 0), func(t *record.Trial) { t.Results = append(t.Results, t.Results[0]) }), ""},
+		{"of two clients one began when the other had ended", with(synced(10, 10, 0), func(t *record.Trial) {
+			one, other := t.Truth[0], t.Results[0]
+			one.Layers = []record.Layer{one.Layers[0]}
+			one.Layers[0].Flushes = 1000
+			other.Classes = []load.Class{{Name: "write", Ops: 1000, Bytes: 80 * mib}, {Name: "sync", Ops: 1000}}
+			t.Results, t.Truth, t.Where = append(t.Results, other), append(t.Truth, one), append(t.Where, t.Where[0])
+		}), ""},
+		{"fewer syncs than may be in flight at once", with(synced(2, 0, 0), func(t *record.Trial) { t.Spec.Job.IODepth = 16 }), "window/doubt"},
+		{"one sync that flushed nothing", synced(1, 0, 0), "window/doubt sync/doubt"},
 		{"an option decides, whatever was counted", with(synced(1000, 5000, 0), option("nobarrier")), "sync/doubt"},
 		{"an option without a cache to flush", with(synced(1000, 0, 0), func(t *record.Trial) {
 			option("nobarrier")(t)

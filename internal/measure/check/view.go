@@ -23,6 +23,11 @@ func look(t *record.Trial, run *record.Run) []*view {
 	var views []*view
 	for _, g := range uses {
 		v := &view{t: t, run: run, where: g.Where, truth: g.Truth, results: resultsOf(t, g)}
+		for _, c := range g.Clients {
+			if c < len(t.Truth) && c < len(t.Results) {
+				v.truths = append(v.truths, t.Truth[c])
+			}
+		}
 		if len(v.results) == 0 {
 			continue // A damaged record; the first device has the first client's.
 		}
