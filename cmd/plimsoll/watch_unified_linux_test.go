@@ -80,7 +80,7 @@ func TestWatchUnified(t *testing.T) {
 		}
 	}
 
-	l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", "1MiB") // A busy, emulated processor gets there, too.
+	l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", "1MiB")                            // A busy, emulated processor gets there, too.
 	wait := inGroup(t, group, "exec dd if=/dev/zero of="+dir+"/file bs=64k count=160 oflag=direct") // 10 s.
 	time.Sleep(time.Second)
 	u, text := interval("4s")
