@@ -82,8 +82,15 @@ func testDialectDaemonGone(t *testing.T, api *client.Client, d *dockertest.Daemo
 				}
 			}
 			d.Restart(t)
-			if r := plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]"); r.status != exitDone {
-				t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
+			for try := 1; ; try++ {
+				r := plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]")
+				if r.status != exitDone {
+					t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
+				}
+				// A daemon on a busy machine may not answer in time when it is asked for leftovers.
+				if try == 3 || !strings.Contains(r.stdout+r.stderr, "leftovers of an earlier run with engine docker could not be removed") {
+					break
+				}
 			}
 			waitHeld(t, api, before)
 			checkClean(t, dir)

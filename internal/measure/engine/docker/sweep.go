@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// Sweep implements Engine. Without a daemon it removes folders only, and that is no error.
+// Sweep implements Engine. Without a daemon it removes folders only, and that is no error. One that is there and does not answer is one.
 func (e *Engine) Sweep(ctx context.Context) ([]string, error) {
 	var did []string
 	var errs []error
@@ -27,7 +27,7 @@ func (e *Engine) Sweep(ctx context.Context) ([]string, error) {
 		add(e.sweepContainers(ctx, api))
 		add(e.sweepVolumes(ctx, api))
 		add(e.sweepImages(ctx, api, d))
-	case !errors.As(err, &missing):
+	case !errors.As(err, &missing) || missing.There:
 		errs = append(errs, err)
 	}
 	folders, err := e.journal.SweepSessions(ctx, nil)
