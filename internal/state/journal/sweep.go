@@ -1,0 +1,58 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+)
+
+// hasFailed reports whether this owner has tried to undo the entry, in vain.
+func (j *Journal) hasFailed(e Entry) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failed[j.path(e.Kind, e.ID)]
+}
+
+// An Undo removes the thing that a dead owner left. It returns what it removed, in words, one each, and must be safe to repeat.
+type Undo func(context.Context, Entry) (removed []string, err error)
+
+// Sweep undoes what dead owners left of the named kinds, each once even if several processes sweep. It goes on after an error. An
+// entry whose Undo fails stays, and is this owner's: its next Sweep tries again, or that of anybody once it has ended. What living owners have stays,
+// and so does what can't be read, which is an error.
+func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []string, err error) {
+	var errs []error
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		list, err := j.Entries(kind)
+		errs = append(errs, err)
+		for _, e := range list {
+			if j.Alive(e) && !j.hasFailed(e) {
+				continue
+			}
+			did, err := j.undo(ctx, e, kinds[kind])
+			removed, errs = append(removed, did...), append(errs, err)
+		}
+	}
+	return removed, errors.Join(append(errs, j.dropLocks(), j.dropTemporary())...)
+}
+
+// undo undoes one thing of a dead owner. It adopts the entry first, so that no other sweep undoes the same thing.
+func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []string, err error) {
+	e, err = j.Adopt(ctx, e.Kind, e.ID)
+	var owned *OwnedError
+	if errors.As(err, &owned) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // Another sweep was first.
+	}
+	if err != nil {
+		return nil, err
+	}
+	removed, err = undo(ctx, e)
+	if err != nil {
+		j.mu.Lock()
+		j.failed[j.path(e.Kind, e.ID)] = true
+		j.mu.Unlock()
+		return removed, err
+	}
+	return removed, j.Remove(e.Kind, e.ID)
+}
