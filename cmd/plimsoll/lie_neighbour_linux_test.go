@@ -80,7 +80,16 @@ places: {dir: {kind: dir, path: ` + dir + `}}
 			t.Fatalf("status %d: %s", r.status, r.stderr)
 		}
 		_, trials := records(t, state)
-		if n := doubted(trials, check.Neighbour, "that "+device+" moved in the window were not this worker's: something else was using the device"); n < len(trials)-blocks {
+		words := "that " + device + " moved in the window were not this worker's: something else was using the device"
+		// On a busy machine the neighbour may get so few CPUs that it does next to nothing in a window.
+		idle := 0
+		for _, tr := range trials {
+			layers, own := tr.Truth[0].Layers, tr.Truth[0].AppRead+tr.Truth[0].AppWritten
+			if l := len(layers); l > 0 && doubtOf(tr, check.Neighbour, words) == "" && 2*(layers[l-1].Read+layers[l-1].Written) < 3*own {
+				idle++
+			}
+		}
+		if n := doubted(trials, check.Neighbour, words); n == 0 || n+idle < len(trials)-blocks {
 			for _, tr := range trials {
 				t.Logf("%s: %+v", tr.Cell.Workload, tr.Truth)
 			}
