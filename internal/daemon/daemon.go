@@ -1,8 +1,8 @@
 // Package daemon is plimsoll daemon: the one process that holds containers to the limits of a policy (keeper), counts what they do between
 // two questions (watch), and answers on a socket in its folder.
 //
-// Easily got wrong: whoever tidies up may remove the socket, or the keeper's lock, while the daemon runs, and another daemon may take the folder
-// then. The socket is made anew only while the folder is still the keeper's.
+// Easily got wrong: a clean-up may remove the socket, or the keeper's lock, while the daemon runs. Another daemon may take the folder then. The
+// socket is made anew only while the folder is still the keeper's.
 package daemon
 
 import (
@@ -54,7 +54,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// keepSocket makes the socket anew if it was removed: whoever tidies up may remove it while it is in use.
+// keepSocket makes the socket anew if a clean-up removed it.
 func (d *Daemon) keepSocket(ctx context.Context) {
 	poll := time.NewTicker(d.opt.Poll)
 	defer poll.Stop()

@@ -28,7 +28,7 @@ type Status struct {
 	UsageError string          `json:"usage_error,omitempty"`
 }
 
-// A socket answers everybody who connects with a state, as JSON. Only this user may connect.
+// A socket sends the state, as JSON, to each connection. Only this user may connect.
 type socket struct {
 	path     string
 	state    func(context.Context) Status
@@ -39,7 +39,7 @@ type socket struct {
 	missing string
 }
 
-// listen makes the socket, in place of one that a killed daemon left. The caller has the lock of the folder, so nobody else listens there.
+// listen makes the socket, in place of one that a killed daemon left. The caller has the lock of the folder, so no other daemon listens there.
 func (s *socket) listen(ctx context.Context) error {
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -98,7 +98,7 @@ const statusTimeout = 10 * time.Second
 // maxStatus bounds what is read of a state, in bytes: 10,000 containers with 20 limits each have 60 MB.
 const maxStatus = 256 << 20
 
-// A noKeeperError names the folder of which no keeper runs.
+// A noKeeperError names a folder without a running keeper.
 type noKeeperError string
 
 func (e noKeeperError) Error() string {

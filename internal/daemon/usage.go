@@ -22,7 +22,7 @@ const (
 	mostUsage  = 10 * time.Minute
 )
 
-// A meter counts what held targets do from one question to the next. It reads nothing while nobody asks.
+// A meter counts the I/O of held targets from one question to the next. Between questions it reads nothing.
 type meter struct {
 	holder *hold.Holder
 	// kept lists the targets.

@@ -38,9 +38,12 @@ func identity(dir, proc string) string {
 			return "file " + id
 		}
 	}
-	boot, seq := Text(proc, "sys/kernel/random/boot_id"), Text(dir, "diskseq")
+	boot, seq := BootID(proc), Text(dir, "diskseq")
 	if boot == "" || seq == "" {
 		return ""
 	}
 	return "boot " + boot + " diskseq " + seq
 }
+
+// BootID returns the id of this boot (random(4), /proc/sys/kernel/random/boot_id), "" where the kernel has none. proc is where procfs is mounted.
+func BootID(proc string) string { return Text(proc, "sys/kernel/random/boot_id") }

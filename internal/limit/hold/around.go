@@ -52,14 +52,14 @@ func (s *Scope) HasWide() bool {
 	return slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide })
 }
 
-// around is Around where all that is recorded is known, and nobody else changes it. What is set is recorded before, and what is removed is
-// taken out of the records afterwards.
+// around is Around with the records at hand; the caller keeps other processes from changing them. A limit is recorded before it is set, and its
+// record is removed after it.
 func (w *Wides) around(ctx context.Context, s *Scope, r limit.Change, all []Wide, dry bool, apply func() ([]Done, error)) ([]Done, error) {
 	x, err := w.intend(s, r, all)
 	if err != nil {
 		return nil, err
 	}
-	// What nobody has any more is removed, whatever becomes of the change.
+	// Limits without an owner are removed even if the change fails.
 	gone, _, err := w.remove(x.left, dry)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (w *Wides) intend(s *Scope, r limit.Change, all []Wide) (x intent, err erro
 		both := n.only(r.Remove)
 		switch {
 		case both.Limits.IsZero():
-		case s.HasWide(): // The change itself removes them, whoever's they are.
+		case s.HasWide(): // The change itself removes them, whichever owner has them.
 			if n.For != s.Owner() && !n.left() {
 				if n.By != nil || n.Daemon != "" {
 					return x, n.taken()

@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A daemon notes by itself what it holds, so that its successor goes on with it. Here it says only which devices are its own, so that nobody else sets
-// limits there, and it does not set any where somebody else has.
+// A daemon records its limits in its own folder, for its successor. Here it records only which devices it owns: others set no limits there, and
+// it sets none on the devices of others.
 
-// Claim makes the daemon of the folder run the owner of a device, of whose limits the root group has those, or is to have. The error is
-// a *TakenError if the device is another's. What an owner before has left there is removed.
+// Claim makes the daemon of the folder run the owner of a device, before it sets the device's rates in the root group. The error is a *TakenError if
+// the device has another owner. Limits that a former owner left there are removed.
 func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk string, rates limit.Limits) error {
 	run = absolute(run)
 	n := Wide{For: "plimsoll daemon of " + run, Daemon: run, Device: d, Disk: disk, Limits: rates, Boot: w.boot}
@@ -33,7 +33,7 @@ func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk str
 	if err == nil {
 		var same bool
 		if same, err = claimed(all); same {
-			return nil // Nobody has to be waited for.
+			return nil // Without the lock.
 		}
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk str
 // OfDaemon reports whether n is the limit of the daemon of the folder run.
 func (n Wide) OfDaemon(run string) bool { return n.Daemon != "" && n.Daemon == absolute(run) }
 
-// absolute is a folder's path from the root, as far as that can be told.
+// absolute is a folder's absolute path, or dir itself where the current folder isn't known.
 func absolute(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs
@@ -63,7 +63,7 @@ func absolute(dir string) string {
 	return dir
 }
 
-// Disclaim makes the daemon of the folder run the owner of those devices alone that keeps reports.
+// Disclaim gives up the devices of the daemon of the folder run, but for those that keeps reports.
 func (w *Wides) Disclaim(ctx context.Context, run string, keeps func(device.Number) bool) error {
 	run = absolute(run)
 	lost := func(n Wide) bool { return n.Daemon == run && !keeps(n.Device) }

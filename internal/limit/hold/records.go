@@ -9,14 +9,13 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/state/journal"
 )
 
-// records are the entries of one kind in the machine's journal. They belong to no process: they are about what a command has set and what outlives it.
+// records are the entries of one kind in the machine's journal. They belong to no process: a command sets a limit, and ends.
 //
-// The machine's folder is one for all Plimsolls of a machine, as the kernel's root group and its disks are. It needs not outlive a boot, as nothing that is
-// recorded there does.
+// All Plimsolls of a machine share the machine's folder, as they share the kernel's root group and its disks. It need not outlive a boot, because
+// the kernel's limits don't.
 type records[T any] struct {
 	journal *journal.Journal
 	kind    string
@@ -46,8 +45,8 @@ func (r records[T]) keep(ctx context.Context, x T) error {
 	return r.journal.Keep(ctx, r.kind, r.id(x), x)
 }
 
-// change lets f change what is recorded, and then records what differs. No other process does so meanwhile. What f records by keep is found
-// even if the process is killed. An error of f doesn't prevent that its list is recorded.
+// change calls f with the list of records, which f may change, and then writes the differences. No other process changes them meanwhile. A record
+// that f writes by keep survives a kill. The list is written even if f returns an error.
 func (r records[T]) change(ctx context.Context, f func(*[]T) error) error {
 	return r.journal.Alone(ctx, r.kind, func() error {
 		all, err := r.list()
@@ -82,9 +81,4 @@ func (r records[T]) record(ctx context.Context, all []T) error {
 		errs = append(errs, r.journal.Discard(ctx, r.kind, id))
 	}
 	return errors.Join(errs...)
-}
-
-// bootOf is this boot's id, "" where there is none.
-func bootOf(fs device.FS) string {
-	return device.Text(fs.Proc, "sys", "kernel", "random", "boot_id")
 }

@@ -70,7 +70,7 @@ func (w *Wides) giveBack(n Wide) error {
 	return err
 }
 
-// SweepRuns removes what killed runs have left in the root group of a machine, of which its folder has the records.
+// SweepRuns removes the limits that killed runs left in the root group, by the records in the machine's folder.
 func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []string, err error) {
 	groups, err := cgroup.Open(fs)
 	if err != nil {
@@ -79,7 +79,7 @@ func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []str
 	return NewWides(fs, groups, machine).Sweep(ctx)
 }
 
-// Sweep removes what killed runs have left in the root group.
+// Sweep removes the limits that killed runs left in the root group.
 func (w *Wides) Sweep(ctx context.Context) (removed []string, err error) {
 	entries, err := w.journal.Entries(wideKind)
 	if len(entries) == 0 || err != nil {

@@ -15,7 +15,7 @@ type TakenError struct {
 	Disk string
 	// Has are the limits.
 	Has limit.Limits
-	// For is the owner, "" for another program, of which nothing is recorded.
+	// For is the owner, "" for a program that is not Plimsoll.
 	For string
 	// Fix says what would help.
 	Fix string
@@ -98,7 +98,7 @@ func (w *Wides) Free(d explain.Spot) error {
 	return free(on(all, n), now[n], d.Name)
 }
 
-// free is Free where it is known what is recorded of the disk, nil for nothing, and what the kernel has. What an owner before has left doesn't count.
+// free is Free with the disk's record, nil for none, and the kernel's limits. Limits that a former owner left don't count.
 func free(recorded *Wide, has limit.Limits, disk string) error {
 	if recorded != nil && !recorded.left() {
 		return recorded.taken()

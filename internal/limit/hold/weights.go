@@ -43,8 +43,8 @@ func (e Enabled) String() string {
 	return fmt.Sprintf("weights take effect on %s by %s: %s", e.Disk, e.By, strings.Join(words, "; "))
 }
 
-// Weights makes weights take effect on disks, and undoes that. A disk has an entry in the journal before it is changed: whoever clears the weight
-// later is another process.
+// Weights makes weights take effect on disks, and undoes that. A disk has an entry in the journal before it is changed: another
+// process will clear the weight.
 type Weights struct {
 	// FS reports which device has a number.
 	FS device.FS
@@ -61,7 +61,7 @@ const weightsKind = "disk-weights"
 // Weights returns what enables weights, with its journal in the machine's folder.
 func (h *Holder) Weights(machine string) *Weights {
 	number := func(e Enabled) string { return e.Number.String() }
-	return &Weights{h.FS, h.Groups, bootOf(h.FS), records[Enabled]{journal.In(machine), weightsKind, number}}
+	return &Weights{h.FS, h.Groups, device.BootID(h.FS.Proc), records[Enabled]{journal.In(machine), weightsKind, number}}
 }
 
 // Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it

@@ -53,7 +53,7 @@ func (w Wide) has(k limit.Key, text string) bool {
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }
 
-// left reports whether nobody has the limits any more, though the kernel may.
+// left reports whether the limits have no owner any more, though the kernel may still have them.
 func (w Wide) left() bool { return w.Former || w.Ended }
 
 // Wides are the device-wide limits of a machine. Each device has one owner at most, who is recorded in the journal before
@@ -74,7 +74,7 @@ func (h *Holder) Wides(machine string) *Wides { return NewWides(h.FS, h.Groups, 
 
 // NewWides returns the device-wide limits that are recorded in the machine's folder. Without a folder nothing is recorded.
 func NewWides(fs device.FS, groups *cgroup.Host, machine string) *Wides {
-	return &Wides{fs, groups, bootOf(fs), journal.In(machine)}
+	return &Wides{fs, groups, device.BootID(fs.Proc), journal.In(machine)}
 }
 
 // List returns what is recorded and still there, by device: of this boot, on disks that this machine has. A number
@@ -84,7 +84,7 @@ func (w *Wides) List() ([]Wide, error) {
 	return all, err
 }
 
-// look is List, with the ids of the entries of which nothing is there any more.
+// look is List, with the ids of stale entries: those whose limits are gone.
 func (w *Wides) look() (all []Wide, stale []string, err error) {
 	entries, err := w.journal.Entries(wideKind)
 	if err != nil {
@@ -125,8 +125,8 @@ func (w *Wides) look() (all []Wide, stale []string, err error) {
 	return all, stale, nil
 }
 
-// While calls f with what List returns, and nobody changes that until f has returned. Others who do so are waited for until ctx ends.
-// Records of which nothing is left are removed before.
+// While calls f with what List returns. No other process changes that until f has returned; one that is changing it is waited for until ctx ends.
+// Stale records are removed before.
 func (w *Wides) While(ctx context.Context, f func(all []Wide) error) error {
 	return w.journal.Alone(ctx, wideKind, func() error {
 		all, stale, err := w.look()

@@ -95,7 +95,7 @@ func (k *Keeper) here(grants []Grant) []Grant {
 }
 
 // back is what is put back where h was held: what was there before. ok is false where there is nothing to put back, as the disk
-// has gone, or somebody else has set the limit. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper.
+// has gone, or another program has set the limit. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper.
 func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
 	switch k.fateOf(h) {
 	case left:

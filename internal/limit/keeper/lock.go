@@ -27,7 +27,7 @@ func (s *store) claim() error {
 // release gives the folder up. The entry of another keeper is left alone.
 func (s *store) release() error { return s.journal.Remove(keeperKind, keeperID) }
 
-// Locked reports whether the folder is this keeper's: whoever tidies up may remove its entry, and the next keeper would then take the folder for free.
+// Locked reports whether the folder is this keeper's. It isn't if a clean-up removed the keeper's entry: another keeper may take the folder then.
 func (k *Keeper) Locked() bool { return k.store.journal.Owns(keeperKind, keeperID) }
 
 // Sweep removes the entry of a keeper that was killed from a folder's journal. What it held stays held, for the next keeper.
@@ -44,9 +44,9 @@ func Runs(run string) bool {
 	return err == nil && j.Alive(e)
 }
 
-// guard claims the folder anew if somebody has removed the keeper's entry, and notes again what may have gone with it: what is held, and the
-// policy in force, without which a bad one would stop the hook's starts. The
-// error is that another keeper has the folder by now: this one has to end, and leaves it what there is.
+// guard claims the folder anew if the keeper's entry was removed, and records again what may have gone with it: the limits, and the policy in
+// force, without which a bad one would stop the hook's starts. The error is that another keeper has the folder by now: this one ends, and
+// changes nothing there.
 func (k *Keeper) guard() error {
 	if k.Locked() {
 		return nil

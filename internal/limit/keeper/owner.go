@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,14 +11,14 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// plimsoll limit set and plimsoll run also set limits in the root group. A device has one owner there: the keeper limits those alone
-// that it can claim, and others don't limit those that it has claimed. Its claims outlive it, as its limits do.
+// plimsoll limit set and plimsoll run also set limits in the root group. A device has one owner there: the keeper limits only devices that it
+// can claim, and others don't limit those. Its claims outlive it, as its limits do.
 
 // claimWait is how long the keeper waits for others that change the root group. What can't be done by then is
 // tried again later, so that it can check all other limits in between.
 const claimWait = 2 * time.Second
 
-// ownDevices makes the keeper the owner of the devices of grants in the root group. It returns those whose device is the keeper's, and a fault for each of the
+// ownDevices claims the devices of grants in the root group. It returns the grants whose device is the keeper's, and a fault for each of the
 // others.
 func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, err error) {
 	if k.opt.Notes == nil || k.plans {
@@ -58,17 +57,18 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 	return granted, faults, nil
 }
 
-// giveUpDevices gives up the devices on which the root group is held to nothing any more.
+// giveUpDevices gives up the devices that the keeper no longer limits in the root group.
 func (k *Keeper) giveUpDevices() error {
 	if k.opt.Notes == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), claimWait)
 	defer cancel()
-	return k.opt.Notes.Disclaim(ctx, k.opt.Run, func(d device.Number) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Keys(k.root.held)), func(s Slot) bool {
-			n, ok := number(s.Device)
-			return ok && n == d
-		})
-	})
+	limited := map[device.Number]bool{}
+	for s := range k.root.held {
+		if n, ok := number(s.Device); ok {
+			limited[n] = true
+		}
+	}
+	return k.opt.Notes.Disclaim(ctx, k.opt.Run, func(d device.Number) bool { return limited[d] })
 }

@@ -37,7 +37,7 @@ const (
 // nothing outlives a boot, as control groups don't.
 type store struct {
 	journal *journal.Journal
-	// run is the folder of the journal, and locks one with a file for each target that somebody holds just now.
+	// run is the folder of the journal, and locks has a lock file for each target that a keeper or hook is changing.
 	run, locks string
 	// boot tells this boot from others, should run outlive one after all.
 	boot string
@@ -70,9 +70,9 @@ type keptHeld struct {
 	Prior *limit.Limits `json:"prior,omitempty"`
 }
 
-// storeIn returns the store of a folder, of which nothing is made yet.
+// storeIn returns the store of a folder, and makes no file.
 func storeIn(run, proc string) *store {
-	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: strings.TrimSpace(device.Text(proc, "sys", "kernel", "random", "boot_id"))}
+	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: device.BootID(proc)}
 }
 
 // newStore is storeIn, and makes the folders.

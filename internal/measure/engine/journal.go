@@ -51,8 +51,8 @@ func (j Journal) Clear(id string, paths ...string) error {
 	return j.Remove(j.Kind, id)
 }
 
-// SweepSessions undoes the sessions that dead owners left. end ends what runs of a session, nil for an engine of which nothing
-// outlives its owner.
+// SweepSessions undoes the sessions that dead owners left. end ends a session's processes; nil for an engine whose processes end with
+// their owner.
 func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context, id string, s SessionRecord) (did []string, err error)) (removed []string, err error) {
 	return j.Sweep(ctx, map[string]records.Undo{
 		j.Kind: func(ctx context.Context, e records.Entry) (did []string, err error) {

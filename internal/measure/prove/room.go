@@ -38,7 +38,7 @@ func room(in engine.Inside, r *verify.Request) error {
 
 // roomIn is room where so many bytes are free.
 func roomIn(dir string, free, need int64) error {
-	// Whoever uses the file system goes on writing meanwhile.
+	// Other programs go on writing to the file system meanwhile.
 	if free < 2*need {
 		return &hold.ImpossibleError{Untried: true, What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, because others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
 			Instead: "free some, name another --path, or take less --time"}

@@ -43,7 +43,7 @@ func Take(path string, perm os.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// Prune removes the files of locks in a folder that killed processes left: those that nobody has. is selects them by name.
+// Prune removes the lock files of killed processes from a folder: those that no process has locked. is selects them by name.
 func Prune(dir string, is func(name string) bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -58,8 +58,8 @@ func Prune(dir string, is func(name string) bool) {
 	}
 }
 
-// prune closes the file of a lock, and removes it if nobody has the lock. After it was opened its owner may have removed it, and the
-// next owner have made another at its path, which stays.
+// prune closes a lock file, and removes it if no process has the lock. Its owner may have removed it since it was opened, and another may have
+// made a new file at its path, which stays.
 func prune(f *os.File) {
 	if Alone(f) != nil || !atPath(f) {
 		f.Close()
@@ -75,7 +75,7 @@ func atPath(f *os.File) bool {
 	return err1 == nil && err2 == nil && os.SameFile(own, there)
 }
 
-// Held reports whether somebody has the file at a path locked alone. Several may ask at once. The error wraps fs.ErrNotExist if there is
+// Held reports whether an open file has the lock of the file at a path for itself alone. Several may ask at once. The error wraps fs.ErrNotExist if there is
 // no such file.
 func Held(path string) (bool, error) {
 	// A child that is started meanwhile would have the file, and its lock, until its program begins.

@@ -151,7 +151,7 @@ func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err erro
 	return e, nil
 }
 
-// Owns reports whether this owner has the entry, and nobody has removed or replaced its file. In doubt it has.
+// Owns reports whether this owner has the entry, and its file was not removed or replaced. In doubt it has.
 func (j *Journal) Owns(kind, id string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,7 +176,7 @@ func (j *Journal) Remove(kind, id string) error {
 	if !j.own[path] {
 		return nil
 	}
-	// Somebody may have removed the file, and another owner have made its own.
+	// The file may have been removed, and another owner may have made its own.
 	if e, err := j.read(kind, id); err != nil || j.owns(e) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove the record of %s %s: %w", kind, id, err)
