@@ -7,25 +7,23 @@ import (
 )
 
 const (
-	// amplified is how many bytes the device may move for one of the application.
-	// Journals and metadata make it more; half as much again is worth showing.
+	// amplified is the ratio of device bytes to application bytes from which a note is shown. Journals and metadata always
+	// add some; half as much again is worth showing.
 	amplified = 1.5
-	// amplifiedFloor is the least excess in bytes: below, it is a journal commit
-	// or another program's log.
+	// amplifiedFloor is the least excess in bytes that counts. Less than that is a journal commit or another program's log.
 	amplifiedFloor = 256 << 10
-	// ownMost is how many times what a worker was charged with its file system may plausibly
-	// write for it: a page of data with a commit of its own costs a journal's descriptor, two or
-	// three blocks of metadata and a commit record, and the metadata once more in its
-	// place. Above it others' bytes dominate, and a factor would be theirs.
+	// ownMost is the largest plausible ratio of the bytes that the device wrote to those that the kernel charged to the
+	// worker. A page of data with a commit of its own costs a journal descriptor, two or three blocks of metadata, a commit
+	// record, and later the metadata in its final place. Above this ratio most bytes came from other programs, and the note
+	// gives no factor.
 	ownMost = 10
 )
 
-// checkAmplification is check 21: what else did the device do for the
-// application's bytes? It is evidence, not a doubt.
+// checkAmplification is check 21: what else did the device do for the application's bytes? It is evidence, not a doubt.
 //
-// The device's counters hold the I/O of all programs. Those of the worker's control group hold only its own,
-// but neither a file system's journal nor its metadata, which the kernel charges to no group. So if
-// both are known, the truth is between the two, and the note gives both ends.
+// The device's counters include the I/O of all programs. The counters of the worker's control group include its own only,
+// but not the file system's journal and metadata, which the kernel charges to no group. If both are known, the truth lies
+// between them, and the note gives both ends.
 func checkAmplification(v *view) []record.Warning {
 	if !v.onDisk() {
 		return nil
@@ -36,17 +34,17 @@ func checkAmplification(v *view) []record.Warning {
 		if f.app < baseSlack || f.device <= amplified*f.app || excess < amplifiedFloor+v.slack {
 			continue
 		}
-		// Read on behalf of others, not of this process.
+		// These reads served other processes.
 		if f.name == "read" && f.proc >= 0 && f.proc <= amplified*f.app {
 			continue
 		}
-		// Writes beyond a direct job's overwrites are not a journal's but a neighbour's, and checkNeighbour reports them.
+		// A direct job's overwrites need no journal. The excess is a neighbour's, and checkNeighbour reports it.
 		if f.name == "written" && (v.direct || v.synced) && len(v.foreignBytes()) > 0 {
 			continue
 		}
 		moved := f.device
 		if f.name == "read" && f.proc >= 0 {
-			moved = min(moved, max(f.proc, f.group)) // Others' reads are not charged to it.
+			moved = min(moved, max(f.proc, f.group)) // The kernel doesn't charge others' reads to the worker.
 		}
 		e := v.evidence(f)
 		e["factor"] = moved / f.app
@@ -54,7 +52,7 @@ func checkAmplification(v *view) []record.Warning {
 		if f.name == "read" {
 			why = "readahead and larger blocks"
 		}
-		// The kernel charges whole pages, which is more than small writes ask for.
+		// The kernel charges whole pages: more than small writes ask for.
 		if f.device > ownMost*max(f.app, f.proc, f.group) {
 			delete(e, "factor")
 			out = append(out, warning(Amplification, record.Note, e, "%s moved %s in the window, but this trial had only %s of bytes %s. The rest is %s, or the I/O of others on the device: its counters don't separate them.",
@@ -67,8 +65,8 @@ func checkAmplification(v *view) []record.Warning {
 	return out
 }
 
-// charged says whose the bytes that a device moved were, as far as the worker's group shows, and adds
-// that to the evidence.
+// charged says how much of the bytes that a device moved belongs to the worker, as far as its group's counters show, and
+// adds that to the evidence.
 func (v *view) charged(f flow, moved float64, why string, e map[string]any) string {
 	if f.name == "read" || f.group < 0 {
 		return fmt.Sprintf(": %s, and any I/O of others on %s.", why, v.truth.Device)

@@ -7,19 +7,18 @@ import (
 )
 
 const (
-	// noneReached: below this share of the application's bytes the device had
-	// nothing to do with the figure. Not 0, because a journal commit or another program's log
-	// may fall into any window.
+	// noneReached is the share of the application's bytes below which the device had nothing to do with the figure. It is
+	// not 0, because a journal commit or another program's log may fall into any window.
 	noneReached = 0.05
-	// allReached is the share that direct or synced I/O must reach. Not 1:
-	// counters are read a moment before and after the window.
+	// allReached is the share that direct or synced I/O must reach. It is not 1, because counters are read a moment before
+	// and after the window.
 	allReached = 0.9
-	// mostReached is the share that buffered writes with a sync must reach: pages
-	// written twice between two syncs go down once.
+	// mostReached is the share that buffered writes with a sync must reach: a page that is written twice between two syncs
+	// reaches the device once.
 	mostReached = 0.5
 )
 
-// checkCache is check 1: did the bytes reach the device, and is it known to be one?
+// checkCache is check 1: did the bytes reach the device, and is it known to be a device?
 func checkCache(v *view) []record.Warning {
 	out := v.reachedDevice()
 	if v.memory || v.where.InMemory != "" || v.where.Unseen == "" {
@@ -33,7 +32,7 @@ func checkCache(v *view) []record.Warning {
 		"Plimsoll can't see which of the bytes reached a disk beneath the device: %s.", v.where.Unseen)...)
 }
 
-// reachedDevice looks at the bytes on the device, and on those beneath it.
+// reachedDevice compares the application's bytes with those on the device, and on the devices beneath it.
 func (v *view) reachedDevice() []record.Warning {
 	tr := v.truth
 	switch {
@@ -65,7 +64,7 @@ func (v *view) reachedDevice() []record.Warning {
 	return out
 }
 
-// deviceUnknown says once that there is no verdict.
+// deviceUnknown notes once that there is no verdict.
 func deviceUnknown(v *view) []record.Warning {
 	why := v.truth.DeviceWhy
 	if why == "" {
@@ -74,9 +73,8 @@ func deviceUnknown(v *view) []record.Warning {
 	return warning(DeviceUnknown, record.Note, nil, "Plimsoll can't see how many of the bytes reached a device: %s.", strings.TrimSuffix(why, "."))
 }
 
-// byDesign reports how much of the I/O of append and tree, which are meant to be
-// buffered, went to the device. Reads and writes are one sentence: in memory there
-// is no difference.
+// byDesign reports how much I/O of append and tree reached the device. These workloads are meant to be buffered. Reads and
+// writes share one sentence: in memory there is no difference.
 func (v *view) byDesign() []record.Warning {
 	f := flow{"both", v.read.app + v.written.app, v.read.device + v.written.device, -1, -1}
 	if f.app < baseSlack || f.share(v.slack) >= mostReached {
@@ -86,14 +84,14 @@ func (v *view) byDesign() []record.Warning {
 		percent(f.device/f.app), v.truth.Device, bytes(f.app), bytes(f.device))
 }
 
-// reached judges one direction by how it was asked for.
+// reached judges one direction by the kind of I/O that the job asked for.
 func (v *view) reached(f flow) []record.Warning {
 	share, floor := f.share(v.slack), allReached
 	write := f.name == "written"
 	switch {
 	case v.block && v.direct:
 		if write && share >= noneReached {
-			return nil // what shrinks on the way is for checkCompressible
+			return nil // checkCompressible reports data that shrinks on the way
 		}
 	case write && v.synced:
 		if v.reduced() {
@@ -113,7 +111,8 @@ func (v *view) reached(f flow) []record.Warning {
 	return warning(Cache, record.Doubt, v.evidence(f), "%s: this is the speed of memory. Set direct: true to measure the device.", capital(v.sentence(f)))
 }
 
-// reduced reports whether the file system compresses what the job writes: fewer bytes have to reach a device then, which checkCompressible says.
+// reduced reports whether the file system compresses what the job writes. Fewer bytes have to reach the device then;
+// checkCompressible reports it.
 func (v *view) reduced() bool {
 	return reducible(v.t.Spec.Job) != "" && compression(v.where.FSType, v.where.Options) != ""
 }
@@ -132,8 +131,8 @@ func (v *view) evidence(f flow) map[string]any {
 	return map[string]any{"direction": f.name, "app": f.app, "device": f.device, "process": f.proc, "cgroup": f.group, "slack": v.slack}
 }
 
-// beneath looks under the device: bytes may reach a loop device, or the disk of a virtual machine, and end in the page cache that
-// holds its file.
+// beneath compares the bytes on the device with those on the devices beneath it. Bytes may reach a loop device, or the disk
+// of a virtual machine, and end in the page cache that holds its file.
 func (v *view) beneath() []record.Warning {
 	if !v.block || !v.direct && !v.synced {
 		return nil
@@ -156,19 +155,18 @@ func (v *view) beneath() []record.Warning {
 	return nil
 }
 
-// charges are the file systems on which the kernel is known to charge reads to
-// the process that asks (submit_bio in its context).
+// charges are the file systems on which the kernel charges reads to the process that asks (submit_bio in its context).
 var charges = []string{"ext4", "xfs", "ext3", "ext2", "f2fs", "overlay"}
 
-// othersReads catches a cached read while a neighbour keeps the device busy: the
-// device moved enough, but not for this process.
+// othersReads finds reads from the page cache while a neighbour keeps the device busy: the device moved enough bytes, but
+// not for this process.
 func (v *view) othersReads() []record.Warning {
 	f := v.read
 	if !contains(charges, v.where.FSType) || f.proc < 0 || (f.proc+v.slack)/f.app >= noneReached {
 		return nil
 	}
 	if f.group > f.proc {
-		return nil // its group did read; the process's own count is not the whole
+		return nil // its group did read: the process's own counter misses some
 	}
 	return warning(Cache, record.Doubt, v.evidence(f), "The kernel charged only %s of the bytes read (%s) to the worker, while the device read %s for others: this is the speed of memory.",
 		percent(f.proc/f.app), bytes(f.app), bytes(f.device))

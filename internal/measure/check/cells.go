@@ -10,7 +10,7 @@ import (
 	"plimsoll/load"
 )
 
-// A cell is a cell's finished trials in the order in which they ran.
+// A cell holds its finished trials in the order in which they ran.
 type cell struct {
 	cell   record.Cell
 	key    string
@@ -37,8 +37,8 @@ func (c *cell) where() string {
 	return s
 }
 
-// byCell groups trials, each group in the order of running, the groups in
-// that of their first trials.
+// byCell groups trials by cell. Each group is in the order in which its trials ran; the groups are in the order of their
+// first trials.
 func byCell(trials []*record.Trial) []cell {
 	sorted := slices.Clone(trials)
 	slices.SortStableFunc(sorted, func(a, b *record.Trial) int { return a.Order - b.Order })
@@ -72,8 +72,7 @@ func byWorkload(cells []cell) [][]cell {
 	return out
 }
 
-// runIOEngines is check 13: were cells that are compared done by the same I/O engine,
-// and by the one that was chosen?
+// runIOEngines is check 13: did the same I/O engine, the chosen one, run all cells that are compared?
 func runIOEngines(run *record.Run, cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, group := range byWorkload(cells) {
@@ -110,8 +109,8 @@ func runIOEngines(run *record.Run, cells []cell) []record.Warning {
 	return out
 }
 
-// runBuffers finds cells that are compared and of which only some had io_uring's buffers
-// registered: plain ones cost CPU time each I/O, and the more the larger they are.
+// runBuffers finds compared cells of which only some had io_uring's buffers registered. Plain buffers cost CPU time with
+// each I/O, and more of it with larger I/Os.
 func runBuffers(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, group := range byWorkload(cells) {
@@ -171,8 +170,7 @@ func runUnlike(run *record.Run, cells []cell) []record.Warning {
 	return append(out, runMoved(cells)...)
 }
 
-// baseline returns the cell of group that others are compared with, the first if none
-// is named.
+// baseline returns the cell of group that others are compared with: the first one if the run names none.
 func baseline(run *record.Run, group []cell) *cell {
 	for i := range group {
 		if group[i].key != "" && group[i].key == run.Baseline[group[i].cell.Workload] && !group[i].cell.Control {
@@ -182,11 +180,11 @@ func baseline(run *record.Run, group []cell) *cell {
 	return &group[0]
 }
 
-// matrix are the differences that the plan asked for: they are what is compared.
+// matrix are the differences that the plan varies on purpose.
 var matrix = []string{"file system: ", "runtime: ", "daemon: ", "storage driver: ", "limits: ", "source: "}
 
-// unasked leaves the differences that the plan did not ask for. A cell without a device
-// (tmpfs) is of another kind altogether, and its trials say so.
+// unasked returns the differences that the plan did not ask for. A cell without a device (tmpfs) is another kind of cell,
+// and its trials say so.
 func unasked(diffs []string) []string {
 	var out []string
 	for _, d := range diffs {
@@ -199,7 +197,7 @@ func unasked(diffs []string) []string {
 	return out
 }
 
-// moved returns what differs between the clients' storage in a and in b.
+// moved returns the differences between the clients' storage in a and in b.
 func moved(a, b *record.Trial) []string {
 	var diffs []string
 	for i := range min(len(a.Where), len(b.Where)) {
@@ -212,8 +210,7 @@ func moved(a, b *record.Trial) []string {
 	return diffs
 }
 
-// runMoved finds cells whose own trials had different storage: a run that was
-// resumed after a change.
+// runMoved finds cells whose trials ran on different storage, as when a run is resumed after a change.
 func runMoved(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {

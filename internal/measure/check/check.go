@@ -1,16 +1,14 @@
 // Package check turns the records of a run into doubts about its numbers.
 //
-// A number of a storage benchmark is often right and yet not what it seems: the
-// page cache answered, the generator was too slow, a neighbour wrote. Every check
-// here looks at what the records hold and, where it finds something, says so in a
-// sentence with figures. Checks are pure: the same records give the same warnings.
+// A number of a storage benchmark is often right and yet not what it seems: the page cache answered, the generator was too
+// slow, a neighbour wrote. Each check looks for one such cause in the records, and reports it in a sentence with figures.
+// Checks are pure: the same records give the same warnings.
 //
-// A warning costs trust when it is wrong, so each threshold leaves room for what
-// is normal: measured windows of 150 to 500 ms, I/Os in flight at their ends, merged
-// writes, readahead, journals, and device counters that count all programs. Where the kernel
+// A wrong warning costs trust, so each threshold leaves room for what is normal: measured windows of 150 to 500 ms, I/Os in
+// flight at their ends, merged writes, readahead, journals, and device counters that count all programs. Where the kernel
 // does not count, there is no verdict, and one note says so.
 //
-// docs/reference/checks.md has a section for each check; a test holds it to that.
+// docs/reference/checks.md has a section for each check; a test compares the two.
 package check
 
 import (
@@ -66,9 +64,8 @@ var IDs = []string{
 	Limit, Limited, Warm, Foreign, Emulated, InFlight, Sync, Halted,
 }
 
-// Trial returns the doubts about one trial. run is the run it belongs to, for the
-// generator's ceiling and the machine; nil leaves out what needs it. A trial that
-// failed gives none: its error is its result.
+// Trial returns the doubts about one trial. run is its run, which holds the generator's ceiling and the machine; checks
+// that need them are left out if run is nil. A failed trial has no doubts: its error is its result.
 func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	if t == nil || t.Status != record.Done || len(t.Results) == 0 {
 		return nil
@@ -79,23 +76,23 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	views := look(t, run)
 	var out []record.Warning
 	for _, c := range []struct {
-		// each: the check judges each device of the clients by itself; else it is about the trial.
+		// each is set for a check that judges each device of the clients by itself; the others judge the trial.
 		each bool
-		// storage: it is about what was read and written, which requests of a server are not.
+		// storage is set for a check of data that was read and written. Requests to a server are neither.
 		storage bool
 		check   func(*view) []record.Warning
 	}{
-		// Whether there was a measurement at all.
+		// Was there a measurement at all?
 		{false, false, checkWindow}, {false, false, checkInFlight}, {false, false, checkClock}, {false, false, checkSkew},
-		// Whether the storage did it.
+		// Did the storage do the I/O?
 		{true, true, checkCache}, {true, true, checkSync}, {true, true, checkDirect}, {true, true, checkUnwritten}, {true, true, checkCompressible}, {true, true, checkAmplification},
 		{false, true, checkWarm},
-		// Whether the generator could.
+		// Was the generator fast enough?
 		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {true, false, checkHalted}, {false, false, checkRate}, {false, false, checkEngineNotes},
 		{true, false, checkEmulated},
-		// Whether its limits held, and whether they are what was measured.
+		// Did the trial's limits hold, and did they determine the figure?
 		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeign},
-		// Whether it was alone, steady, and everywhere on the same kind of storage.
+		// Was the trial alone, steady, and everywhere on the same kind of storage?
 		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkAlike},
 	} {
 		if c.storage && t.Spec.Kind == workload.HTTP {
@@ -112,8 +109,7 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	return out
 }
 
-// Run returns the doubts about a run as a whole: what only shows when its trials are
-// looked at together.
+// Run returns the doubts about a run as a whole: those that show only when its trials are compared.
 func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	done := make([]*record.Trial, 0, len(trials))
 	for i := range trials {
@@ -136,23 +132,23 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	return append(out, runOverhead(done)...)
 }
 
-// A view is a trial, seen from one of its clients' devices, with what several checks
-// want to know of it. Almost every trial has one device.
+// A view is a trial as seen from one of its clients' devices, with the facts that several checks need. Almost every trial
+// has one device.
 type view struct {
 	t   *record.Trial
 	run *record.Run
-	// where and truth are those of the device, results and truths those of its clients.
+	// where and truth describe the device, results and truths its clients.
 	where   record.Where
 	truth   record.Truth
 	truths  []record.Truth
 	results []workload.Result
-	// clients says which they are, if not all: "Client 2", "Clients 1 and 3".
+	// clients names the device's clients if they are not all: "Client 2", "Clients 1 and 3".
 	clients string
 	// machine holds the results of all clients on the device's machine, which share its CPUs.
 	machine []workload.Result
-	// elapsed is the longest client's window.
+	// elapsed is the longest window of a client.
 	elapsed time.Duration
-	// block is set for jobs of package load that do I/O.
+	// block is set for jobs of package load, unless they use the null engine.
 	block bool
 	// direct is set when the file of every client on the device was opened with O_DIRECT.
 	direct bool
@@ -160,12 +156,12 @@ type view struct {
 	synced bool
 	// memory is set when the place is memory by design.
 	memory bool
-	// slack is what may be in flight or in the making at the ends of the window:
-	// bytes that one side counts and the other doesn't.
+	// slack is how many bytes one side may count and the other not: what is in flight or not yet written at the ends of the
+	// window.
 	slack float64
 	// threads is how many threads of all clients on the machine do I/O.
 	threads int
-	// read and written are what went through to storage, per application byte.
+	// read and written are the bytes in each direction: the application's, and those that reached the storage.
 	read, written flow
 }
 
@@ -180,8 +176,7 @@ type flow struct {
 // known reports whether the device's bytes are known.
 func (f flow) known() bool { return f.device >= 0 }
 
-// share is the share of the application's bytes that the device did, slack
-// granted; more than 1 when the device did more.
+// share is the device's bytes, plus the slack, over the application's. It exceeds 1 if the device did more.
 func (f flow) share(slack float64) float64 {
 	if f.app <= 0 {
 		return 1
@@ -189,7 +184,7 @@ func (f flow) share(slack float64) float64 {
 	return (f.device + slack) / f.app
 }
 
-// warning makes one. Figures that JSON can't hold are left out of the evidence.
+// warning returns a list of one warning. Figures that JSON can't represent are left out of the evidence.
 func warning(check, severity string, evidence map[string]any, format string, args ...any) []record.Warning {
 	for k, e := range evidence {
 		if f, ok := e.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
@@ -197,12 +192,12 @@ func warning(check, severity string, evidence map[string]any, format string, arg
 		}
 	}
 	w := record.Warning{Check: check, Severity: severity, Text: fmt.Sprintf(format, args...)}
-	// The values are numbers, strings and lists of them: there is nothing to fail.
+	// The values are numbers, strings and lists of them, which always encode.
 	w.Evidence, _ = json.Marshal(evidence)
 	return []record.Warning{w}
 }
 
-// unsafe marks warnings of data that was to be kept and may be lost.
+// unsafe marks warnings that synced data may be lost.
 func unsafe(ws []record.Warning) []record.Warning {
 	for i := range ws {
 		ws[i].Unsafe = true

@@ -7,13 +7,12 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// residentLeft is the share of the file that may be in the page cache after direct
-// I/O: the edges of a layout that the kernel did not let go of yet.
+// residentLeft is the share of the file that may be in the page cache after direct I/O: edges of the layout that the kernel
+// has not released yet.
 const residentLeft = 0.05
 
-// checkDirect is check 2: was O_DIRECT refused, or accepted and without effect?
-// That the device's bytes are missing is for checkCache, which also says of tmpfs
-// that O_DIRECT means nothing there.
+// checkDirect is check 2: was O_DIRECT refused, or accepted without effect? checkCache reports bytes that did not reach the
+// device, and that O_DIRECT means nothing on tmpfs.
 func checkDirect(v *view) []record.Warning {
 	if !v.block || v.memory || !v.t.Spec.Job.Direct {
 		return nil
@@ -37,8 +36,8 @@ func checkDirect(v *view) []record.Warning {
 	return nil
 }
 
-// arrived reports whether the device is known to have done all of the I/O.
-// Pages that lie in the cache then are leftovers that served no read.
+// arrived reports whether the device is known to have done all of the I/O. Pages in the cache are leftovers then, and
+// served no read.
 func (v *view) arrived() bool {
 	all := func(f flow) bool { return f.app == 0 || f.share(v.slack) >= allReached }
 	return v.onDisk() && all(v.read) && all(v.written)

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// checkEmulated reports that a virtual machine had no processor of its own. The engine vm says so in its words ("qemu 7.2.22, TCG"); who
-// only reads how many times slower a place is takes it for what the border costs.
+// checkEmulated reports that the virtual machine's processor was emulated, which the engine vm shows in its runtime ("qemu
+// 7.2.22, TCG"). Without the note, a reader takes the slowness for the cost of the machine's boundary.
 func checkEmulated(v *view) []record.Warning {
 	if !strings.HasPrefix(v.where.Runtime, "qemu ") || !strings.HasSuffix(v.where.Runtime, ", TCG") {
 		return nil

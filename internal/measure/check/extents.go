@@ -7,13 +7,11 @@ import (
 	"plimsoll/load"
 )
 
-// inlineSize is the size up to which a file may have no extents of its own: btrfs and
-// ext4 keep small files inside their metadata (btrfs: at most 4 KiB by default;
-// one page size of 64 KiB is the largest).
+// inlineSize is the largest file that may have no extents of its own: btrfs and ext4 keep small files inside their metadata
+// (btrfs: at most 4 KiB by default; one page size of 64 KiB is the largest).
 const inlineSize = 64 << 10
 
-// checkUnwritten is check 3: does the file have blocks of its own under all of
-// the job's region?
+// checkUnwritten is check 3: does the file have written blocks of its own under all of the job's region?
 func checkUnwritten(v *view) []record.Warning {
 	if !v.block || v.memory {
 		return nil
@@ -38,9 +36,8 @@ func checkUnwritten(v *view) []record.Warning {
 	return nil
 }
 
-// checkCompressible is check 6. Our own data can't be compressed, unless the job asks for that; so the check asks
-// whether the file system tries to, and whether less reached the device than was
-// written all the same.
+// checkCompressible is check 6. Plimsoll's data can't be compressed, unless the job asks for it. So the check asks whether
+// the file system tries to, and whether fewer bytes reached the device than were written.
 func checkCompressible(v *view) []record.Warning {
 	data := reducible(v.t.Spec.Job)
 	option := compression(v.where.FSType, v.where.Options)
@@ -68,7 +65,7 @@ func checkCompressible(v *view) []record.Warning {
 		"The file system compresses (%s), but Plimsoll writes data that can't be compressed. Compressible data may be faster or slower than this figure.", option)
 }
 
-// reducible names the key by which a job asks for data that storage can keep as less; "" if it doesn't.
+// reducible names the job's key that makes data which storage can compress or deduplicate; "" if there is none.
 func reducible(j load.Job) string {
 	switch {
 	case !j.Writes():

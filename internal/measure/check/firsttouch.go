@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// firstSlow is the share of the later bandwidth below which a first write was
-	// slow: thin volumes and snapshots allocate or copy, which makes it ten times
-	// slower and more. The layout writes with direct I/O where it can, four MiB at a time, makes its data as it
-	// goes, converts reserved extents and ends with a sync: on a virtio disk with ext4 it went at 0.75 to 1.25 of the
-	// overwrite at depths of 8 and 1. Where it has to be buffered, or the CPU is limited, half or a third is normal.
+	// firstSlow is the share of the later bandwidth below which a first write was slow. Thin volumes and snapshots allocate
+	// or copy on the first write, which makes it ten times slower and more. The layout writes with direct I/O where it can,
+	// four MiB at a time, generates its data meanwhile, converts reserved extents and ends with a sync: on a virtio disk
+	// with ext4 it went at 0.75 to 1.25 of the overwrite at depths of 8 and 1. Where it has to be buffered, or the CPU is
+	// limited, half or a third is normal.
 	firstSlow = 0.2
-	// firstTouchBS is the block size from which a trial's bandwidth may be
-	// compared with that of the layout, which writes large blocks.
+	// firstTouchBS is the least block size at which a trial's bandwidth may be compared with the layout's, which writes
+	// large blocks.
 	firstTouchBS = 64 << 10
-	// firstTrial is the share of the slowest later trial below which a cell's
-	// first trial was slow, and firstTrials how many later ones there must be.
+	// firstTrial is the share of the slowest later trial below which a cell's first trial was slow. firstTrials is how many
+	// later ones there must be.
 	firstTrial  = 0.7
 	firstTrials = 3
 )
@@ -56,7 +56,7 @@ func runFirstTouch(cells []cell) []record.Warning {
 		for _, t := range c.trials[1:] {
 			least = min(least, t.Value)
 		}
-		// A first trial that something else held up says nothing of its blocks.
+		// If something else held up the first trial, it says nothing about the blocks.
 		if !(first < firstTrial*least) || doubtedBy(c.trials[0], Halted, Throttled, Neighbour, Foreign) {
 			continue
 		}

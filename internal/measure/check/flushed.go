@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// flushesEach is how often one sync flushes a disk at most: before and after the record that ends a journal's commit, and once more for
-	// data that is not in the journal; or a loop device's flush the disk with its file.
+	// flushesEach is the most flushes of a disk that one sync causes: one before and one after the record that ends a
+	// journal's commit, and one more for data that is not in the journal or for the file of a loop device.
 	flushesEach = 4
 )
 
-// foreignFlushes reports that other programs flushed a device, which holds up all other I/O there and moves no bytes: those beyond what the
-// trial's syncs can have caused, or as many as there were right before the trial.
+// foreignFlushes reports that other programs flushed a device, which holds up all other I/O there and moves no bytes. It
+// counts the flushes beyond those that the trial's syncs can have caused, or as many as there were right before the trial.
 func (v *view) foreignFlushes() []record.Warning {
 	if !v.onDisk() || v.waitsForNoDisk() || v.t.Spec.Kind == workload.Command {
 		return nil
 	}
 	s := v.syncsOf()
 	own := s.all
-	// A journal commits by itself, too.
+	// A journal also commits on its own.
 	commits := flushesEach * (1 + int64(v.elapsed/commitEvery))
 	for _, l := range v.truth.Layers {
 		if l.Host || l.Any || l.Flushes <= 0 {

@@ -10,15 +10,17 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// nearLimit is the share of a limit from which on it may be what was measured. A limit that others of its group use up too is near
-// for all of them together, which is what the device's counters tell. Below a half not even a job that comes in bursts is held.
+// nearLimit is the share of a limit from which on it may have determined the figure. A limit shared with others of its
+// group is near if all of them together are, which the device's counters show. Below a half, not even a job that comes in
+// bursts is held.
 const nearLimit = 0.5
 
-// waitedMemory is the share of the window for which the worker may wait for memory, where a limit on it was reached: as much as the margin
+// waitedMemory is the share of the window for which the worker may wait for memory under a limit on it. It is the margin
 // that figures are compared with.
 const waitedMemory = 0.05
 
-// checkForeign reports limits that the cell doesn't have and that may have held its I/O: such a figure is no place's.
+// checkForeign reports limits that the cell doesn't have and that may have held its I/O. Such a figure doesn't describe the
+// place.
 func checkForeign(v *view) []record.Warning {
 	var words []string
 	var rows []map[string]any
@@ -51,8 +53,8 @@ func checkForeign(v *view) []record.Warning {
 		"The figure may show a limit, not the place: %s in force, %s.", what, strings.Join(words, " and "))
 }
 
-// dirty is the limit on memory that made buffered writes wait for the disk, although they did not reach it; nil if none did. It did if the trial
-// wrote more than the limit lets be unwritten, and tasks waited for I/O.
+// dirty is the memory limit that made buffered writes wait for the disk although the memory was not used up; nil if none
+// did. One did if the trial wrote more than the limit allows as unwritten data, and tasks waited for I/O.
 func (v *view) dirty() *record.Dirty {
 	d := v.where.Dirty
 	if d == nil || v.direct || v.synced || v.written.app <= float64(d.Room) {
@@ -66,8 +68,8 @@ func (v *view) dirty() *record.Dirty {
 	return d
 }
 
-// nearTo reports whether a limit may have set the figure, and how much of the limited resource was used: a rate per
-// second; a number of CPUs; for memory, the share of the time in which some task waited for memory. -1: unknown.
+// nearTo reports whether a limit may have determined the figure, and how much of the limited resource was used: a rate per
+// second; a number of CPUs; for memory, the share of the time in which some task waited for it. -1 is unknown.
 func (v *view) nearTo(f limit.Applied) (seen float64, near bool) {
 	switch f.Key {
 	case limit.CPUs:
@@ -75,13 +77,13 @@ func (v *view) nearTo(f limit.Applied) (seen float64, near bool) {
 			return -1, false
 		}
 		seen = v.cpu().Seconds() / v.elapsed.Seconds()
-		wanted := seen // The CPUs that it would have used without other work.
+		wanted := seen // The CPUs that it would have used on an idle machine.
 		for i := range v.results {
 			wanted += max(0, v.results[i].Starved)
 		}
 		return seen, wanted >= nearLimit*f.Value
 	case limit.Memory:
-		// It was reached, or it would not be here; in an unlimited page cache that costs next to nothing.
+		// A memory limit is listed only if it was reached, which costs next to nothing when all of it is page cache.
 		seen = v.host().MemorySome
 		return seen, seen > waitedMemory
 	}
@@ -89,8 +91,8 @@ func (v *view) nearTo(f limit.Applied) (seen float64, near bool) {
 	return seen, v.reaches(f) && !(seen >= 0 && seen < nearLimit*f.Value)
 }
 
-// reaches reports whether a limit holds what the trial did. That of version 1's root group holds no process of another group, but what
-// the kernel writes for it: from the page cache, for a journal, and beneath the first device.
+// reaches reports whether a limit applies to the trial's I/O. A limit of version 1's root group doesn't apply to a process
+// of another group, but to what the kernel writes for it: from the page cache, for a journal, and beneath the first device.
 func (v *view) reaches(f limit.Applied) bool {
 	read := f.Key == limit.ReadBPS || f.Key == limit.ReadIOPS
 	if read && v.read.app <= 0 || !read && v.written.app <= 0 {
@@ -100,14 +102,14 @@ func (v *view) reaches(f limit.Applied) bool {
 	return f.By != limit.ByDevice || !top || !read && (!v.direct || v.synced)
 }
 
-// ownBinds reports whether a limit of the cell's own is no greater, for all clients together.
+// ownBinds reports whether the cell has a limit of its own that is no greater, for all clients together.
 func (v *view) ownBinds(f limit.Applied) bool {
 	own := v.where.Held.Of(f.Key)
 	return own > 0 && own*float64(len(v.t.Results)) <= f.Value
 }
 
-// seenBelow is the rate of what a limit is about, a second: what the application did, or what came to the limit's device if that was more,
-// by any program. -1: the device's counters aren't known.
+// seenBelow is the rate that the limit f applies to: the application's, or, if it is higher, that of all programs on the
+// limit's device. It is -1 where the device's counters aren't known.
 func (v *view) seenBelow(f limit.Applied) float64 {
 	most := -1.0
 	for i := range v.results {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// ceilingShare is the share of the generator's own ceiling above which the
-	// generator, not the storage, is measured (fio and kbench users' rule).
+	// ceilingShare is the share of the generator's own ceiling above which the figure measures the generator and not the
+	// storage. Users of fio and kbench use the same rule.
 	ceilingShare = 0.8
-	// cpuShare is the share of its CPUs that a busy generator uses, and busyShare
-	// the share of time below which the device was plainly waiting for it.
+	// cpuShare is the share of its CPUs that a busy generator uses. busyShare is the busy time of the device below which it
+	// was plainly waiting for the generator.
 	cpuShare  = 0.9
 	busyShare = 0.5
 )
 
-// checkIOEngine reports whether the job's own I/O engine did it, asynchronously.
+// checkIOEngine reports whether the job's chosen I/O engine did the I/O, asynchronously.
 func checkIOEngine(v *view) []record.Warning {
 	if !v.block {
 		return nil
@@ -62,8 +62,8 @@ func checkGenerator(v *view) []record.Warning {
 	return v.cpuBound(cpus)
 }
 
-// cpuBound reports whether the generator used all of its CPUs while the device
-// waited. Cached I/O is CPU time by nature, and checkCache has said so.
+// cpuBound reports whether the generator used all of its CPUs while the device waited. Cached I/O always takes CPU time,
+// and checkCache has reported it.
 func (v *view) cpuBound(cpus int) []record.Warning {
 	if !v.onDisk() || !v.arrived() || v.truth.DeviceBusy < 0 {
 		return nil
@@ -78,8 +78,8 @@ func (v *view) cpuBound(cpus int) []record.Warning {
 		used, cpus, v.truth.Device, percent(busy))
 }
 
-// checkThrottled reports whether the CPU controller stopped a worker, and by the quota of which group. Where the cell
-// has a CPU limit its own group's stops are what was asked for; those of a group above it never are.
+// checkThrottled reports whether the CPU controller stopped a worker, and which group's quota did. If the cell has a CPU
+// limit, stops by its own group were asked for; stops by a group above never were.
 func checkThrottled(v *view) []record.Warning {
 	own, around := v.stops()
 	var out []record.Warning
@@ -110,11 +110,12 @@ func (v *view) stopped(severity string, g workload.ThrottledGroup, by string) []
 		"The CPU controller stopped the worker %s, for %s in total, in a window of %s%s.", times(g.Periods), size.Duration(g.Time), size.Duration(v.elapsed), by)
 }
 
-// sameQuota is by how much a quota may differ from the limit that was asked for and still be it: the kernel has whole microseconds.
+// sameQuota is how far a quota may be from the limit that was asked for and still be the same: the kernel has whole
+// microseconds.
 const sameQuota = 0.01
 
-// stops are the CPU controller's stops of the clients: by the limit of the cell or by an unknown quota, and
-// by each group with another quota. Clients that share a group were stopped together.
+// stops are the CPU controller's stops of the clients: by the limit of the cell or an unknown quota, and by each group with
+// another quota. Clients that share a group were stopped together.
 func (v *view) stops() (own workload.ThrottledGroup, around []workload.ThrottledGroup) {
 	for i := range v.t.Results {
 		r := &v.t.Results[i].Throttled
@@ -137,7 +138,7 @@ func (v *view) stops() (own workload.ThrottledGroup, around []workload.Throttled
 	return own, around
 }
 
-// asked reports whether a group's quota is the cell's limit, as far as can be told.
+// asked reports whether a group's quota is the cell's own limit, as far as that can be known.
 func (v *view) asked(g workload.ThrottledGroup) bool {
 	if g.CPUs <= 0 {
 		return true

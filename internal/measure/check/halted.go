@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// haltShare is the share of the window for which a worker may stand still: as much as the margin that figures are compared with.
-	// haltFloor is what its agent can see, which looks every 10 ms.
+	// haltShare is the share of the window for which a worker may stand still: the margin that figures are compared with.
+	// haltFloor is the least halt that its agent can see: it looks every 10 ms.
 	haltShare = 0.05
 	haltFloor = 10 * time.Millisecond
-	// starvedShare is the share for which its threads may wait for a CPU. On a quiet computer they wait for the kernel's own work
-	// for their I/O, and for each other.
+	// starvedShare is the share of the window for which the worker's threads may wait for a CPU. On a quiet computer they
+	// wait for each other, and for the kernel's work on their I/O.
 	starvedShare = 0.2
 	starvedFloor = 30 * time.Millisecond
 )
 
-// causes says in words why a process stood still.
+// causes are the reasons why a process stood still, in words.
 var causes = map[string]string{
 	workload.HaltSignal:  "a signal had stopped it (SIGSTOP)",
 	workload.HaltTracer:  "a debugger or tracer was attached to it",
@@ -28,7 +28,8 @@ var causes = map[string]string{
 	workload.HaltAll:     "its control group was frozen or got no CPU time, or the machine itself was paused",
 }
 
-// checkHalted reports that the worker did not run although no I/O held it up, with the cause and the share of the window: the figure is not the storage's.
+// checkHalted reports that the worker did not run although no I/O held it up, with the cause and the share of the window.
+// The figure doesn't describe the storage then.
 func checkHalted(v *view) []record.Warning {
 	var out []record.Warning
 	stops, around := v.stops()
@@ -47,7 +48,8 @@ func checkHalted(v *view) []record.Warning {
 	for _, cause := range []string{workload.HaltSignal, workload.HaltTracer, workload.HaltFreezer, workload.HaltAll} {
 		d := min(halted[cause], v.elapsed)
 		if cause == workload.HaltAll {
-			// The CPU controller's doing, which throttled reports, and that of other work on a virtual machine's computer, which neighbour does.
+			// checkThrottled reports the CPU controller's stops, and checkNeighbour other work on a virtual machine's
+			// computer.
 			d -= stops.Time + time.Duration(v.host().CPUWait*float64(v.elapsed))
 		}
 		if d < haltFloor || cause != workload.HaltTracer && float64(d) <= haltShare*float64(v.elapsed) {
@@ -60,8 +62,8 @@ func checkHalted(v *view) []record.Warning {
 	return append(append(out, v.starved(starved, stops.Time)...), v.fetched(fetched)...)
 }
 
-// starved reports that the worker was ready to run but had no CPU, because other work used them. If the worker itself used all CPUs that it
-// may use, its own threads waited for each other.
+// starved reports that the worker was ready to run but had no CPU, because other work used them. A worker that used all of
+// its CPUs itself only waited for its own threads.
 func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 	cpus := float64(v.host().Allowed)
 	if cpus <= 0 || v.elapsed <= 0 {
@@ -77,7 +79,7 @@ func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 	if hidden := "something kept it from them, such as a quota of a control group that can't be seen from here"; v.idleCPUs() >= share {
 		why = "CPUs that it may use were idle, but " + hidden
 		if v.othersCPU() >= share {
-			// They may have been idle at another time.
+			// The CPUs may have been idle at another time.
 			why = "other work used the " + cpuWord(v.host().Allowed) + " that it may use for a part of the time; or they were idle, but " + hidden
 		}
 	}
@@ -85,8 +87,8 @@ func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 		"For %s of the window the worker was ready to run, but had no CPU: %s.", percent(share), why)
 }
 
-// idleCPUs is how many of the CPUs that the worker may use were idle on average. Where it may use a part of the machine's only, it isn't known
-// which were, and the answer is 0.
+// idleCPUs is how many of the worker's CPUs were idle on average. It is 0 where the worker may use only a part of the
+// machine's CPUs: which ones were idle is unknown.
 func (v *view) idleCPUs() float64 {
 	h := v.host()
 	if h.CPUs <= 0 || h.Allowed < h.CPUs {
@@ -103,7 +105,8 @@ func cpuWord(n int) string {
 	return size.Count(float64(n)) + " CPUs"
 }
 
-// fetched reports that the kernel had taken the worker's own memory away and read it back in the window. A job that maps its file always reads this way.
+// fetched reports that the kernel took away the worker's own memory and read it back in the window. A job that maps its
+// file always reads this way.
 func (v *view) fetched(pages int64) []record.Warning {
 	waited := v.host().MemorySome
 	if pages <= 0 || waited <= waitedMemory || v.t.Results[0].IOEngine == load.MMap {

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// checkInFlight looks at the I/Os in flight when the window ended: those that never ended, and those that took longer than the window, which
-// is then too short to show how often that happens.
+// checkInFlight looks at the I/Os in flight when the window ended. It reports those that never ended, and those that took
+// longer than the whole window, which is then too short to show how often that happens.
 func checkInFlight(v *view) []record.Warning {
 	var inFlight, never int64
 	var drained, most time.Duration

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// checkLimit reports whether the cell's rate passed its limit.
+// checkLimit reports whether the cell's rate exceeded its limit.
 func checkLimit(v *view) []record.Warning {
 	var out []record.Warning
 	passed := false
@@ -32,7 +32,7 @@ func checkLimit(v *view) []record.Warning {
 	return out
 }
 
-// escape is what is known of buffered writes, if the trial has some that its limits don't hold here.
+// escape is how buffered writes of the trial escape its limits; nil if they don't.
 func (v *view) escape() *limit.Escape {
 	if len(v.t.Where) == 0 || v.t.Spec.Kind == workload.WAL || proof.AtOnce(v.t, true) {
 		return nil
@@ -44,7 +44,7 @@ func (v *view) escape() *limit.Escape {
 	return e
 }
 
-// leak reports a limit on writes that does not hold what the job does, where the window did not show it: the kernel wrote it
+// leak reports a limit that does not hold the job's writes, where the window did not show it because the kernel wrote them
 // out later.
 func (v *view) leak() []record.Warning {
 	e := v.escape()
@@ -60,7 +60,7 @@ func (v *view) leak() []record.Warning {
 	return nil
 }
 
-// checkLimited reports that the limit is what was measured.
+// checkLimited reports that the limit, and not the place, determined the figure.
 func checkLimited(v *view) []record.Warning {
 	for _, r := range proof.Of(v.t) {
 		if !r.Limited() || r.Key == limit.CPUs {
@@ -71,7 +71,7 @@ func checkLimited(v *view) []record.Warning {
 	return nil
 }
 
-// evidence is a row for machines.
+// evidence is the row in machine-readable form.
 func evidence(r proof.Row) map[string]any {
 	return map[string]any{"key": string(r.Key), "asked": r.Asked, "seen": r.Seen, "at": r.At, "error": r.Error()}
 }

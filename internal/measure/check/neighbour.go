@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// foreignShare: the device's bytes that aren't the worker's count as a neighbour's above a fifth of all. Less than commitBytes for
-	// each commit of a journal, which is every 5 s (ext4's commit=), and never more than foreignFloor, is a journal, a log, a time stamp.
+	// foreignShare is the share of the device's bytes above which those that aren't the worker's count as a neighbour's. A
+	// journal, a log or a time stamp moves less than commitBytes for each commit of a journal, which is every 5 s (ext4's
+	// commit=), and never more than foreignFloor.
 	foreignShare = 0.2
 	foreignFloor = 1 << 20
 	commitBytes  = 64 << 10
 	commitEvery  = 5 * time.Second
-	// pieceBytes is the least at which a device's driver cuts one I/O into several (max_sectors_kb), and leastIO the size of a page, which few I/Os are smaller than.
+	// pieceBytes is the least size at which a device's driver cuts one I/O into several (max_sectors_kb). leastIO is the
+	// size of a page; few I/Os are smaller.
 	pieceBytes = 128 << 10
 	leastIO    = 4 << 10
-	// stolen is the share of CPU time that a hypervisor may take: as much as the
-	// margin that figures are compared with. stolenFloor is three ticks of 10 ms, in which
-	// the kernel counts.
+	// stolen is the share of CPU time that a hypervisor may take: the margin that figures are compared with. stolenFloor is
+	// three of the kernel's ticks of 10 ms.
 	stolen      = 0.05
 	stolenFloor = 30 * time.Millisecond
-	// waitedCPU is the share of its processors' time that a virtual machine may wait: on a quiet computer its own threads and the share's
-	// daemon wait for each other for some of it.
+	// waitedCPU is the share of time for which the processors of a virtual machine may wait. On a quiet computer its own
+	// threads and the share's daemon wait for each other for some of it.
 	waitedCPU = 0.2
-	// othersCPU is the share of all CPUs that others may use; allBusy is when the
-	// machine has nothing left.
+	// othersCPU is the share of all CPUs that others may use; allBusy is the share from which the machine has none left.
 	othersCPU = 0.25
 	allBusy   = 0.95
 	// othersWait is the share of time in which tasks waited for I/O while the
@@ -44,9 +44,9 @@ func checkNeighbour(v *view) []record.Warning {
 	return append(out, v.otherWaits()...)
 }
 
-// foreignBytes reports I/O on the device, or on one beneath it, that was not the worker's. It judges only where the worker's
-// share is known: for reads the bytes charged to it, for direct writes its overwrites, and for synced writes these plus
-// the most that file systems add to a sync.
+// foreignBytes reports I/O on the device, or on one beneath it, that was not the worker's. It judges only where the
+// worker's share is known: for reads, the bytes charged to it; for direct writes, its overwrites; for synced writes, these
+// plus the most that file systems add to a sync.
 func (v *view) foreignBytes() []record.Warning {
 	if !v.onDisk() {
 		return nil
@@ -70,9 +70,10 @@ func (v *view) foreignBytes() []record.Warning {
 	return out
 }
 
-// foreignIOs reports a neighbour of few bytes and many I/Os: beside a job with large blocks its share of the bytes is small, and a device that can do so
-// many I/Os a second has its limit there. It judges direct jobs that don't sync, which do an I/O for each of their operations, or for each piece of one.
-// As an operation may be cut further, the foreign bytes have to be there, too: 4 KiB for each foreign I/O.
+// foreignIOs reports a neighbour of few bytes and many I/Os. Beside a job with large blocks its share of the bytes is
+// small, but it uses up the I/Os a second that the device can do. The check judges direct jobs that don't sync, which do
+// one I/O for each operation, or for each piece of one. As an operation may be cut into still more pieces, the foreign
+// bytes have to be there, too: 4 KiB for each foreign I/O.
 func (v *view) foreignIOs(m move) []record.Warning {
 	r := longest(v.results)
 	if !v.block || !v.direct || v.synced || r == nil || m.foreign <= v.noise(m.fs) {
@@ -85,31 +86,32 @@ func (v *view) foreignIOs(m move) []record.Warning {
 	j := v.t.Spec.Job
 	_, _, most := j.BlockSizes()
 	own := float64(ops(v.results) + 2*int64(max(j.IODepth, 1)*max(j.NumJobs, 1)*len(v.results)))
-	// What a client does outside of its own window may be in the longest one's.
+	// What a client does outside of its own window may lie within the longest client's window.
 	own *= (1 + min(1, float64(v.t.StartSkew)/float64(max(v.elapsed, 1)))) * math.Ceil(float64(most)/pieceBytes)
 	all := float64(d.Reads + d.Writes)
 	foreign := min(all-own, m.foreign/leastIO)
 	if foreign <= foreignShare*all || m.foreign-v.slack > foreignShare*m.total {
-		return nil // foreignBytes says more.
+		return nil // foreignBytes has reported it.
 	}
 	e := map[string]any{"foreign_ios": foreign, "device_ios": all, "name": m.device}
 	return warning(Neighbour, record.Doubt, e, "At least %.0f of the %.0f I/Os that %s did in the window were not this worker's: something else was using the device.", foreign, all, m.device)
 }
 
-// noise is how many bytes a file system moves in the window by itself. It has to be small where the window is short: a disk of 100 I/Os a second that a
-// neighbour takes half of moves 200 KiB of foreign bytes in a second.
+// noise is how many bytes a file system moves in the window on its own. It has to be small where the window is short: a
+// neighbour that takes half of a disk of 100 I/Os a second moves 200 KiB in a second.
 func (v *view) noise(fs string) float64 {
 	commits := 1 + int(v.elapsed/commitEvery)
 	return min(foreignFloor, float64(commits)*max(commitBytes, added(fs)))
 }
 
-// A move is what a device moved in the window, and how much of that was not the worker's. fs is the file system on it, if any.
+// A move is how many bytes a device moved in the window, and how many of them were not the worker's. fs is the file system
+// on it, if any.
 type move struct {
 	device, fs     string
 	total, foreign float64
 }
 
-// moves compares the device with what the worker asked for, and each one beneath with the one above it.
+// moves compares the device with what the worker asked for, and each device beneath with the one above it.
 func (v *view) moves() []move {
 	top := move{device: v.truth.Device, fs: v.where.FSType, total: v.read.device + v.written.device}
 	if v.read.proc >= 0 || v.direct {
@@ -143,15 +145,17 @@ func (v *view) moves() []move {
 }
 
 const (
-	// readAhead is how much more a page cache may read than it is asked for: half of what it reads ahead comes to nothing.
+	// readAhead is how many times more a page cache may read than it is asked for: half of the bytes read ahead may be of
+	// no use.
 	readAhead = 2
-	// copied is how much more a file system moves that copies what is written, with its checksums and its trees.
+	// copied is how many times more a copy-on-write file system moves, with its checksums and trees.
 	copied = 4
 )
 
-// added is how many bytes a file system writes for one sync at most, besides what it charges to the writer: the blocks of a journal's
-// commit and the same once more in their place, or, of btrfs, the second copies of its trees. Twice what was measured for commits of
-// 2,300 bytes and flushes of a loop device's file: 2 to 7 KiB on ext4 and xfs, 47 to 69 KiB on btrfs. 0: it isn't known.
+// added is the most bytes that a file system writes for one sync, beyond those that it charges to the writer: the blocks of
+// a journal's commit and later their copies in place, or the second copies of btrfs's trees. It is twice what was measured
+// for commits of 2,300 bytes and flushes of a loop device's file: 2 to 7 KiB on ext4 and xfs, 47 to 69 KiB on btrfs. 0 is
+// unknown.
 func added(fs string) float64 {
 	for _, a := range []struct {
 		fs    string
@@ -164,8 +168,8 @@ func added(fs string) float64 {
 	return 0
 }
 
-// waitsForNoDisk reports whether the trial's figure can't hang on the device: its writes stay in the
-// page cache and were not synced, and its reads, if any, came from there.
+// waitsForNoDisk reports whether the trial's figure can't depend on the device: its writes stay in the page cache and were
+// not synced, and its reads, if any, came from there.
 func (v *view) waitsForNoDisk() bool {
 	if v.direct || v.synced {
 		return false
@@ -173,8 +177,8 @@ func (v *view) waitsForNoDisk() bool {
 	return v.read.app <= 0 || v.read.proc >= 0 && contains(charges, v.where.FSType) && v.read.proc < noneReached*v.read.app
 }
 
-// excess is what the device did beyond what was the worker's: what the kernel
-// charged to it where that is exact, or else at most what it asked for.
+// excess is what the device did beyond the worker's I/O: beyond what the kernel charged to it where that is exact, or else
+// beyond all it asked for.
 func (v *view) excess(f flow) float64 {
 	own := max(f.proc, f.group)
 	if f.name == "written" || f.proc < 0 || !contains(charges, v.where.FSType) {
@@ -183,7 +187,8 @@ func (v *view) excess(f flow) float64 {
 	return max(0, f.device-own)
 }
 
-// machineCPUs is how many CPUs the worker's machine has, 0 if not known: its own word, as it may be a virtual one of this machine.
+// machineCPUs is how many CPUs the worker's machine has by its own account, since it may be a virtual machine of this one;
+// 0 if unknown.
 func (v *view) machineCPUs() int {
 	if n := v.host().CPUs; n > 0 {
 		return n
@@ -201,8 +206,8 @@ func (v *view) steal() []record.Warning {
 	return warning(Neighbour, record.Doubt, map[string]any{"steal": share}, "The hypervisor took %s of the CPU time (steal) for other machines.", percent(share))
 }
 
-// waitForCPU reports that the virtual machine of the worker had to wait for what else this machine did. Each operation on a share
-// changes between several programs here, and each change waits.
+// waitForCPU reports that the worker's virtual machine had to wait because this machine had other work. Each operation on a
+// share passes through several programs here, and each of these switches waits.
 func (v *view) waitForCPU() []record.Warning {
 	share := v.host().CPUWait
 	if !(share > waitedCPU) || time.Duration(share*float64(v.elapsed)) < stolenFloor {

@@ -36,8 +36,8 @@ func meanSD(xs []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / (n - 1))
 }
 
-// line fits a straight line by least squares and returns its slope with the
-// slope's t value: 0 where there is nothing to fit, infinite for points that lie on a line.
+// line fits a straight line by least squares and returns its slope and the slope's t value: 0 where there is nothing to
+// fit, infinite for points that lie exactly on a line.
 func line(xs, ys []float64) (slope, t float64) {
 	n := float64(len(xs))
 	if n < 3 {

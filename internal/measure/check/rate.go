@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// lateShare is the share of a job's arrivals that may start late before the rate
-// counts as not held. More than one in a thousand moves p99.9.
+// lateShare is the share of arrivals that may start late before the rate counts as not kept. More than one in a thousand
+// moves p99.9.
 const lateShare = 0.001
 
-// checkRate looks at jobs with a rate (rate_iops, rate), which are open loops: I/Os that were started
-// after their time, or never, mean that the offered rate was not the one asked for.
+// checkRate looks at jobs with a rate (rate_iops, rate), which are open loops. I/Os that started late, or never, mean that
+// the job did not offer the rate it was asked for.
 func checkRate(v *view) []record.Warning {
 	a, ok := workload.ArrivalsOf(v.t.Spec.Job, v.t.Results)
 	if v.t.Spec.Kind == workload.Stage {
@@ -26,8 +26,8 @@ func checkRate(v *view) []record.Warning {
 	}
 	e := map[string]any{"arrivals": a.Due, "late": a.Late, "missed": a.Missed, "max_late": a.MaxLate, "offered": a.Offered, "achieved": a.Achieved}
 	text := fmt.Sprintf("The job did not keep its rate: of %d I/Os that were due, %s", a.Due, lateness(a))
-	// Poisson arrivals may be more than their mean, and what is late may be made up for: then the figures of the whole contradict it.
-	// And where all were started, fewer a second are those in flight at the end, and clients that ran apart.
+	// Poisson arrivals may exceed their mean, and late I/Os may be made up for: the totals contradict the doubt then. If
+	// all were started, the missing ones are those in flight at the end, and clients that ran at different times.
 	if offered, done := rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"); a.Missed > 0 && a.Achieved < a.Offered && done != offered {
 		return warning(Rate, record.Doubt, e, "%s. The job offered %s, but only %s were done: the place or the load generator can't carry this rate.", text, offered, done)
 	}
@@ -49,8 +49,8 @@ func lateness(a workload.Arrivals) string {
 	return strings.Join(parts, " and ")
 }
 
-// checkEngineNotes passes on what the I/O engine said of itself: without registered
-// buffers, say, it is slower than in a cell that has them.
+// checkEngineNotes passes on the I/O engine's own notes. Without registered buffers, say, it is slower than in a cell that
+// has them.
 func checkEngineNotes(v *view) []record.Warning {
 	var notes []string
 	for i := range v.t.Results {

@@ -11,25 +11,24 @@ import (
 )
 
 const (
-	// capNear is how close to a round cap the median lies and capCV how little the trials
-	// vary when it is the cap that holds them: real disks vary by more than 1 %.
+	// capNear is how close the median lies to a round cap, and capCV how little the trials vary, if a cap holds them: real
+	// disks vary by more than 1 %.
 	capNear   = 0.01
 	capCV     = 0.005
 	capTrials = 3
 
-	// drifted is the change over a run that is worth a note, and driftSure how much of
-	// it must be certain: the nearer end of its 95 % interval. An interval that only
-	// excludes 0 does so by chance in one run of twenty.
+	// drifted is the change over a run that is worth a note. driftSure is how much of it must be certain: the nearer end of
+	// its 95 % interval. One run in twenty has an interval that excludes 0 by chance.
 	drifted   = 0.1
 	driftSure = 0.05
 
-	// overheadShare is the share of a run that may pass outside measured windows
-	// and layout before it is worth telling, and overheadFloor the least time.
+	// overheadShare is the share of a run outside of measured windows and layout that is worth a note, and overheadFloor
+	// the least time.
 	overheadShare = 0.5
 	overheadFloor = 10 * time.Second
 )
 
-// A provisioned is a rate at which a provider caps volumes.
+// A provisioned is a rate at which a provider caps its volumes.
 type provisioned struct {
 	value      float64
 	unit, what string
@@ -58,8 +57,8 @@ var caps = []provisioned{
 	{250e6, "B/s", "250 MB/s"},
 }
 
-// runCaps is the other half of check 9: rates that sit flat on a round figure.
-// Cells with limits or a rate of their own are flat because it was asked for.
+// runCaps is the other half of check 9: rates that stay at a round figure. Cells with limits or a rate of their own are
+// flat on purpose.
 func runCaps(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
@@ -98,7 +97,7 @@ func limited(t *record.Trial) bool {
 	return strings.Contains(limits, "bps") || strings.Contains(limits, "iops")
 }
 
-// runDrift reports when the figures of all cells changed together in the course of the run.
+// runDrift reports that the figures of all cells changed together in the course of the run.
 func runDrift(cells []cell) []record.Warning {
 	var order, row []int
 	var value []float64
@@ -127,7 +126,7 @@ func runDrift(cells []cell) []record.Warning {
 		verb, percent(math.Abs(d.Change)), size.Duration(last.Sub(first)))
 }
 
-// runOverhead reports when most of the run was not spent measuring.
+// runOverhead reports that most of the run was not spent measuring.
 func runOverhead(trials []*record.Trial) []record.Warning {
 	var wall, overhead, open time.Duration
 	for _, t := range trials {

@@ -13,26 +13,24 @@ import (
 )
 
 const (
-	// steadySamples is the least number of samples for a trend. steadySlope is how
-	// much of the mean a straight line through them may rise or fall from end to end, and
-	// steadyCV their coefficient of variation: twice what SNIA's PTS allows for
-	// rounds of a minute (slope 10 %), since these are of about a second.
+	// steadySamples is the least number of samples for a trend. steadySlope is how much of the mean a straight line through
+	// them may rise or fall from end to end, and steadyCV their coefficient of variation. Both are twice what SNIA's PTS
+	// allows for rounds of a minute (slope 10 %), since these intervals are of about a second.
 	steadySamples = 5
 	steadySlope   = 0.2
 	steadyCV      = 0.25
-	// slopeT is the t value that a slope needs to be no accident of the scatter: at 3
-	// degrees of freedom it is a chance of about 6 %, at 10 of about 1 %.
+	// slopeT is the t value from which a slope is no accident of the scatter: at 3 degrees of freedom that has a chance of
+	// about 6 %, at 10 of about 1 %.
 	slopeT = 3.0
 )
 
-// leastInterval is the shortest interval that is judged. Windows of under twenty seconds are
-// sampled finer for the picture (load.SampleEvery); in one of a few seconds a journal's flush looks
-// like a step. It lies clear of the 500 ms of a ten-second window, so that the clock's
-// jitter decides nothing there.
+// leastInterval is the shortest interval that is judged. Windows of under twenty seconds are sampled more finely for the
+// picture (load.SampleEvery), and within a few seconds a journal's flush looks like a step. It is well below the 500 ms of
+// a ten-second window, so that the clock's jitter decides nothing there.
 const leastInterval = 400 * time.Millisecond
 
-// checkSteady looks at the course of the trial: steps from one level to another (check 9), or
-// figures that drift or scatter. What a job with a steady state came to is judged by that alone.
+// checkSteady looks at the course of the trial: steps from one level to another (check 9), and figures that drift or
+// scatter. A job that asked for a steady state is judged by that alone.
 func checkSteady(v *view) []record.Warning {
 	if f, ok := workload.Steadiness(v.t.Results, v.t.Metric); ok {
 		if f.Steady {
@@ -49,7 +47,7 @@ func checkSteady(v *view) []record.Warning {
 	}
 	out := unsteady(c)
 	if v.t.Spec.Job.OpenLoop() {
-		// The rate is what was asked for, however the place changes.
+		// The rate is fixed by the job, even if the place changes.
 		out = append(out, slowed(workload.LatencyOf(v.t.Results))...)
 	}
 	return out
@@ -60,10 +58,11 @@ func after(c workload.Course, n int) string {
 	return size.Duration((time.Duration(n) * c.Step).Round(100 * time.Millisecond))
 }
 
-// maxSteps is how many steps a sentence tells of.
+// maxSteps is how many steps a sentence lists.
 const maxSteps = 4
 
-// stepped reports the points at which the rate goes from one level to another, and what the figure is then.
+// stepped reports the points at which the rate goes from one level to another. figure says what the trial's figure shows
+// then.
 func stepped(c workload.Course, figure string) []record.Warning {
 	steps := steady.Steps(c.Rates)
 	if len(steps) == 0 || c.Step < leastInterval {
@@ -83,7 +82,7 @@ func stepped(c workload.Course, figure string) []record.Warning {
 		after(c, s.At), all, verb(s.Change()), rate(s.Before, "1/s"), rate(s.After, "1/s"), why, figure)
 }
 
-// slowed reports the same in the mean service time of an open loop, which leaves the rate as it is.
+// slowed reports steps in the mean service time of an open loop, whose rate is fixed.
 func slowed(c workload.Course) []record.Warning {
 	steps := steady.Steps(c.Rates)
 	if len(steps) == 0 {
@@ -94,7 +93,7 @@ func slowed(c workload.Course) []record.Warning {
 		after(c, len(c.Rates)), times(len(steps)), text)
 }
 
-// stepsText reports steps one after the other.
+// stepsText lists steps one after the other.
 func stepsText(c workload.Course, steps []steady.Step, figure func(float64) string) string {
 	var parts []string
 	for _, s := range steps[:min(len(steps), maxSteps)] {
@@ -113,13 +112,13 @@ func verb(change float64) string {
 	return "rose"
 }
 
-// stepEvidence holds all steps, and the greatest by itself: the level before a step is over 0.
+// stepEvidence holds all steps, and the greatest one by itself. The level before a step is above 0.
 func stepEvidence(c workload.Course, steps []steady.Step) map[string]any {
 	greatest := steps[0]
 	list := make([]map[string]any, len(steps))
 	for i, s := range steps {
 		list[i] = map[string]any{"at_ns": int64(time.Duration(s.At) * c.Step), "before": s.Before, "after": s.After}
-		// As a factor: a fall to a tenth is more than a rise to the double.
+		// Compared as factors: a fall to a tenth is greater than a rise to the double.
 		if math.Abs(math.Log(s.After/s.Before)) > math.Abs(math.Log(greatest.After/greatest.Before)) {
 			greatest = s
 		}
@@ -130,7 +129,7 @@ func stepEvidence(c workload.Course, steps []steady.Step) map[string]any {
 	}
 }
 
-// neverSteady reports by how much a job missed its steady state.
+// neverSteady reports how far a job was from its steady state.
 func neverSteady(v *view, f steady.Finding) []record.Warning {
 	all, round := v.t.Results[0].Rounds, v.t.Spec.Steady.Round
 	e := map[string]any{

@@ -8,14 +8,16 @@ import (
 	"plimsoll/load"
 )
 
-// tooFew is the share of the flushes that syncs need, below which some did not flush: counters are read a moment before and after the window.
+// tooFew is the share of the flushes that syncs need, below which some did not flush. It is not 1, because counters are
+// read a moment before and after the window.
 const tooFew = 0.9
 
-// checkSync asks whether syncs flushed the devices below, down to the hardware. Data whose sync flushed nothing may be in a cache that a
-// power cut empties: faster, and less safe.
+// checkSync asks whether syncs flushed the devices below, down to the hardware. If a sync flushed nothing, its data may be
+// in a cache that a power cut empties: faster, and less safe.
 //
-// An option of a mount decides, whatever was counted, because a device's flushes are everybody's. For the same reason too few
-// flushes prove that syncs were lost, and enough of them prove something only as far as other programs did not cause them.
+// A mount option decides whatever the counters say, because a device's flushes may come from any program. For the same
+// reason too few flushes prove that syncs were lost, but enough flushes prove something only as far as other programs did
+// not cause them.
 func checkSync(v *view) []record.Warning {
 	if v.memory || v.where.InMemory != "" {
 		return nil
@@ -39,8 +41,8 @@ func checkSync(v *view) []record.Warning {
 	return nil
 }
 
-// flushed compares a client's syncs with what the devices below were flushed in the same window. The windows of clients differ on a busy
-// machine, and so do their counters.
+// flushed compares a client's syncs with the flushes of the devices below in the same window. On a busy machine the windows
+// of clients differ, and so do their counters.
 func flushed(s syncs, layers []record.Layer) []record.Warning {
 	for _, l := range layers {
 		if s.all == 0 || !l.Volatile || l.Flushes < 0 || l.FUA && s.calls == 0 {
@@ -63,7 +65,7 @@ func flushed(s syncs, layers []record.Layer) []record.Warning {
 	return nil
 }
 
-// unflushed judges by the options with which the place's file system, or one that holds the file of a loop device, was mounted. Where no
+// unflushed judges by mount options: of the place's file system, or of one that holds the file of a loop device. Where no
 // device below has a cache to flush, nothing is lost, unless the file system syncs nothing at all.
 func (v *view) unflushed(s syncs) []record.Warning {
 	volatile := false
@@ -85,7 +87,7 @@ func (v *view) unflushed(s syncs) []record.Warning {
 		"%s answered syncs without a flush (%s). A power cut may lose synced data: the figure is that of a less safe place.", what, times(s.all)))
 }
 
-// lost says that syncs did not flush a device.
+// lost reports that syncs did not flush a device.
 func lost(s syncs, l record.Layer, why string) []record.Warning {
 	e := map[string]any{"syncs": s.all, "flushes": l.Flushes, "least": s.least, "device": l.Name()}
 	flushed := l.Name() + " was flushed"
@@ -100,15 +102,16 @@ func lost(s syncs, l record.Layer, why string) []record.Warning {
 type syncs struct {
 	// all counts calls and synchronous writes, but no more than there were writes.
 	all int64
-	// calls are those of fsync and its like.
+	// calls counts fsync and its like.
 	calls int64
-	// least is how many flushes they need. The syncs of one thread come one after another, and each waits for a flush that began after it
-	// did, so no two share one. Those of several threads may, so the busiest thread decides, which does at least its part of them. Fewer
-	// syncs than threads may all have shared one that was over when the window began.
+	// least is how many flushes they need. The syncs of one thread come one after another, and each waits for a flush that
+	// began after it did, so no two share one. Syncs of several threads may share one, so the busiest thread decides, which
+	// does at least its part of them. If there are fewer syncs than threads, all may have shared one that was over when the
+	// window began.
 	least int64
 }
 
-// syncsOf counts those of all clients on the device.
+// syncsOf counts the syncs of all clients on the device.
 func (v *view) syncsOf() (sum syncs) {
 	for i := range v.results {
 		s := v.syncsIn(&v.results[i])
@@ -117,7 +120,7 @@ func (v *view) syncsOf() (sum syncs) {
 	return sum
 }
 
-// layersOf are the layers below a client's files, with what they did in its window.
+// layersOf are the layers below a client's files, with their counters in its window.
 func (v *view) layersOf(client int) []record.Layer {
 	if len(v.truths) != len(v.results) {
 		return v.truth.Layers // An older record.
@@ -125,7 +128,7 @@ func (v *view) layersOf(client int) []record.Layer {
 	return v.truths[client].Layers
 }
 
-// syncsIn counts those of one client.
+// syncsIn counts the syncs of one client.
 func (v *view) syncsIn(r *workload.Result) (sum syncs) {
 	count := func(classes []load.Class, j load.Job) {
 		var s syncs
@@ -142,7 +145,7 @@ func (v *view) syncsIn(r *workload.Result) (sum syncs) {
 				}
 			}
 		}
-		// A sync without a write before it may come to nothing.
+		// A sync without a write before it may do nothing.
 		s.all = min(s.all, writes)
 		sum.all += s.all
 		sum.calls += s.calls

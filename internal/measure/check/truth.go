@@ -8,12 +8,10 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// Truth puts the bytes of one client side by side: the application's, the
-// process's, its control group's (which the caller has looked up, -1: unknown), and the
-// device's, whose counters hold what everybody did.
+// Truth puts the byte counts of one client side by side: the application's, the process's, its control group's (which the
+// caller has looked up; -1 is unknown), and the device's, whose counters include all programs.
 //
-// dev is the disk under the client's place; nil where there is none or it isn't known, and
-// why then says so.
+// dev is the disk under the client's place. It is nil where there is none or it isn't known; why says which.
 func Truth(r *workload.Result, dev *record.Device, why string, cgroupRead, cgroupWritten int64) record.Truth {
 	t := record.Truth{
 		ProcRead: r.ProcRead, ProcWritten: r.ProcWritten,
@@ -29,7 +27,7 @@ func Truth(r *workload.Result, dev *record.Device, why string, cgroupRead, cgrou
 		t.DeviceWhy = "the worker could not read the device counters (/proc/diskstats)"
 		return t
 	}
-	// A disk that did nothing is not listed: its figures are zero.
+	// A disk that did nothing isn't listed.
 	t.DeviceRead, t.DeviceWritten, t.DeviceBusy = 0, 0, 0
 	for _, d := range r.Disks {
 		if d.Number() == dev.Number() {
@@ -39,15 +37,14 @@ func Truth(r *workload.Result, dev *record.Device, why string, cgroupRead, cgrou
 	return t
 }
 
-// countsDisks tells a machine on which no disk did anything from one that
-// doesn't say: a kernel that hides /proc/self/io hides /proc/diskstats too (gVisor), and
-// other systems have neither.
+// countsDisks tells a machine on which no disk did anything from one that hides its counters: a kernel that hides
+// /proc/self/io hides /proc/diskstats too (gVisor), and other systems have neither.
 func countsDisks(r *workload.Result) bool {
 	return len(r.Disks) > 0 || r.ProcRead >= 0 || r.ProcWritten >= 0
 }
 
-// Layers puts beside the layers of a place what they did in the window of a client's result. others are the flushes a second that other
-// programs caused just before it, by the number of the device, and window is its length.
+// Layers adds to the layers of a place their counters in the window of a client's result. others are the flushes a second
+// that other programs caused just before it, by device number; window is the window's length.
 func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, others map[device.Number]float64, window time.Duration) []record.Layer {
 	var out []record.Layer
 	for _, l := range layers {

@@ -11,22 +11,22 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A mute is a check that looks at the course of a trial, and how many trials were too short for it.
+// A mute is a check of the course of a trial that had too few samples to judge, and in how many trials.
 type mute struct {
 	id string
 	// samples is the least number of samples that it needs.
 	samples, trials int
 }
 
-// runUnspoken reports once which checks of the course could not judge, in how many trials, and why:
-// otherwise a reader would take their silence for a finding.
+// runUnspoken reports once which checks of the course could not judge, in how many trials, and why. Otherwise a reader
+// takes their silence for a finding.
 func runUnspoken(trials []*record.Trial) []record.Warning {
 	mutes := []*mute{{id: Burst, samples: steady.LeastSamples}, {id: Unsteady, samples: steadySamples}}
 	var least, most time.Duration
 	some := false
 	for _, t := range trials {
 		if _, ok := workload.Steadiness(t.Results, t.Metric); ok {
-			continue // It is judged by its rounds.
+			continue // Its rounds are judged.
 		}
 		if t.Metric.LowerIsBetter() {
 			continue // A program that is timed as a whole has no rate.

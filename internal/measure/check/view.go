@@ -13,11 +13,11 @@ import (
 	"plimsoll/load"
 )
 
-// baseSlack is granted to every comparison of bytes: a few pages of metadata and
-// the I/Os of a start that no counter is exact about.
+// baseSlack is the slack of every comparison of bytes: a few pages of metadata, and I/Os at the start that no counter has
+// exactly.
 const baseSlack = 64 << 10
 
-// look gathers the facts of t, for each device of its clients.
+// look gathers the facts of t for each device of its clients.
 func look(t *record.Trial, run *record.Run) []*view {
 	uses := t.DeviceUses()
 	var views []*view
@@ -29,7 +29,7 @@ func look(t *record.Trial, run *record.Run) []*view {
 			}
 		}
 		if len(v.results) == 0 {
-			continue // A damaged record; the first device has the first client's.
+			continue // A damaged record: the first device must have the first client.
 		}
 		for _, other := range uses {
 			if other.Where.Host == g.Where.Host {
@@ -75,7 +75,7 @@ func clientWords(clients []int) string {
 	return "Clients " + strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// named says in warnings of which clients they are, if not of all.
+// named adds to warnings which clients they concern, if not all.
 func (v *view) named(ws []record.Warning) []record.Warning {
 	if v.clients != "" {
 		for i := range ws {
@@ -85,8 +85,7 @@ func (v *view) named(ws []record.Warning) []record.Warning {
 	return ws
 }
 
-// checkAlike reports that a trial's clients ran under different conditions: their
-// figures are summed.
+// checkAlike reports that a trial's clients ran under different conditions although their figures are summed.
 func checkAlike(v *view) []record.Warning {
 	var differ []string
 	for i := 1; i < len(v.t.Where); i++ {
@@ -103,7 +102,7 @@ func checkAlike(v *view) []record.Warning {
 		"The clients of this trial ran under different conditions, and the figure is their sum: %s.", strings.Join(differ, "; "))
 }
 
-// fill derives the rest from the results.
+// fill derives the other fields from the results.
 func (v *view) fill() {
 	t := v.t
 	v.block = isBlock(t)
@@ -128,9 +127,8 @@ func (v *view) fill() {
 	v.slack = v.inFlight(depth, jobs)
 }
 
-// inFlight is the slack of v: everything in flight at both ends of every
-// client's window, what was not synced yet, and what clients did outside of the longest
-// one's window.
+// inFlight is the slack of v: all I/O in flight at both ends of every client's window, writes not synced yet, and what
+// clients did outside of the longest client's window.
 func (v *view) inFlight(depth, jobs int) float64 {
 	j := v.t.Spec.Job
 	_, _, most := j.BlockSizes()
@@ -176,7 +174,7 @@ func (v *view) cpu() time.Duration {
 	return d
 }
 
-// host is what the client with the longest window on the device saw of the machine.
+// host is the state of the machine as the client with the longest window on the device saw it.
 func (v *view) host() workload.HostDelta {
 	if r := longest(v.results); r != nil {
 		return r.Host
@@ -195,7 +193,7 @@ func longest(results []workload.Result) *workload.Result {
 	return best
 }
 
-// disk returns what a device did in a result's window.
+// disk returns the counters of a device in a result's window.
 func disk(r *workload.Result, name string) (workload.DiskDelta, bool) {
 	for _, d := range r.Disks {
 		if d.Name == name {

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// stillCached is the share of sources in the page cache from which they are not cold. Not 0: readahead of a neighbour's, and
-	// mapped pages stay.
+	// stillCached is the share of the sources in the page cache above which reads are not cold. It is not 0, because a
+	// neighbour's readahead and mapped pages stay.
 	stillCached = 0.1
-	// mostCached is the share from which they are warm.
+	// mostCached is the share from which reads are warm.
 	mostCached = 0.9
 )
 
-// shares are file systems behind which another party has a cache of its own: the host of a virtual machine, a program, a
-// server. Those of desktop products are among them.
+// shares are file systems with a cache of their own behind them: in the host of a virtual machine, a program or a server.
+// Those of desktop products are among them.
 var shares = []string{"9p", "virtiofs", "nfs", "nfs4", "cifs", "smb3", "vboxsf", "prl_fs", "fakeowner", "grpcfuse", "osxfs"}
 
-// isShare reports whether a file system is one of them, or of a program.
+// isShare reports whether a file system is a share, or is served by a program.
 func isShare(fs string) bool {
 	return slices.Contains(shares, fs) || fs == "fuse" || strings.HasPrefix(fs, "fuse.")
 }
 
-// checkWarm reports whether sources were read as cold or as warm as was asked for, and what that shows of a share.
+// checkWarm reports whether sources were read as cold or as warm as the job asked, and what that shows of a share.
 func checkWarm(v *view) []record.Warning {
 	reads := v.t.Spec.Reads
 	if reads == "" {

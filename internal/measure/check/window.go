@@ -11,23 +11,20 @@ import (
 )
 
 const (
-	// clockShare and clockFloor bound by how much the wall clock and the monotonic
-	// clock may disagree: NTP slews by at most 0.05 %, so 1 % is a jump; 10 ms is
-	// what a busy machine may put between reading the one and the other.
+	// clockShare and clockFloor bound how far the wall clock and the monotonic clock may disagree. NTP slews by at most
+	// 0.05 %, so 1 % is a jump. A busy machine may put 10 ms between reading the two.
 	clockShare = 0.01
 	clockFloor = 10 * time.Millisecond
 
-	// shortWindow is the period of the CPU controller: what a shorter window
-	// shows depends on where in the period it fell.
+	// shortWindow is the period of the CPU controller: the figure of a shorter window depends on where in the period it
+	// fell.
 	shortWindow = 100 * time.Millisecond
-	// tailOps is the least number of I/Os for a p99: ten in the tail.
+	// tailOps is the least number of I/Os for a p99: ten beyond it.
 	tailOps = 1000
-	// fewOps is the least number for a rate: the error of a count of 30 is
-	// about 1/sqrt(30), 18 %.
+	// fewOps is the least number of I/Os for a rate: the error of a count of 30 is about 1/sqrt(30), 18 %.
 	fewOps = 30
 
-	// skewShare is how much of the window may pass between the first client's
-	// start and the last one's, or between their ends.
+	// skewShare is the share of the window that may pass between the first and the last client's start, or their ends.
 	skewShare = 0.1
 )
 
@@ -42,7 +39,7 @@ func checkWindow(v *view) []record.Warning {
 	case v.elapsed <= 0 || ops == 0:
 		return warning(Window, record.Doubt, e, "No operation ended in the measured window (%s).", size.Duration(v.elapsed))
 	case v.t.Spec.Kind == workload.Command:
-		return nil // It is timed as a whole, and nothing of it is counted.
+		return nil // It is timed as a whole; no operations are counted.
 	case ops < fewOps:
 		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%. Measure longer, or more operations.", operations(ops))
 	case v.elapsed < judge.Shortest && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
@@ -60,7 +57,7 @@ func checkClock(v *view) []record.Warning {
 	for i := range v.t.Results {
 		r := &v.t.Results[i]
 		if r.WallElapsed == 0 {
-			continue // not said
+			continue // not known
 		}
 		diff := (r.WallElapsed - r.Elapsed).Abs()
 		if diff > clockFloor && float64(diff) > clockShare*float64(r.Elapsed) {
@@ -84,8 +81,8 @@ func checkSkew(v *view) []record.Warning {
 		"The last of %d clients started %s after the first, in a window of %s: for that time they did not all compete.", len(v.t.Results), size.Duration(skew), size.Duration(v.elapsed))
 }
 
-// endSkew reports whether the last client was alone for a while: jobs of a fixed amount of work
-// take as long as they take.
+// endSkew reports whether the last client ran alone for a while: clients with a fixed amount of work end at different
+// times.
 func (v *view) endSkew() []record.Warning {
 	span, apart, ok := workload.Span(v.t.Results)
 	if !ok || float64(apart) <= skewShare*float64(span) {

@@ -57,7 +57,7 @@ func operations(n int64) string {
 	return fmt.Sprintf("%d operations", n)
 }
 
-// capital makes a sentence of s.
+// capital writes the first letter of s as a capital.
 func capital(s string) string {
 	if s == "" {
 		return s
