@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
+	"plimsoll/internal/text/usage"
 )
 
 // app is the outside world of the command, so that tests can replace it.
@@ -50,9 +51,12 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageError marks err as the user's: exit status 2.
+// ExitStatus is what the command ends with.
+func (e *exitError) ExitStatus() int { return e.status }
+
+// usageError is usage.Errorf: exit status 2.
 func usageError(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+	return usage.Errorf(format, args...)
 }
 
 // run executes one command line and returns the exit status.
@@ -72,9 +76,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFailure // Whoever closed it has seen enough.
 	}
 	fmt.Fprintf(a.stderr, "plimsoll: %s\n", clean.Text(err.Error()))
-	var ee *exitError
-	if errors.As(err, &ee) {
-		return ee.status
+	var own interface{ ExitStatus() int }
+	if errors.As(err, &own) {
+		return own.ExitStatus()
 	}
 	return exitFailure
 }
