@@ -22,10 +22,10 @@ import (
 	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/httpload"
 	"plimsoll/internal/measure/plan"
-	"plimsoll/internal/measure/proof"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
+	"plimsoll/internal/measure/triallimit"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/clean"
@@ -280,14 +280,14 @@ func (s *dialectSession) trial(ctx context.Context, spec workload.Spec, onSample
 		return nil, err
 	}
 	s.note(t)
-	s.implied = append(s.implied, proof.Implied(t, s.bench.Spec.Limits)...)
+	s.implied = append(s.implied, triallimit.Implied(t, s.bench.Spec.Limits)...)
 	return &t.Results[0], nil
 }
 
 // note keeps what a trial that worked says of its figures and limits.
 func (s *dialectSession) note(t *record.Trial) {
 	s.doubts = append(s.doubts, t.Warnings...)
-	for _, r := range proof.Of(t) {
+	for _, r := range triallimit.Of(t) {
 		if r.Verdict == judge.NotHeld {
 			s.passed++
 		}

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/measure/prove"
 	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/watch"
 )
@@ -23,7 +23,7 @@ import (
 func TestJSONLists(t *testing.T) {
 	for _, v := range []any{
 		limitShow{Scope: &hold.Scope{}, Shown: make([]limitShown, 1), DeviceWide: make([]limitWide, 1)}, limitResult{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
-		explain.Answer{Paths: []*explain.Explanation{{}}}, []prove.Proof{{Rows: make([]verify.Row, 1)}}, costResult{}, checkResult{},
+		explain.Answer{Paths: []*explain.Explanation{{}}}, []verify.Proof{{Rows: make([]row.Row, 1)}}, costResult{}, checkResult{},
 		daemon.Status{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
 	} {
 		b, err := json.Marshal(jsonlist.Of(v))

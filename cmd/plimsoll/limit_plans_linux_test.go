@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/check"
-	"plimsoll/internal/measure/proof"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/triallimit"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 )
@@ -265,7 +265,7 @@ func TestDialectLimitsOnIO(t *testing.T) {
 		args := append([]string{"fio", "--name=a", "--rw=randwrite", "--bs=4k", "--direct=1", "--size=8m", "--time_based", "--runtime=2", "--record", "--write-iops", "200", "--read-bps=1MiB"}, where...)
 		var state string
 		var tr record.Trial
-		var rows []proof.Row
+		var rows []triallimit.Row
 		// A busy machine may not get to the limit, which is unproved.
 		for try := 0; try < 4 && (try == 0 || len(rows) == 1 && rows[0].Verdict == judge.Unproved); try++ {
 			state = t.TempDir()
@@ -274,7 +274,7 @@ func TestDialectLimitsOnIO(t *testing.T) {
 			}
 			_, trials := records(t, state)
 			tr = trials[0]
-			rows = proof.Of(&tr)
+			rows = triallimit.Of(&tr)
 		}
 		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held || tr.Where[0].Held.Applied[0].Number != disktest.Number(t, loop) {
 			t.Errorf("%v: %v, held %+v", where, rows, tr.Where[0].Held)

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/measure/prove"
 	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/text/clean"
 )
@@ -31,7 +31,7 @@ type limitVerifyFlags struct {
 
 // limitVerifyCommand measures whether limits hold.
 func (a *app) limitVerifyCommand() *cobra.Command {
-	f := limitVerifyFlags{time: verify.DefaultTime, tolerance: verify.DefaultTolerance * 100}
+	f := limitVerifyFlags{time: row.DefaultTime, tolerance: row.DefaultTolerance * 100}
 	cmd := &cobra.Command{
 		Use:   "verify TARGET",
 		Short: "Prove by measuring whether limits on I/O hold",
@@ -69,8 +69,8 @@ not held; 5 it can't be held or tried here.`,
 	}
 	read := limitFlags(cmd, limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS)
 	f.register(cmd)
-	names := make([]string, len(verify.Modes))
-	for i, m := range verify.Modes {
+	names := make([]string, len(row.Modes))
+	for i, m := range row.Modes {
 		names[i] = string(m)
 	}
 	cmd.Flags().StringSliceVar(&f.modes, "modes", names, "ways to do I/O")
@@ -92,24 +92,24 @@ not held; 5 it can't be held or tried here.`,
 }
 
 // check is what is wrong with the flags.
-func (f limitVerifyFlags) check() ([]verify.Mode, error) {
-	var modes []verify.Mode
-	names := make([]string, len(verify.Modes))
-	for i, m := range verify.Modes {
+func (f limitVerifyFlags) check() ([]row.Mode, error) {
+	var modes []row.Mode
+	names := make([]string, len(row.Modes))
+	for i, m := range row.Modes {
 		names[i] = string(m)
 	}
 	there := strings.Join(names, ", ")
 	for _, m := range f.modes {
-		if !slices.Contains(verify.Modes, verify.Mode(m)) {
+		if !slices.Contains(row.Modes, row.Mode(m)) {
 			return nil, usageError("--modes %s: there are %s", m, there)
 		}
-		modes = append(modes, verify.Mode(m))
+		modes = append(modes, row.Mode(m))
 	}
 	switch {
 	case len(modes) == 0:
 		return nil, usageError("--modes is empty: there are %s", there)
-	case f.time < verify.LeastTime || f.time > time.Hour:
-		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, verify.LeastTime)
+	case f.time < row.LeastTime || f.time > time.Hour:
+		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, row.LeastTime)
 	case !(f.tolerance > 0 && f.tolerance <= 100): // Nor what is no number.
 		return nil, usageError("--tolerance %v: more than 0, and up to 100 percent; no limiter holds to the byte", f.tolerance)
 	}
@@ -129,17 +129,17 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if !f.named {
 		modes = nil
 	}
-	prover := &prove.Prover{
+	prover := &verify.Prover{
 		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr,
-		Words: prove.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
+		Words: verify.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
 	}
-	show := func(p prove.Proof) error {
+	show := func(p verify.Proof) error {
 		if f.json {
 			return nil
 		}
 		return p.Write(a.stdout)
 	}
-	r := verify.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100}
+	r := row.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100}
 	if f.probe {
 		t, volume, err := l.probed(ctx, name, f.limitWhere)
 		if err != nil {
@@ -164,12 +164,12 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if err != nil {
 		return limitError(err)
 	}
-	for _, n := range prove.Unset(list) {
+	for _, n := range verify.Unset(list) {
 		fmt.Fprintln(a.stderr, n)
 	}
-	var all []prove.Proof
+	var all []verify.Proof
 	for _, v := range list {
-		var done prove.Proof
+		var done verify.Proof
 		done, err = prover.Prove(ctx, v, r)
 		all = append(all, done)
 		if err := show(done); err != nil {

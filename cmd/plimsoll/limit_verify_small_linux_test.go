@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/prove"
+	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -23,7 +23,7 @@ func TestVerifySmallWrites(t *testing.T) {
 	}
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-iops", "100")
 	status, out, errs := run("verify", l.name, "--write-iops", "100", "--modes", "buffered", "--time", "3s", "--json")
-	var got []prove.Proof
+	var got []verify.Proof
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
 		t.Fatalf("status %d: %v: %s%s", status, err, out, errs)
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/prove"
+	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 )
 
 // tellVerified ends a verification that broke off with err, or didn't.
-func (a *app) tellVerified(all []prove.Proof, asJSON bool, err error) error {
+func (a *app) tellVerified(all []verify.Proof, asJSON bool, err error) error {
 	if asJSON && len(all) > 0 {
 		if jerr := a.printJSON(jsonlist.Of(all)); jerr != nil {
 			return jerr
@@ -36,7 +36,7 @@ func (a *app) tellVerified(all []prove.Proof, asJSON bool, err error) error {
 
 // verdict is the exit status that the rows stand for. One that could not be measured is an error, unless one that could is
 // not held.
-func verdict(all []prove.Proof) error {
+func verdict(all []verify.Proof) error {
 	var not, failed, unknown, held int
 	for _, v := range all {
 		for _, r := range v.Rows {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/prove"
 	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 )
 
 // statusOf is the exit status that an error stands for.
@@ -45,11 +45,11 @@ func TestVerdict(t *testing.T) {
 		{[]judge.Verdict{judge.Held, judge.NotHeld}, exitNotHeld, "NOT held: 1 of 2 rows"},
 		{[]judge.Verdict{judge.Failed, judge.NotHeld, judge.Held}, exitNotHeld, "NOT held: 1 of 3 rows; could not be measured: 1"},
 	} {
-		v := prove.Proof{}
+		v := verify.Proof{}
 		for _, verdict := range tt.rows {
-			v.Rows = append(v.Rows, verify.Row{Verdict: verdict})
+			v.Rows = append(v.Rows, row.Row{Verdict: verdict})
 		}
-		err := verdict([]prove.Proof{v})
+		err := verdict([]verify.Proof{v})
 		if got := statusOf(err); got != tt.status || err != nil && !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%v: status %d, %v; want %d, %q", tt.rows, got, err, tt.status, tt.words)
 		}
@@ -89,7 +89,7 @@ func TestVerifyDocs(t *testing.T) {
 	if page, _, _ = strings.Cut(page, "\n## "); !ok {
 		t.Fatal("docs/reference/limit-verify.md has no JSON")
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[prove.Proof](), reflect.TypeFor[verify.Row]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[verify.Proof](), reflect.TypeFor[row.Row]()} {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !strings.Contains(page, "`"+key+"`") {
@@ -101,17 +101,17 @@ func TestVerifyDocs(t *testing.T) {
 
 // TestVerifyLimitsInterrupted: what was tried until an interrupt stands, and what is told says so.
 func TestVerifyLimitsInterrupted(t *testing.T) {
-	for _, row := range []struct {
-		rows []verify.Row
+	for _, x := range []struct {
+		rows []row.Row
 		want string
 	}{
 		{nil, "interrupted: nothing is proved yet"},
-		{[]verify.Row{{Verdict: judge.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not tried"},
+		{[]row.Row{{Verdict: judge.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not tried"},
 	} {
 		a := &app{stdout: io.Discard}
-		err := a.tellVerified([]prove.Proof{{Rows: row.rows}}, false, limitError(fmt.Errorf("worker: %w", context.Canceled)))
-		if err == nil || err.Error() != row.want {
-			t.Errorf("%d rows: %v, want %q", len(row.rows), err, row.want)
+		err := a.tellVerified([]verify.Proof{{Rows: x.rows}}, false, limitError(fmt.Errorf("worker: %w", context.Canceled)))
+		if err == nil || err.Error() != x.want {
+			t.Errorf("%d rows: %v, want %q", len(x.rows), err, x.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 )
 
 // How near to a limit direct I/O shall come over ten seconds, and how far above it the first second may be.
@@ -52,7 +52,7 @@ func rungs(quick bool) []rung {
 // A bed is where a rung is tried: a disk and a group of its own.
 type bed interface {
 	// try sets the limit and measures; its error is errSkip where it can't be had here.
-	try(ctx context.Context, r rung, t time.Duration) (verify.Row, error)
+	try(ctx context.Context, r rung, t time.Duration) (row.Row, error)
 	io.Closer
 }
 
@@ -63,7 +63,7 @@ func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i i
 		t = quickSteady
 	}
 	list := rungs(quick)
-	rows, errs := make([]verify.Row, len(list)), make([]error, len(list))
+	rows, errs := make([]row.Row, len(list)), make([]error, len(list))
 	one := func(i int) {
 		b, err := newBed(i)
 		if err == nil {
@@ -106,7 +106,7 @@ func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i i
 }
 
 // nearness are the figures of one limit: the rate beside the one asked for, and that of the first second.
-func nearness(r verify.Row) []figure.Figure {
+func nearness(r row.Row) []figure.Figure {
 	asked := float64(r.Asked)
 	f := figure.Figure{Name: fmt.Sprintf("%s of %s", r.Key, r.Rate(asked)), Unit: r.Rate, Goal: figure.Goal{Op: figure.Near, Value: 1, Off: offGoal, Ratio: true}}
 	if r.Elapsed == 0 {

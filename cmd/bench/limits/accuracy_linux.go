@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
-	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/measure/workerbin"
 )
 
@@ -119,17 +119,17 @@ func command(argv ...string) (string, error) {
 }
 
 // try implements bed.
-func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (row verify.Row, err error) {
+func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (_ row.Row, err error) {
 	set := map[limit.Key]limit.Limits{
 		limit.ReadBPS: {ReadBPS: r.asked}, limit.WriteBPS: {WriteBPS: r.asked}, limit.ReadIOPS: {ReadIOPS: r.asked}, limit.WriteIOPS: {WriteIOPS: r.asked},
 	}[r.key]
 	if _, err := b.host.Hold(b.own.Target, cgroup.Want{Change: limit.Change{Set: set}, Devices: []device.Number{b.disk.Number()}}); err != nil {
-		return row, err
+		return row.Row{}, err
 	}
 	inside := engine.Inside{ID: strconv.Itoa(os.Getpid()), Root: filepath.Join(b.dir, "disk"), Dir: "/", Groups: b.own.Dirs()}
 	session, err := engine.OpenInside(ctx, filepath.Join(b.dir, "state"), workerbin.Bytes, inside)
 	if err != nil {
-		return row, err
+		return row.Row{}, err
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -138,13 +138,13 @@ func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (row verif
 	}()
 	a, err := agent.Open(ctx, session)
 	if err != nil {
-		return row, err
+		return row.Row{}, err
 	}
-	rows, err := verify.Run(ctx, verify.Request{
-		Agent: a, Device: b.disk, FS: device.Host(), Asked: map[limit.Key]int64{r.key: r.asked}, Modes: []verify.Mode{verify.Direct}, Time: t,
+	rows, err := row.Run(ctx, row.Request{
+		Agent: a, Device: b.disk, FS: device.Host(), Asked: map[limit.Key]int64{r.key: r.asked}, Modes: []row.Mode{row.Direct}, Time: t,
 	})
 	if err != nil {
-		return row, err
+		return row.Row{}, err
 	}
 	return rows[0], nil
 }

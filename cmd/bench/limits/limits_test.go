@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/testkit/leaktest"
 )
@@ -102,15 +102,15 @@ type fakeBed struct {
 
 func (b fakeBed) Close() error { b.closed.Add(1); return nil }
 
-func (b fakeBed) try(_ context.Context, r rung, t time.Duration) (verify.Row, error) {
-	row := verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, App: float64(r.asked), Elapsed: t, Verdict: judge.Held}
+func (b fakeBed) try(_ context.Context, r rung, t time.Duration) (row.Row, error) {
+	measured := row.Row{Key: r.key, Mode: row.Direct, Asked: r.asked, App: float64(r.asked), Elapsed: t, Verdict: judge.Held}
 	switch r.asked {
 	case 10e6:
-		row.Off, row.Overshoot = -0.03, 0.21
+		measured.Off, measured.Overshoot = -0.03, 0.21
 	case 20000:
-		row = verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, Verdict: judge.Failed, Error: "it broke"}
+		measured = row.Row{Key: r.key, Mode: row.Direct, Asked: r.asked, Verdict: judge.Failed, Error: "it broke"}
 	}
-	return row, b.err
+	return measured, b.err
 }
 
 // TestAccuracy: each limit has a row beside its targets, in their order, also one that could not be measured.
@@ -156,9 +156,9 @@ func TestMemoryBed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := b.try(t.Context(), rung{key: limit.WriteIOPS, asked: 50}, verify.LeastTime)
-	if err != nil || row.Verdict != judge.Held {
-		t.Errorf("try() = %s, %v", row.Words(), err)
+	measured, err := b.try(t.Context(), rung{key: limit.WriteIOPS, asked: 50}, row.LeastTime)
+	if err != nil || measured.Verdict != judge.Held {
+		t.Errorf("try() = %s, %v", measured.Words(), err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/proof"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/triallimit"
 	"plimsoll/internal/measure/workload"
 )
 
@@ -15,13 +15,13 @@ import (
 func checkLimit(v *view) []record.Warning {
 	var out []record.Warning
 	passed := false
-	for _, r := range proof.Of(v.t) {
+	for _, r := range triallimit.Of(v.t) {
 		if r.Verdict != judge.NotHeld || r.Key == limit.CPUs {
 			continue
 		}
 		passed = true
 		text := fmt.Sprintf("%s: %s.", r.Key, r)
-		if e := v.escape(); e != nil && r.At == proof.Device {
+		if e := v.escape(); e != nil && r.At == triallimit.Device {
 			text += " It can't hold here: " + e.Why + "."
 		}
 		out = append(out, warning(Limit, record.Doubt, evidence(r), "%s", text)...)
@@ -34,7 +34,7 @@ func checkLimit(v *view) []record.Warning {
 
 // escape is how buffered writes of the trial escape its limits; nil if they don't.
 func (v *view) escape() *limit.Escape {
-	if len(v.t.Where) == 0 || v.t.Spec.Kind == workload.WAL || proof.AtOnce(v.t, true) {
+	if len(v.t.Where) == 0 || v.t.Spec.Kind == workload.WAL || triallimit.AtOnce(v.t, true) {
 		return nil
 	}
 	e := v.t.Where[0].Held.Escape(explain.Buffered)
@@ -62,7 +62,7 @@ func (v *view) leak() []record.Warning {
 
 // checkLimited reports that the limit, and not the place, determined the figure.
 func checkLimited(v *view) []record.Warning {
-	for _, r := range proof.Of(v.t) {
+	for _, r := range triallimit.Of(v.t) {
 		if !r.Limited() || r.Key == limit.CPUs {
 			continue
 		}
@@ -72,6 +72,6 @@ func checkLimited(v *view) []record.Warning {
 }
 
 // evidence is the row in machine-readable form.
-func evidence(r proof.Row) map[string]any {
+func evidence(r triallimit.Row) map[string]any {
 	return map[string]any{"key": string(r.Key), "asked": r.Asked, "seen": r.Seen, "at": r.At, "error": r.Error()}
 }

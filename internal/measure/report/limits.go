@@ -7,8 +7,8 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/proof"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/triallimit"
 )
 
 // A LimitRow is one limit of one cell: what was asked for and what was seen, over all trials.
@@ -58,9 +58,9 @@ func (g *gathered) limits(r *Report) {
 
 // limitsOf are the rows of one cell.
 func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
-	seen := map[limit.Key][]proof.Row{}
+	seen := map[limit.Key][]triallimit.Row{}
 	for _, t := range c.trials {
-		for _, p := range proof.Of(t) {
+		for _, p := range triallimit.Of(t) {
 			seen[p.Key] = append(seen[p.Key], p)
 		}
 	}
@@ -88,11 +88,11 @@ func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 }
 
 // verdictOver is the trial whose verdict counts for all: one that was not held, else one of those that most agree with.
-func verdictOver(all []proof.Row) proof.Row {
-	if i := slices.IndexFunc(all, func(p proof.Row) bool { return p.Verdict == judge.NotHeld }); i >= 0 {
+func verdictOver(all []triallimit.Row) triallimit.Row {
+	if i := slices.IndexFunc(all, func(p triallimit.Row) bool { return p.Verdict == judge.NotHeld }); i >= 0 {
 		return all[i]
 	}
-	var held, not []proof.Row
+	var held, not []triallimit.Row
 	for _, p := range all {
 		if p.Verdict == judge.Held {
 			held = append(held, p)
@@ -132,7 +132,7 @@ func implied(t *record.Trial, k limit.Key) string {
 	}
 	var l limit.Limits
 	*l.Whole(k) = int64(t.FirstWhere().Held.Of(k))
-	return strings.Join(proof.Implied(t, l), "; ")
+	return strings.Join(triallimit.Implied(t, l), "; ")
 }
 
 // limitsSheet is the table of the limits; nil without any.
@@ -159,7 +159,7 @@ func (r *Report) limitsSheet() *sheet {
 		} else if l.Why != "" {
 			s.note(fmt.Sprintf("%s, %s, %s: %s.", l.Workload, l.place, l.Key, l.Why))
 		}
-		if l.At == proof.Device {
+		if l.At == triallimit.Device {
 			s.note("Buffered I/O: asked and seen are those of all clients together, at the device, until it was on the storage.")
 		}
 	}
@@ -195,7 +195,7 @@ func (l *LimitRow) text(n Num) string {
 	if l.Key == limit.ReadIOPS || l.Key == limit.WriteIOPS {
 		return digits(float64(n), 3) + " /s"
 	}
-	return proof.Text(l.Key, float64(n))
+	return triallimit.Text(l.Key, float64(n))
 }
 
 // kind is the verdict as that of a comparison.

@@ -1,0 +1,312 @@
+// Package triallimit compares the limits of a trial with what the trial saw.
+//
+// The comparison depends on how the job reads and writes. Direct and synced I/O is done when the application is told
+// so: there the application's own rate counts, that of each client against its own limit. What goes through the page
+// cache is done later, by the kernel's flusher: there the device's rate counts, that of all clients together against
+// the sum of their limits.
+//
+// What the flusher wrote after the window counts with the time that it took. The device's rate is of all who use it: what
+// is more than the clients handed over is not theirs, and doesn't make a limit one that is not held.
+//
+// Easily got wrong: the kernel throttles in slices of 100 ms, lets the first one through, and makes up for one that came late, so that a
+// short window may show more than the limit; and a rate below its limit proves nothing about it.
+package triallimit
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/size"
+	"plimsoll/load"
+)
+
+// Where a rate was seen.
+const (
+	Application = "application"
+	Device      = "device"
+)
+
+// A Row is one limit in one trial.
+type Row struct {
+	Key limit.Key
+	// Asked is the limit, Seen the rate: bytes or I/Os a second, or CPUs. At the application they are those of the
+	// client that came closest, or went farthest, at the device those of all clients together.
+	Asked, Seen float64
+	// At is Application or Device.
+	At      string
+	Verdict judge.Verdict
+	// Cause is why it is unproved, and Why the same in words; of one that is held, Why says what else counts against the limit, if that
+	// matters.
+	Cause judge.Cause
+	Why   string
+}
+
+// Error is how far the rate is from the limit, as a share of it: 0.01 is 1 % above.
+func (r Row) Error() float64 { return r.Seen/r.Asked - 1 }
+
+// Text is a rate with its unit.
+func Text(k limit.Key, v float64) string {
+	switch k {
+	case limit.ReadBPS, limit.WriteBPS:
+		return size.Rate(v)
+	case limit.CPUs:
+		return fmt.Sprintf("%.2f CPUs", v)
+	}
+	return size.Count(v) + " I/Os a second"
+}
+
+// String is the verdict with its figures: "limit NOT held: asked 10 MiB/s, saw 1.6 GiB/s (160.0 times)".
+func (r Row) String() string {
+	s := fmt.Sprintf("%s: asked %s, saw %s", r.Verdict, Text(r.Key, r.Asked), Text(r.Key, r.Seen))
+	if r.At == Device {
+		s += " at the device"
+	}
+	if e := r.Error(); e < 1 {
+		s += fmt.Sprintf(" (%+.1f %%)", 100*e)
+	} else {
+		s += fmt.Sprintf(" (%.1f times)", r.Seen/r.Asked)
+	}
+	if r.Why != "" {
+		s += "; " + r.Why
+	}
+	return s
+}
+
+// Limited reports whether the limit is what bounded the rate: it was reached, and nothing shows that it was passed.
+func (r Row) Limited() bool {
+	return r.Verdict == judge.Held || r.Cause == judge.TooShort && r.Seen >= r.Asked*(1-judge.Tolerance)
+}
+
+// Of returns what a trial shows about each of its limits that is a rate, in the order of limit.Keys; nothing for one
+// that failed, or of which it isn't known what was in force.
+func Of(t *record.Trial) []Row {
+	if t.Status != record.Done || len(t.Results) == 0 || len(t.Where) < len(t.Results) {
+		return nil
+	}
+	var rows []Row
+	for _, k := range limit.Keys {
+		var r *Row
+		switch k {
+		case limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS:
+			r = rate(t, k)
+		case limit.CPUs:
+			r = cpus(t)
+		}
+		if r != nil {
+			rows = append(rows, *r)
+		}
+	}
+	return rows
+}
+
+// AtOnce reports whether what the job reads or writes is done when the application is told so: direct I/O, and writes
+// that are synced within the window.
+func AtOnce(t *record.Trial, writes bool) bool {
+	s := t.Spec
+	if s.Kind == workload.WAL {
+		return writes
+	}
+	if s.Kind == workload.Stage {
+		for _, j := range s.Jobs {
+			if !j.Job.Direct && !(writes && j.Job.Syncs()) {
+				return false
+			}
+		}
+		return len(s.Jobs) > 0
+	}
+	direct := true
+	for i := range t.Results {
+		direct = direct && t.Results[i].File.DirectOpen
+	}
+	return direct || writes && s.Job.Syncs()
+}
+
+// done is what one client did in a direction: bytes and I/Os. A log's commits are its writes once more, with their syncs.
+func done(r *workload.Result, writes bool) (bytes, ops int64) {
+	for _, c := range r.Classes {
+		if !writes && c.Name == "read" || writes && (c.Name == "write" || c.Name == "append") {
+			bytes, ops = bytes+c.Bytes, ops+c.Ops
+		}
+	}
+	return bytes, ops
+}
+
+// rate judges a limit on I/O.
+func rate(t *record.Trial, k limit.Key) *Row {
+	writes := k == limit.WriteBPS || k == limit.WriteIOPS
+	inBytes := k == limit.ReadBPS || k == limit.WriteBPS
+	if AtOnce(t, writes) {
+		// The I/Os of a log's file system are not those of the application.
+		if !inBytes && t.Spec.Kind == workload.WAL {
+			return nil
+		}
+		return application(t, k, writes, inBytes)
+	}
+	return device(t, k, writes, inBytes)
+}
+
+// application judges each client by itself and returns the farthest.
+func application(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
+	var worst *Row
+	for i := range t.Results {
+		r := &t.Results[i]
+		asked := t.Where[i].Held.Of(k)
+		bytes, ops := done(r, writes)
+		n := ops
+		if inBytes {
+			n = bytes
+		}
+		if asked == 0 || n == 0 || r.Elapsed <= 0 {
+			continue
+		}
+		seen := float64(n) / r.Elapsed.Seconds()
+		under := judge.Seen{Asked: asked, Window: r.Elapsed, InFlight: inFlight(t, inBytes)}
+		if inBytes && i < len(t.Truth) {
+			// Bytes that the file system adds to a write count against the limit, too. I/O in flight may have been charged and not done.
+			charged := t.Truth[i].CgroupRead
+			if writes {
+				charged = t.Truth[i].CgroupWritten
+			}
+			under.Reached = max(seen, (float64(charged)-under.InFlight)/r.Elapsed.Seconds())
+		}
+		row := rowOf(k, Application, seen, seen, under)
+		if worst == nil || row.Seen > worst.Seen {
+			worst = &row
+		}
+	}
+	return worst
+}
+
+// device judges all clients of a device together, and returns the device that is farthest from the limit.
+func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
+	var worst *Row
+	for _, g := range t.DeviceUses() {
+		asked, moved := 0.0, int64(0)
+		var elapsed, settled time.Duration
+		var disk *workload.DiskDelta
+		var flushed *workload.Flushed
+		for _, c := range g.Clients {
+			asked += t.Where[c].Held.Of(k)
+			bytes, _ := done(&t.Results[c], writes)
+			moved += bytes
+			if r := &t.Results[c]; r.Elapsed > elapsed {
+				elapsed, disk = r.Elapsed, diskOf(r, g.Where.Device)
+				if flushed = r.Flushed; flushed != nil && writes {
+					settled = r.Settled
+				}
+			}
+		}
+		if asked == 0 || moved == 0 || elapsed <= 0 || disk == nil {
+			continue
+		}
+		n := map[[2]bool]int64{
+			{true, true}: disk.WrittenBytes, {true, false}: disk.Writes, {false, true}: disk.ReadBytes, {false, false}: disk.Reads,
+		}[[2]bool{writes, inBytes}]
+		if elapsed += settled; settled > 0 {
+			n += map[bool]int64{true: flushed.Bytes, false: flushed.Writes}[inBytes]
+		}
+		seen := judge.Seen{Asked: asked, Window: elapsed, InFlight: inFlight(t, inBytes) + metadata(inBytes)}
+		// The clients' own part: the rest of the device's I/O is others', or the file system's. No I/O is smaller than a page.
+		own := moved
+		if !inBytes {
+			own /= 4096
+		}
+		least := float64(min(own, n)) / elapsed.Seconds()
+		if float64(n) > float64(own)*added+seen.InFlight {
+			seen.Reached = max(least, 1) // Others can't make up for what the clients lack.
+		}
+		row := rowOf(k, Device, float64(n)/elapsed.Seconds(), least, seen)
+		if worst == nil || row.Error() > worst.Error() {
+			worst = &row
+		}
+	}
+	return worst
+}
+
+// diskOf is what a device did in a result's window; nil where that isn't known.
+func diskOf(r *workload.Result, d *record.Device) *workload.DiskDelta {
+	if d == nil || len(r.Disks) == 0 && r.ProcRead < 0 {
+		return nil
+	}
+	for i := range r.Disks {
+		if r.Disks[i].Number() == d.Number() {
+			return &r.Disks[i]
+		}
+	}
+	return &workload.DiskDelta{} // One that did nothing is not listed.
+}
+
+// added is how many times what the clients did a file system may do at most, with its journal.
+const added = 1.1
+
+// metadata is what a file system may write besides: a journal and a few bitmaps, in bytes or in I/Os of 4 KiB.
+func metadata(inBytes bool) float64 {
+	const bytes = 256 << 10
+	if inBytes {
+		return bytes
+	}
+	return bytes / 4096
+}
+
+// inFlight is what may lie between the counters at both ends of a window.
+func inFlight(t *record.Trial, inBytes bool) float64 {
+	jobs := []load.Job{t.Spec.Job}
+	switch t.Spec.Kind {
+	case workload.WAL, workload.Append:
+		jobs[0].BS = t.Spec.BS
+	case workload.Stage:
+		jobs = nil
+		for _, j := range t.Spec.Jobs {
+			jobs = append(jobs, j.Job)
+		}
+	}
+	n := 0.0
+	for _, j := range jobs {
+		ios := float64(max(j.IODepth, 1) * max(j.NumJobs, 1))
+		if _, _, most := j.BlockSizes(); inBytes {
+			ios *= float64(max(most, 4096))
+		}
+		n += ios
+	}
+	return n
+}
+
+// rowOf judges a rate; least is how much of it was surely the clients'.
+func rowOf(k limit.Key, at string, seen, least float64, s judge.Seen) Row {
+	r := Row{Key: k, Asked: s.Asked, Seen: seen, At: at}
+	s.Least, s.Most = least, seen
+	switch r.Verdict, r.Cause = s.Judge(); r.Cause {
+	case judge.TooShort:
+		r.Why = s.Short() + "; " + size.Duration(s.Enough()) + " would tell"
+	case judge.Shared:
+		r.Why = fmt.Sprintf("others used the device: between %s and %s were the clients'", Text(k, least), Text(k, seen))
+	case judge.Slower:
+		r.Why = "something else was slower than the limit"
+	}
+	if r.Verdict == judge.Held && !s.Reaches(seen) {
+		r.Why = "with what the file system adds it is " + Text(k, s.Reached)
+	}
+	return r
+}
+
+// cpus judges a limit on CPUs.
+func cpus(t *record.Trial) *Row {
+	var worst *Row
+	for i := range t.Results {
+		r := &t.Results[i]
+		asked := t.Where[i].Held.Of(limit.CPUs)
+		used := (r.Usage.User + r.Usage.System).Seconds() / r.Elapsed.Seconds()
+		if asked == 0 || r.Elapsed <= 0 {
+			continue
+		}
+		row := rowOf(limit.CPUs, Application, used, used, judge.Seen{Asked: asked, Window: r.Elapsed})
+		if worst == nil || row.Seen > worst.Seen {
+			worst = &row
+		}
+	}
+	return worst
+}

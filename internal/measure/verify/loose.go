@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
+)
+
+// A looseWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start
+// and end: it is looked for while rows are measured, too.
+type looseWatch struct {
+	p *Prover
+	v Subject
+	// last is what was there at the latest look.
+	last  []hold.Loose
+	seen  []*looseSeen
+	began time.Time
+	// next is when it is time for another look: they take no more than one part in looseShare of a CPU.
+	next time.Time
+}
+
+// A looseSeen is a group that was seen.
+type looseSeen struct {
+	// Loose is the group as it was at the look that found most of the limits lacking, or most processes.
+	hold.Loose
+	// since and until are between when its counters were read, and before and after what they were. known: they could be.
+	since, until  time.Time
+	before, after cgroupio.Counters
+	known         bool
+	// from is since when it was there at each look. sure: long enough that its processes are not on their way into the target's group.
+	from time.Time
+	sure bool
+}
+
+// looseShare bounds what the looks cost.
+const looseShare = 20
+
+// watchLoose begins to follow the groups of a verification.
+func (p *Prover) watchLoose(v Subject) (*looseWatch, error) {
+	w := &looseWatch{p: p, v: v, began: time.Now()}
+	return w, w.settle()
+}
+
+// settle looks, and once more where it isn't sure of a group.
+func (w *looseWatch) settle() error {
+	err := w.look()
+	if err != nil || !slices.ContainsFunc(w.seen, func(s *looseSeen) bool { return !s.sure && !s.from.IsZero() }) {
+		return err
+	}
+	time.Sleep(hold.Entering)
+	return w.look()
+}
+
+// again looks once more if it is time to. What fails is looked at after the rows.
+func (w *looseWatch) again() {
+	if time.Now().After(w.next) {
+		_ = w.look()
+	}
+}
+
+// look looks where the target's processes are.
+func (w *looseWatch) look() error {
+	began := time.Now()
+	defer func() { w.next = time.Now().Add(looseShare * time.Since(began)) }()
+	groups, err := w.p.LooseAt(w.v.part, procfs.Look("/proc"))
+	if err != nil {
+		return err
+	}
+	w.last = groups
+	for _, g := range groups {
+		i := slices.IndexFunc(w.seen, func(s *looseSeen) bool { return s.Group.Path == g.Group.Path })
+		if i < 0 {
+			i, w.seen = len(w.seen), append(w.seen, &looseSeen{Loose: g})
+		}
+		s := w.seen[i]
+		if w.lacking(g) > w.lacking(s.Loose) || w.lacking(g) == w.lacking(s.Loose) && g.Processes > s.Processes {
+			s.Loose = g
+		}
+		if s.from.IsZero() {
+			s.from = began
+		}
+		s.sure = s.sure || !s.Outside || began.Sub(s.from) >= hold.Entering
+	}
+	for _, s := range w.seen {
+		if !slices.ContainsFunc(groups, func(g hold.Loose) bool { return g.Group.Path == s.Group.Path }) {
+			s.from = time.Time{}
+		}
+		if s.Group.Dir == "" || s.Group.Version == 2 && s.Group.IsRoot() {
+			continue // It can't be seen from here, or its counters are those of the whole machine.
+		}
+		all, err := cgroupio.GroupCounters(s.Group, os.ReadFile)
+		if err != nil {
+			continue
+		}
+		// What a group did before it was seen may have been long ago.
+		s.until, s.after = time.Now(), all[w.v.spot.Number()]
+		if !s.known {
+			s.since, s.before, s.known = s.until, s.after, true
+		}
+	}
+	return nil
+}
+
+// lacking is how many of the limits a group lacks.
+func (w *looseWatch) lacking(g hold.Loose) (n int) {
+	for key, asked := range w.v.asked {
+		if g.Lacks(w.v.device(), key, asked) {
+			n++
+		}
+	}
+	return n
+}
+
+// device is the number of the verification's device.
+func (v Subject) device() device.Number {
+	return v.spot.Number()
+}
+
+// mostLoose is how many groups have a row for a limit: a target may make them without end.
+const mostLoose = 8
+
+// rows are the rows of groups that lack a limit.
+func (w *looseWatch) rows() (all []row.Row) {
+	v := w.v
+	for _, key := range limit.Keys {
+		var rows []row.Row
+		asked := v.asked[key]
+		for _, g := range w.seen {
+			if asked <= 0 || !g.sure || !g.Lacks(v.device(), key, asked) {
+				continue
+			}
+			group := row.Group{Text: g.Text(v.device(), key), Rate: -1, Elapsed: time.Since(w.began)}
+			if elapsed := g.until.Sub(g.since); g.known && elapsed > 0 {
+				now, was := g.after, g.before
+				done := map[limit.Key]int64{limit.ReadBPS: now.ReadBytes - was.ReadBytes, limit.WriteBPS: now.WriteBytes - was.WriteBytes, limit.ReadIOPS: now.Reads - was.Reads, limit.WriteIOPS: now.Writes - was.Writes}
+				group.Rate, group.Elapsed = float64(done[key])/elapsed.Seconds(), elapsed
+			}
+			r := group.Row(key, asked)
+			r.Fix = g.Mend(fmt.Sprintf("plimsoll limit set %s %s %s%s", v.Again, key.Flag(), flagValue(key, asked), v.Flags) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later")
+			rows = append(rows, r)
+		}
+		slices.SortStableFunc(rows, func(a, b row.Row) int { return cmp.Compare(b.Seen, a.Seen) })
+		if more := len(rows) - mostLoose; more > 0 {
+			rows = rows[:mostLoose]
+			rows[mostLoose-1].Why += fmt.Sprintf("; %s more lack the limit, too", size.Plural(more, "group"))
+		}
+		all = append(all, rows...)
+	}
+	return all
+}
+
+// manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
+func (v Subject) manyNote(groups []hold.Loose) string {
+	with := 1
+	for _, g := range groups {
+		for key, asked := range v.asked {
+			if !g.Lacks(v.device(), key, asked) {
+				with++
+				break
+			}
+		}
+	}
+	if with == 1 {
+		return ""
+	}
+	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.part.Name), with)
+}
+
+// kin returns the target's other groups on version 1, where own, its own, doesn't hold them.
+func (v Subject) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
+	if own.Version != 1 {
+		return nil
+	}
+	for _, g := range v.loose {
+		kin = append(kin, g.Group)
+	}
+	return kin
+}
+
+// single reports whether the target's processes are in one group only. The worker must not be in it yet.
+func (v Subject) single(own *hierarchy.Group) bool {
+	if len(v.loose) == 0 {
+		return true
+	}
+	b, err := os.ReadFile(filepath.Join(own.Dir, "cgroup.procs"))
+	return err == nil && len(b) == 0 && len(v.loose) == 1
+}
+
+// together is why a target does more than a limit in its groups together, and what would mend it.
+func (v Subject) together(key limit.Key) (why, fix string) {
+	var names []string
+	for _, g := range v.loose {
+		words := "no " + string(key)
+		if has := g.Devices[v.device()]; has.Has(key) {
+			words = key.PerSecond(float64(*has.Whole(key)))
+		}
+		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
+	}
+	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
+	if i := slices.IndexFunc(v.loose, func(g hold.Loose) bool { return g.Outside }); i >= 0 {
+		return why, v.loose[i].Mend("")
+	}
+	parts := int64(len(v.loose) + 1)
+	fix = fmt.Sprintf("plimsoll limit set %s %s %s%s gives each of the %d groups there are now a part; one limit for all of them takes control groups of version 2",
+		v.Again, key.Flag(), flagValue(key, max(v.asked[key]/parts, 2)), v.Flags, parts)
+	return why, fix
+}
+
+// withLoose tries the limits with try, and follows the target's other groups meanwhile.
+func (p *Prover) withLoose(v Subject, try func(Subject, *looseWatch) ([]row.Row, error)) ([]row.Row, error) {
+	w, err := p.watchLoose(v)
+	if err != nil {
+		return nil, err
+	}
+	v.loose = w.last
+	rows, err := try(v, w)
+	if err != nil {
+		return rows, err
+	}
+	if err := w.settle(); err != nil {
+		return rows, err
+	}
+	if n := v.manyNote(w.last); n != "" {
+		fmt.Fprintln(p.Messages, n)
+	}
+	return append(rows, w.rows()...), nil
+}

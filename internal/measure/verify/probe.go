@@ -1,0 +1,131 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/docker"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
+)
+
+// Probe tries limits in a container that it makes for it, with a volume of t: those that named finds, or those that t has. Each proof is
+// shown when it is there.
+func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, named func(*hold.Scope) (limit.Limits, error), r row.Request, show func(Proof) error) (_ []Proof, err error) {
+	e := docker.New(docker.Options{Host: t.Host, Env: p.Env, StateDir: p.State, Worker: p.Worker})
+	session, err := e.Open(ctx, engine.Spec{ID: "verify-" + scratchID(), Place: place.Spec{Name: "volume " + volume, Kind: place.Volume}, Volume: volume})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(p.Hard, time.Minute)
+		defer cancel()
+		err = errors.Join(err, session.Close(closing))
+	}()
+	if r.Agent, err = agent.Open(ctx, session); err != nil {
+		return nil, fmt.Errorf("the probe container: %w", err)
+	}
+	info := r.Agent.Info()
+	if info.PID == 0 || info.HostPath == "" {
+		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it shows no folder of the volume", Instead: "run plimsoll there"}
+	}
+	// Only now that a container has it, it is mounted.
+	x, err := p.Explain.Path(info.HostPath)
+	if err != nil {
+		return nil, err
+	}
+	if !x.Possible {
+		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: x.Why, Instead: x.Instead}
+	}
+	groups, err := p.Groups.Find(info.PID, info.Container, "")
+	if err != nil {
+		return nil, fmt.Errorf("the probe container: %w", err)
+	}
+	s := &hold.Scope{Target: t, Grounds: []hold.Ground{{Name: "volume " + volume, Path: info.HostPath, Explanation: x}}}
+	asked, err := named(s)
+	if err != nil {
+		return nil, err
+	}
+	var all []Proof
+	for _, d := range s.Devices() {
+		if d.ReadsOnly {
+			continue
+		}
+		done := Proof{Part: "a probe container", Ground: s.Grounds[0].Name, Device: d.Name, number: d.Number()}
+		v := Subject{ground: s.Grounds[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
+		v.part.Name, done.members = done.Part, v.members()
+		done.Rows, err = p.probe(ctx, t, groups, v, asked, info, r)
+		done.ended(err)
+		all = append(all, done)
+		if err = errors.Join(err, show(done)); err != nil {
+			break
+		}
+	}
+	return all, err
+}
+
+// probe gives the probe container the limits that are to be tried on a device, and tries them: those that were
+// named, or those of the container that it stands for; and those of the device itself, for all groups.
+func (p *Prover) probe(ctx context.Context, t target.Target, groups *cgroup.Target, v Subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
+	d := v.spot
+	n := d.Number()
+	v.inRoot = p.RootLimits()[n]
+	own := named
+	if own.IsZero() && t.Kind == target.Container {
+		has, err := p.Groups.Find(t.PID, t.ID, t.CgroupsPath())
+		if err != nil {
+			return nil, err
+		}
+		states, err := p.Groups.Read(has)
+		if err != nil {
+			return nil, err
+		}
+		own = states[0].Devices[n]
+	}
+	own = limit.Limits{ReadBPS: own.ReadBPS, WriteBPS: own.WriteBPS, ReadIOPS: own.ReadIOPS, WriteIOPS: own.WriteIOPS}
+	v.inGroup = own
+	r.Under = tightest(own, v.inRoot)
+	if r.Asked = r.Under; !named.IsZero() {
+		r.Asked = tightest(own)
+	}
+	v.asked, v.under = r.Asked, r.Under
+	if len(r.Asked) == 0 {
+		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
+	}
+	if !own.IsZero() {
+		if _, err := p.Groups.Hold(groups, cgroup.Want{Change: limit.Change{Set: own}, Devices: []device.Number{n}}); err != nil {
+			return nil, err
+		}
+	}
+	disk, err := p.FS.Disk(d.Number())
+	if err != nil {
+		return nil, err
+	}
+	r.FS, r.Device = p.FS, *disk
+	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, &r); err != nil {
+		return nil, err
+	}
+	if err := tooSlow(t.Ref(), r); err != nil {
+		return nil, err
+	}
+	if r.Group, err = groups.Group(hierarchy.IO); err != nil {
+		return nil, err
+	}
+	r.Nobody = p.nobody()
+	fmt.Fprintf(p.Messages, "%s in a container made for it, with %s, about %s\n", trying(r), clean.Line(t.Ref()), size.Duration(r.Lasts()))
+	rows, err := row.Run(ctx, r)
+	v.explain(rows)
+	return rows, err
+}

@@ -1,0 +1,253 @@
+// Package verify proves by measuring whether the limits of a container, a group or a volume hold: it finds what there is to be tried, starts a
+// worker there, has package row measure each limit in each mode, and says why one that isn't held escapes, and what mends that.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
+)
+
+// A Prover proves limits of this machine's targets.
+type Prover struct {
+	*hold.Holder
+	// State is the state folder, and Worker the worker's program.
+	State  string
+	Worker engine.WorkerSource
+	// Env looks up the environment variables that say where daemons are. nil: os.Getenv.
+	Env func(string) string
+	// Hard ends what is left to be removed quickly.
+	Hard context.Context
+	// Messages is where is said what is tried, and how long that takes.
+	Messages io.Writer
+	Words
+}
+
+// Words are those of the command line, for commands that are advised.
+type Words struct {
+	// Target is what is proved, and Again the same with the flags that say where.
+	Target, Again string
+	// Flags are others that a command needs, each with a space before.
+	Flags string
+}
+
+// A Subject is one container, ground and device to be tried.
+type Subject struct {
+	part   hold.Part
+	ground hold.Ground
+	spot   explain.Spot
+	// asked are the limits to be tried, under those that the kernel has.
+	asked, under map[limit.Key]int64
+	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
+	volume bool
+	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
+	inGroup, inRoot limit.Limits
+	// above are the groups above that hold the group as well.
+	above []cgroup.State
+	// loose are the target's other groups, as they were found before.
+	loose []hold.Loose
+	Words
+}
+
+// Prove tries the limits of a subject, and follows the target's other groups meanwhile. The proof has the rows until an error, too.
+func (p *Prover) Prove(ctx context.Context, v Subject, r row.Request) (Proof, error) {
+	done := Proof{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
+	var err error
+	done.Rows, err = p.withLoose(v, func(v Subject, w *looseWatch) ([]row.Row, error) {
+		r.Look = w.again
+		return p.measure(ctx, v, r)
+	})
+	done.ended(err)
+	return done, err
+}
+
+// Find finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
+// devices, empty for all.
+func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) ([]Subject, error) {
+	root := p.RootLimits()
+	wide := slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
+	var list []Subject
+	for _, part := range s.Parts {
+		if part.Target == nil {
+			continue // The root group's are tried with each container's.
+		}
+		states, err := p.Groups.Read(part.Groups)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part.Name, err)
+		}
+		above, err := p.Groups.Above(part.Groups)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part.Name, err)
+		}
+		for _, g := range s.Grounds {
+			for _, d := range g.Explanation.Hard {
+				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
+					continue
+				}
+				n := d.Number()
+				v := Subject{Words: p.Words, part: part, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
+				all := []limit.Limits{v.inGroup, v.inRoot}
+				for _, a := range above {
+					all = append(all, a.Devices[n])
+				}
+				v.under = tightest(all...)
+				switch {
+				case !named.IsZero():
+					v.asked = tightest(named)
+				case wide:
+					v.asked = tightest(v.inGroup, v.inRoot)
+				default:
+					v.asked = tightest(v.inGroup)
+				}
+				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o Subject) bool { return o.part.Name == part.Name && o.spot.Number() == d.Number() }) {
+					list = append(list, v)
+				}
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, &hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
+			Instead: "set one with plimsoll limit set, or name one such as --write-bps 10MiB"}
+	}
+	return list, nil
+}
+
+func withoutUsers(s *hold.Scope) string {
+	if s.Target.Kind == target.Volume && len(s.Target.Users) == 0 {
+		return ", and no running container uses it"
+	}
+	return ""
+}
+
+// nobody is the root group of version 1, where the kernel writes back what others left in the page cache; nil with version 2.
+func (p *Prover) nobody() *hierarchy.Group {
+	groups, err := p.Groups.Device()
+	if err != nil {
+		return nil
+	}
+	g, err := groups.Group(hierarchy.IO)
+	if err != nil {
+		return nil
+	}
+	return g
+}
+
+// tightest takes what limits ask for where it is the least.
+func tightest(all ...limit.Limits) map[limit.Key]int64 {
+	least := map[limit.Key]int64{}
+	for _, l := range all {
+		for _, k := range limit.Keys {
+			if have := least[k]; k.Rate() && l.Has(k) && (have == 0 || *l.Whole(k) < have) {
+				least[k] = *l.Whole(k)
+			}
+		}
+	}
+	return least
+}
+
+// measure starts a worker where the limits are, and tries them.
+func (p *Prover) measure(ctx context.Context, v Subject, r row.Request) (rows []row.Row, err error) {
+	r.Asked, r.Under, r.FS, r.Members = v.asked, v.under, p.FS, v.members()
+	if r.Rows() == 0 {
+		return row.Run(ctx, r)
+	}
+	d, err := p.FS.Disk(v.spot.Number())
+	if err != nil {
+		return nil, err
+	}
+	r.Device = *d
+	group, err := v.part.Groups.Group(hierarchy.IO)
+	if err != nil {
+		return nil, err
+	}
+	r.Group, r.Nobody = group, p.nobody()
+	r.Kin, r.Single, r.Changed = v.kin(group), v.single(group), p.changed(v)
+	dir, err := v.folder()
+	if err != nil {
+		return nil, err
+	}
+	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
+	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return p.standsOn(v, f) }}
+	err = room(inside, &r)
+	if err := errors.Join(err, tooSlow(v.part.Name, r)); err != nil {
+		return nil, err
+	}
+	if v.part.Target.Kind == target.Container {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		inside.PID, inside.Ended = v.part.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.part.Name)) }
+	}
+	r.Used = r.Busy(ctx)
+	lasts := r.Lasts()
+	announced := "about " + size.Duration(lasts)
+	if len(r.Used) > 0 {
+		var cancel context.CancelFunc
+		most := max(mostLonger*lasts, lasts+time.Minute)
+		announced = fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(v.part.Name), usedWords(r))
+		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("it took all of the announced %s, because %s uses its limit itself: verify when it is quiet, or verify a volume with --probe", size.Duration(most), v.part.Name))
+		defer cancel()
+	}
+	session, err := engine.OpenInside(ctx, p.State, p.Worker, inside)
+	if errors.Is(err, syscall.EROFS) {
+		return nil, &hold.ImpossibleError{Untried: true, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Instead: "name with --path a folder on the limited device that can be written"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(p.Hard, time.Minute)
+		defer cancel()
+		err = errors.Join(err, session.Close(closing))
+	}()
+	if r.Agent, err = agent.Open(ctx, session); err != nil {
+		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
+	}
+	fmt.Fprintf(p.Messages, "%s of %s, %s\n", trying(r), clean.Line(v.part.Name), announced)
+	rows, err = row.Run(ctx, r)
+	v.explain(rows)
+	return rows, err
+}
+
+// mostLonger is how many times as long as alone a verification may take beside a target that uses its limit itself. Whatever the target has
+// submitted before goes before the worker's: a sync of a gigabyte under 10 MiB/s is 100 s.
+const mostLonger = 4
+
+// usedWords reports how much of its limits a target uses itself.
+func usedWords(r row.Request) string {
+	var words []string
+	for _, k := range limit.Keys {
+		if used := r.Used[k]; used > 0 {
+			of := row.Row{Key: k}
+			words = append(words, fmt.Sprintf("%s of its %s of %s", of.Rate(used), k, of.Rate(float64(r.Asked[k]))))
+		}
+	}
+	return strings.Join(words, " and ")
+}
+
+// trying reports how much is tried.
+func trying(r row.Request) string {
+	if r.Rows() == 1 {
+		return "trying one limit in one mode"
+	}
+	return fmt.Sprintf("trying %d pairs of a limit and a mode", r.Rows())
+}

@@ -1,0 +1,70 @@
+package row
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
+)
+
+// watchEvery is how often the kernel's limit is read while a row is measured: twice in a limiter's slice.
+const watchEvery = 50 * time.Millisecond
+
+// watch follows the kernel's limit behind a row, and where the target's processes are, until the function that it returns is called, which returns
+// the values that the limit was changed to, each once.
+func (r Request) watch(key limit.Key, mode Mode) func() []int64 {
+	if r.Changed == nil {
+		return func() []int64 { return nil }
+	}
+	var values []int64
+	look := func() {
+		if now, changed := r.Changed(key, mode); changed && !slices.Contains(values, now) {
+			values = append(values, now)
+		}
+		if r.Look != nil {
+			r.Look()
+		}
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		for {
+			look()
+			select {
+			case <-tick.C:
+			case <-stop:
+				look()
+				return
+			}
+		}
+	}()
+	return func() []int64 {
+		close(stop)
+		<-done
+		return values
+	}
+}
+
+// doubtChanged takes back a verdict on a limit that was changed while the row was measured. More than was asked for stays not held.
+func (r *Row) doubtChanged() {
+	if len(r.Changed) > 0 && (r.Verdict == judge.Held || r.Verdict == judge.Unproved) {
+		r.Verdict, r.Why = judge.Unproved, r.ChangedWords()
+	}
+}
+
+// ChangedWords says what the limit was changed to while the row was measured.
+func (r Row) ChangedWords() string {
+	var to []string
+	for _, v := range r.Changed {
+		if v == 0 {
+			to = append(to, "none")
+			continue
+		}
+		to = append(to, r.Rate(float64(v)))
+	}
+	return "another program changed the limit while it was measured, to " + strings.Join(to, ", then ")
+}

@@ -1,0 +1,42 @@
+package row
+
+import "plimsoll/internal/limit/judge"
+
+// judgeMember judges one of several devices that a file system spreads its data over, each under the limit: by what came to
+// that one of them. What the application saw is of all together, and with stripes may be as many times the limit as there are
+// devices; of what has a copy on each, a read comes to one, and of what is on one, nothing comes to the others.
+func (r *Row) judgeMember(m *measured, tolerance float64) {
+	whole := r.Mode == BufferedSync
+	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.until(whole))
+	own, all := r.chargeCourse(m.course, r.until(whole), false), r.chargeCourse(m.course, r.until(whole), true)
+	r.App, r.Device = app.rate(r.Elapsed, whole), dev.of(r.Elapsed, whole)
+	judged := dev
+	if own != nil && dev.total() > r.most(all.total()) {
+		judged = all // Other groups use it too.
+	}
+	r.Seen = judged.of(r.Elapsed, whole)
+	least := r.Seen
+	switch {
+	case r.App > float64(r.Asked*int64(r.Members))*(1+tolerance):
+		// More than all of them together may let through, so that it is the application's.
+	case own != nil && judged.total() > r.most(own.total()):
+		// A thread of the kernel did it, which may have been for somebody else.
+		least = own.of(r.Elapsed, whole)
+	case own == nil && dev.total() > r.most(app.total()):
+		least = 0
+	}
+	if r.Others = 0; own != nil {
+		r.others(least)
+	} else if least < r.Seen {
+		r.Others = -1
+	}
+	if !whole {
+		r.settle(judged)
+		if r.uneven(judged, tolerance) {
+			return
+		}
+	} else {
+		r.Seen = r.working(r.Seen, app, judged, tolerance)
+	}
+	r.decide(judge.Seen{Least: least, Most: r.Seen, Steady: r.Elapsed >= steadyFrom && !whole}, tolerance)
+}

@@ -1,0 +1,58 @@
+package row
+
+import (
+	"fmt"
+
+	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/text/size"
+)
+
+// small reports whether the row is of small writes through the page cache, on whose number the limit is. They leave a block out between
+// them, so that a file system that writes in place hands each over by itself. One that chooses new places (a copy on write, or a journal
+// of data) puts them beside each other, and what comes to the device is fewer and larger.
+func (r *Row) small() bool { return r.Key.Writes() && r.Key.IOPS() && r.Mode.cached() }
+
+// writes is how many the application did, and between which bounds are those of them that came to the device. In version 1, what was not
+// charged to the row's group was to nobody's; in version 2, a file system that doesn't say who wrote may have it charged to others.
+func (r *Row) writes(m *measured) (wrote, least, most float64) {
+	most = r.deviceCourse(m.course, forever).total()
+	least = most
+	if all := r.chargeCourse(m.course, forever, true); all != nil {
+		least = min(most, all.total())
+		if m.course[0].charge.nobody != nil {
+			most = least
+		}
+	}
+	return r.appCourse(m.result.Samples).total(), least, most
+}
+
+// merged fills in the verdict where the application saw more than the limit, and what came to the device of it may be no more
+// than the limiter lets through. It sets what was seen to what came, where that is less.
+func (r *Row) merged(m *measured, tolerance float64) bool {
+	wrote, least, most := r.writes(m)
+	s := judge.Seen{Asked: float64(r.Asked), Window: r.Elapsed, Tolerance: tolerance}
+	if !s.Above(r.Seen) || least >= wrote || len(m.course) < 2 {
+		return false
+	}
+	s.Least, s.Most = least/r.Elapsed.Seconds(), min(most, wrote)/r.Elapsed.Seconds()
+	s.Reached = max(s.Least, 1)
+	if r.Seen = s.Least; s.Above(s.Least - s.Extra()) {
+		return false
+	}
+	r.Seen = s.Most
+	r.decide(s, tolerance)
+	return true
+}
+
+// blameMerging says so where a row is unproved because fewer writes came to the device than the application did.
+func (r *Row) blameMerging(m *measured) {
+	wrote, _, came := r.writes(m)
+	if len(m.course) < 2 || came == 0 || came >= wrote*reachedShare {
+		return // Or it went elsewhere, which is told.
+	}
+	how := "the file system or the kernel has made larger ones of them"
+	if r.Members > 1 {
+		how += ", or has sent them to its other devices"
+	}
+	r.Why = fmt.Sprintf("the application made %s writes of %s, each with a gap to the next, but at most %s came to the device: %s, so this can't test a limit on their number", size.Count(wrote), size.Bytes(r.BS), size.Count(came), how)
+}

@@ -1,0 +1,100 @@
+package verify
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/measure/verify/row"
+)
+
+// TestWholeMachineNamesRootOnce: what else is on the device of / is named, and / itself once.
+func TestWholeMachineNamesRootOnce(t *testing.T) {
+	for _, c := range []struct {
+		others []string
+		want   string
+	}{
+		{[]string{"/"}, "vda is the device of /: a limit"},
+		{[]string{"/", "/srv"}, "vda is the device of / and of /srv: a limit"},
+	} {
+		if got := wholeMachine("vda", c.others); !strings.HasPrefix(got, c.want) {
+			t.Errorf("wholeMachine(%q) = %q, want %q", c.others, got, c.want)
+		}
+	}
+}
+
+// TestLowest: a limit of a group above counts where it is lower than the group's own; one that is higher changes nothing.
+func TestLowest(t *testing.T) {
+	d := device.Number{Major: 7}
+	above := func(n int64) []cgroup.State {
+		return []cgroup.State{{Devices: map[device.Number]limit.Limits{d: {WriteBPS: n}}}, {Devices: map[device.Number]limit.Limits{d: {WriteBPS: 100}}}}
+	}
+	for n, want := range map[int64]int64{0: 8, 5: 5, 8: 8, 9: 8, 200: 8} {
+		if got := lowest(limit.Limits{WriteBPS: 8}, above(n), d)[limit.WriteBPS]; got != want {
+			t.Errorf("8 below %d: %d, want %d", n, got, want)
+		}
+	}
+}
+
+// TestVerifyRoom: it is refused where the file would take more than half of what is free, and both are told.
+func TestVerifyRoom(t *testing.T) {
+	const mib = 1 << 20
+	if err := roomIn("/data", 484*mib, 242*mib); err != nil {
+		t.Error(err)
+	}
+	err := roomIn("/data", 433*mib, 242*mib)
+	var impossible *hold.ImpossibleError
+	if !errors.As(err, &impossible) || !strings.Contains(err.Error(), "takes 242 MiB, and twice that must be free, because others go on writing: 433 MiB are") {
+		t.Errorf("roomIn() = %v", err)
+	}
+}
+
+// TestVerifyReason: a limit that is not held comes with the reason, and with what mends it.
+func TestVerifyReason(t *testing.T) {
+	const mib = 1 << 20
+	v1 := &explain.Explanation{Modes: []explain.Mode{
+		{Name: explain.Read, Group: explain.Held}, {Name: explain.Direct, Group: explain.Held}, {Name: explain.BufferedSync, Group: explain.Held, Why: "by the fsync"},
+		{Name: explain.Buffered, Group: explain.Leaks, Device: explain.Held, Why: "the flusher"},
+	}}
+	v2 := &explain.Explanation{Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks, Why: "btrfs compresses"}}}
+	for _, tt := range []struct {
+		name        string
+		on          *explain.Explanation
+		group, root limit.Limits
+		key         limit.Key
+		mode        row.Mode
+		words       string
+		fix         string
+	}{
+		{"it isn't set", v1, limit.Limits{}, limit.Limits{}, limit.WriteBPS, row.Direct, "the kernel has no write_bps for container web on loop1; verify sets nothing", "plimsoll limit set web --path '/a b' --write-bps 5MiB"},
+		{"it is set to more", v1, limit.Limits{WriteBPS: 10 * mib}, limit.Limits{}, limit.WriteBPS, row.Direct, "the kernel has write_bps of 10MiB", "--write-bps 5MiB"},
+		{"reads", v1, limit.Limits{}, limit.Limits{}, limit.ReadIOPS, row.Buffered, "the kernel has no read_iops", "--read-iops 300"},
+		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, row.Buffered, "the flusher; the root group has no write_bps on loop1", "--write-bps 5MiB --device-wide"},
+		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, limit.WriteBPS, row.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
+		{"the flusher's number", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, row.Buffered, "the flusher; the root group has no write_iops on loop1", "--write-iops 200 --device-wide"},
+		{"before the sync", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, row.BufferedSync, "a part was written before the sync: the flusher; the root group has no write_iops", "--write-iops 200 --device-wide"},
+		{"a sync without a limit", v1, limit.Limits{}, limit.Limits{}, limit.WriteIOPS, row.BufferedSync, "the kernel has no write_iops for container web", "plimsoll limit set web --path '/a b' --write-iops 200"},
+		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, row.Buffered, "btrfs compresses", ""},
+		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, row.Direct, "no known I/O passes it", "plimsoll limit explain"},
+	} {
+		v := Subject{
+			part: hold.Part{Name: "container web"}, ground: hold.Ground{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
+			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300, limit.WriteIOPS: 200},
+			inGroup: tt.group, inRoot: tt.root, Words: Words{Again: "web --path '/a b'"},
+		}
+		rows := []row.Row{{Key: tt.key, Mode: tt.mode, Verdict: judge.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: judge.Held}}
+		v.explain(rows)
+		if !strings.Contains(rows[0].Why, tt.words) || !strings.Contains(rows[0].Fix, tt.fix) || tt.fix == "" && rows[0].Fix != "" {
+			t.Errorf("%s: %q, fix %q; want %q, %q", tt.name, rows[0].Why, rows[0].Fix, tt.words, tt.fix)
+		}
+		if rows[1].Why != "" || rows[1].Fix != "" {
+			t.Errorf("%s: a row that is held has a reason: %+v", tt.name, rows[1])
+		}
+	}
+}
