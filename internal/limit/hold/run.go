@@ -82,8 +82,11 @@ func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []str
 // Sweep removes the limits that killed runs left in the root group.
 func (w *Wides) Sweep(ctx context.Context) (removed []string, err error) {
 	entries, err := w.journal.Entries(wideKind)
-	if len(entries) == 0 || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if len(entries) == 0 {
+		return w.journal.Sweep(ctx, nil) // One that was killed may have left a lock, or half an entry.
 	}
 	err = w.journal.Alone(ctx, wideKind, func() error {
 		removed, err = w.journal.Sweep(ctx, map[string]journal.Undo{wideKind: func(_ context.Context, e journal.Entry) ([]string, error) {
