@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/store"
 	"plimsoll/plans"
 )
@@ -46,7 +47,7 @@ func (a *app) completeRuns(*cobra.Command, []string, string) ([]cobra.Completion
 	}
 	list := []cobra.Completion{cobra.CompletionWithDesc("last", "the run that was started last")}
 	for _, r := range runs {
-		list = append(list, cobra.CompletionWithDesc(r.ID, r.Plan+", "+timeWord(r.Started)))
+		list = append(list, cobra.CompletionWithDesc(r.ID, r.Plan+", "+results.Time(r.Started)))
 	}
 	return list, none
 }

@@ -115,7 +115,7 @@ func TestManualRuns(t *testing.T) {
 			if strings.Contains(line, " run") {
 				state = t.TempDir()
 			} else {
-				state, _ = results(t)
+				state, _ = recordedRuns(t)
 				db := openState(t, state)
 				run, err := db.Run(badRun)
 				mustDo(t, err)

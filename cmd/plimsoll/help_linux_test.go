@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/workerbin"
 )
 
@@ -204,7 +205,7 @@ func makeDir(t *testing.T, name string) string {
 
 // TestResultsLsOtherPlan: that a plan has no runs is not that there are none.
 func TestResultsLsOtherPlan(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	for name, want := range map[string]string{
 		"nosuch": "No run of a plan called nosuch is recorded in " + state + " (there are runs of ",
 		"mixd":   "did you mean mixed?",
@@ -216,19 +217,19 @@ func TestResultsLsOtherPlan(t *testing.T) {
 	}
 }
 
-// TestResultsRmJSON: programs learn which runs were removed.
+// TestResultsRmJSON: programs learn which runs were results.Removal.
 func TestResultsRmJSON(t *testing.T) {
-	state, trials := results(t)
+	state, trials := recordedRuns(t)
 	for _, tt := range []struct {
 		args []string
-		want removed
+		want results.Removal
 	}{
-		{[]string{badRun}, removed{[]string{badRun}, len(trials)}},
-		{[]string{"--all"}, removed{[]string{newRun, oldRun}, 24}},
-		{[]string{"--all"}, removed{[]string{}, 0}},
+		{[]string{badRun}, results.Removal{Removed: []string{badRun}, Trials: len(trials)}},
+		{[]string{"--all"}, results.Removal{Removed: []string{newRun, oldRun}, Trials: 24}},
+		{[]string{"--all"}, results.Removal{Removed: []string{}, Trials: 0}},
 	} {
 		status, stdout, stderr := plimsollResults(state, append([]string{"rm", "--yes", "--json"}, tt.args...)...)
-		var got removed
+		var got results.Removal
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != exitDone || fmt.Sprint(got) != fmt.Sprint(tt.want) || got.Removed == nil {
 			t.Errorf("rm --json %q: status %d, %q, %q, %v; want %v", tt.args, status, stdout, stderr, err, tt.want)
 		}

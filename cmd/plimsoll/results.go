@@ -1,22 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/store"
-	"plimsoll/internal/text/nearest"
+	"plimsoll/internal/text/clean"
 )
 
 // resultsCommand is "plimsoll results".
@@ -68,63 +64,11 @@ func (a *app) withRuns(refs []string, f func(db *store.Store, ids []string) erro
 		return err
 	}
 	defer db.Close()
-	var ids []string
-	seen := make(map[string]bool)
-	for _, ref := range refs {
-		id, err := db.Resolve(ref)
-		if err != nil {
-			return refError(err)
-		}
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
+	ids, err := results.Find(db, refs...)
+	if err != nil {
+		return err
 	}
 	return f(db, ids)
-}
-
-// refError makes an unknown run wrong usage.
-func refError(err error) error {
-	var bad *store.RefError
-	if errors.As(err, &bad) {
-		return usageError("%w", err)
-	}
-	return err
-}
-
-// A resultRow is a run in "results ls --json".
-type resultRow struct {
-	ID      string    `json:"id"`
-	Plan    string    `json:"plan"`
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"`
-	// Status is running, done, failed or interrupted, or broken: killed while it ran.
-	Status string `json:"status"`
-	Quick  bool   `json:"quick"`
-	Seed   uint64 `json:"seed"`
-	// Blocks is how many were asked for.
-	Blocks     int `json:"blocks"`
-	BlocksDone int `json:"blocks_done"`
-	Trials     int `json:"trials"`
-	Failed     int `json:"failed"`
-	// Command repeats the run.
-	Command string `json:"command"`
-	// OfPlan: it has a plan to go on with.
-	OfPlan bool `json:"-"`
-}
-
-// broken is the status of a run whose process was killed.
-const broken = "broken"
-
-func newResultRow(s store.Summary) resultRow {
-	r := resultRow{
-		ID: s.ID, Plan: s.Plan, Started: s.Started, Ended: s.Ended, Status: s.Status, Quick: s.Quick, Seed: s.Seed,
-		Blocks: s.Blocks, BlocksDone: s.BlocksDone, Trials: s.Trials, Failed: s.Failed, Command: s.Command, OfPlan: s.PlanText != "",
-	}
-	if s.Broken() {
-		r.Status = broken
-	}
-	return r
 }
 
 func (a *app) resultsLsCommand() *cobra.Command {
@@ -149,102 +93,41 @@ plimsoll run --resume continues it.`,
 }
 
 func (a *app) resultsLs(filter store.Filter, asJSON bool) error {
-	rows := []resultRow{} // An empty list is [] in JSON.
 	db, err := a.openResults()
 	if err != nil {
 		return err
 	}
+	rows := []results.Row{}
 	var damaged error
 	if db != nil {
 		defer db.Close()
-		runs, err := db.Runs(filter)
-		var bad *store.DamageError
-		if err != nil && !errors.As(err, &bad) {
-			return err
-		}
-		damaged = err
-		for _, s := range runs {
-			rows = append(rows, newResultRow(s))
+		if rows, damaged = results.List(db, filter); damaged != nil && !results.Damaged(damaged) {
+			return damaged
 		}
 	}
-	if asJSON {
-		if err := a.printJSON(rows); err != nil {
-			return err
-		}
-		return damaged
+	switch {
+	case asJSON:
+		err = a.printJSON(rows)
+	case len(rows) > 0 || damaged != nil:
+		err = results.WriteList(a.stdout, rows)
+	default:
+		err = a.noRuns(db, filter.Plan)
 	}
-	if len(rows) == 0 && damaged == nil {
-		if filter.Plan != "" && db != nil {
-			return a.noRunOf(db, filter.Plan)
-		}
-		fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run makes one.\n", a.stateDir)
-		return nil
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tPLAN\tSTARTED\tBLOCKS\tTRIALS\tFAILED\tSTATUS")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%d\t%d\t%s\n",
-			r.ID, printable(r.Plan), timeWord(r.Started), r.BlocksDone, r.Blocks, r.Trials, r.Failed, statusWords(r.Status, r.OfPlan))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return damaged
+	return cmp.Or(err, damaged)
 }
 
-// noRunOf says that no run of a plan is recorded, and of which there are some.
-func (a *app) noRunOf(db *store.Store, name string) error {
-	runs, err := db.Runs(store.Filter{})
-	var bad *store.DamageError
-	if err != nil && !errors.As(err, &bad) {
-		return err
-	}
-	var names []string
-	for _, r := range runs {
-		if !slices.Contains(names, r.Plan) {
-			names = append(names, r.Plan)
+// noRuns says that no run is recorded, or none of a plan.
+func (a *app) noRuns(db *store.Store, plan string) error {
+	if plan != "" && db != nil {
+		others, err := results.Plans(db, plan)
+		if err != nil {
+			return err
+		}
+		if others != "" {
+			fmt.Fprintf(a.stderr, "No run of a plan called %s is recorded in %s%s\n", clean.Line(plan), a.stateDir, others)
+			return nil
 		}
 	}
-	if len(names) == 0 {
-		fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run makes one.\n", a.stateDir)
-		return nil
-	}
-	slices.Sort(names)
-	hint := ""
-	if near := nearest.Word(name, names); near != "" {
-		hint = ", did you mean " + near + "?"
-	}
-	fmt.Fprintf(a.stderr, "No run of a plan called %s is recorded in %s%s (there are runs of %s)\n",
-		printable(name), a.stateDir, hint, printable(strings.Join(names, ", ")))
+	fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run makes one.\n", a.stateDir)
 	return nil
-}
-
-// statusWords says what can be done about the status of a run, of a plan or of a line, which nothing goes on with.
-func statusWords(status string, ofPlan bool) string {
-	if ofPlan && (status == broken || status == record.Interrupted) {
-		return status + " (resume with plimsoll run --resume)"
-	}
-	return printable(status)
-}
-
-// timeWord prints a time in UTC, as in the ids.
-func timeWord(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05")
-}
-
-// printable keeps foreign text, such as the log of a container, from steering
-// the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return '?'
-		}
-		return r
-	}, s)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +46,7 @@ as its last attempt; --attempts adds the earlier ones.`,
 				}
 				opt.Format = "json"
 			}
-			if opt.Format, err = exportFormat(file, opt.Format); err != nil {
+			if opt.Format, err = export.FormatOf(file, opt.Format); err != nil {
 				return err
 			}
 			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.exportTo(cmd.Context(), db, ids, opt, file) })
@@ -61,34 +59,18 @@ as its last attempt; --attempts adds the earlier ones.`,
 	return cmd
 }
 
-// exportFormat decides on the format, before anything is read.
-func exportFormat(file, format string) (string, error) {
-	if format == "" {
-		if file == "-" || file == "" {
-			return "json", nil
-		}
-		format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-	}
-	for _, f := range export.Formats {
-		if f == format {
-			return f, nil
-		}
-	}
-	return "", usageError("unknown format %q: it is one of %s, given by --format or the file's ending", format, strings.Join(export.Formats, ", "))
-}
-
 // exportTo writes a file. One that lacks records which can't be read is
 // written nevertheless: the database may be past saving.
 func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt export.Options, file string) error {
 	if file == "-" || file == "" {
-		return a.export(a.stdout, db, ids, opt)
+		return export.Write(a.stdout, db, ids, opt, a.damaged)
 	}
 	if err := a.spareDatabase(file); err != nil {
 		return err
 	}
 	var missing *export.MissingError
 	err := writeFile(ctx, file, func(w io.Writer) error {
-		err := a.export(w, db, ids, opt)
+		err := export.Write(w, db, ids, opt, a.damaged)
 		if errors.As(err, &missing) {
 			return nil
 		}
@@ -102,9 +84,4 @@ func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt e
 		return missing
 	}
 	return nil
-}
-
-// export writes runs, and names the records that can't be read.
-func (a *app) export(w io.Writer, db *store.Store, ids []string, opt export.Options) error {
-	return export.Write(w, db, ids, opt, func(err error) { fmt.Fprintf(a.stderr, "plimsoll: %v\n", err) })
 }

@@ -25,7 +25,7 @@ type exported struct {
 }
 
 func TestResultsExportJSON(t *testing.T) {
-	state, trials := results(t)
+	state, trials := recordedRuns(t)
 	status, out, talk := plimsollResults(state, "export", badRun, oldRun, "last", "--format", "json")
 	if status != exitDone || talk != "" {
 		t.Fatalf("status %d, stderr %q", status, talk)
@@ -54,7 +54,7 @@ func TestResultsExportJSON(t *testing.T) {
 }
 
 func TestResultsExportLines(t *testing.T) {
-	state, trials := results(t)
+	state, trials := recordedRuns(t)
 	file := filepath.Join(t.TempDir(), "x.jsonl")
 	if status, out, talk := plimsollResults(state, "export", "last", oldRun, "-o", file, "--attempts"); status != exitDone || out != "" || talk != "wrote "+file+"\n" {
 		t.Fatalf("status %d, stdout %q, stderr %q", status, out, talk)
@@ -85,7 +85,7 @@ func TestResultsExportLines(t *testing.T) {
 }
 
 func TestResultsExportCSV(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	file := filepath.Join(t.TempDir(), "x.CSV")
 	if status, _, talk := plimsollResults(state, "export", badRun, newRun, "-o", file); status != exitDone {
 		t.Fatalf("status %d, stderr %q", status, talk)

@@ -30,8 +30,8 @@ const (
 	badRun = "20261123-090000-bbbb" // killed, with a failed trial
 )
 
-// results is recorded with a third run that has something of everything.
-func results(t *testing.T) (state string, trials []record.Trial) {
+// recordedRuns is recorded with a third run that has something of everything.
+func recordedRuns(t *testing.T) (state string, trials []record.Trial) {
 	t.Helper()
 	state = recorded(t)
 	db := openState(t, state)

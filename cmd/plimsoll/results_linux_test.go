@@ -45,7 +45,7 @@ func TestResultsRmAsks(t *testing.T) {
 		{"Yes\n", exitDone, 2},
 	} {
 		t.Run(fmt.Sprintf("%q", tt.answer), func(t *testing.T) {
-			state, _ := results(t)
+			state, _ := recordedRuns(t)
 			keyboard, tty := openPTY(t)
 			_, err := keyboard.WriteString(tt.answer)
 			mustDo(t, err)
@@ -64,7 +64,7 @@ func TestResultsRmAsks(t *testing.T) {
 
 // TestResultsRmDevNull: a character device is not yet a terminal.
 func TestResultsRmDevNull(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	null, err := os.Open(os.DevNull)
 	mustDo(t, err)
 	defer null.Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/store"
-	"plimsoll/internal/text/size"
 )
 
 func (a *app) resultsRmCommand() *cobra.Command {
@@ -69,38 +69,19 @@ func (a *app) removeAll(yes, asJSON bool) error {
 	}
 	fmt.Fprintf(a.stderr, "No run is recorded in %s.\n", a.stateDir)
 	if asJSON {
-		return a.printJSON(removed{Removed: []string{}})
+		return a.printJSON(results.Removal{Removed: []string{}})
 	}
 	return nil
 }
 
-// removed is what "results rm --json" prints.
-type removed struct {
-	// Removed are the ids of the runs, Trials is how many trials they had.
-	Removed []string `json:"removed"`
-	Trials  int      `json:"trials"`
-}
-
 // remove removes runs after it asked.
 func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
-	trials := 0
-	for _, id := range ids {
-		alive, err := db.Alive(id)
-		if err != nil {
-			return err
-		}
-		if alive {
-			return fmt.Errorf("run %s is being measured: stop it first; nothing was removed", id)
-		}
-		slots, err := db.Slots(id)
-		if err != nil {
-			return err
-		}
-		trials += len(slots)
+	r, err := results.NewRemoval(db, ids)
+	if err != nil {
+		return err
 	}
-	what := fmt.Sprintf("%s (%s) with %s", size.Plural(len(ids), "run"), listed(ids), size.Plural(trials, "trial"))
 	if !yes {
-		ok, err := a.confirm("Remove " + what + "?")
+		ok, err := a.confirm("Remove " + r.String() + "?")
 		if err != nil {
 			return err
 		}
@@ -108,23 +89,14 @@ func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 			return errors.New("nothing was removed")
 		}
 	}
-	if err := db.Delete(ids...); err != nil {
-		return refError(err)
+	if err := r.Do(db); err != nil {
+		return err
 	}
-	fmt.Fprintf(a.stderr, "removed %s\n", what)
+	fmt.Fprintf(a.stderr, "removed %s\n", r)
 	if asJSON {
-		return a.printJSON(removed{ids, trials})
+		return a.printJSON(r)
 	}
 	return nil
-}
-
-// listed names some runs.
-func listed(ids []string) string {
-	const most = 5
-	if len(ids) <= most {
-		return strings.Join(ids, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 }
 
 // confirm asks on the terminal. No answer is no.

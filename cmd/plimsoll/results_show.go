@@ -1,20 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/measure/export"
-	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/store"
-	"plimsoll/internal/text/size"
 )
 
 func (a *app) resultsShowCommand() *cobra.Command {
@@ -56,13 +49,7 @@ reads it, so a plan from standard input can run again.
 				return usageError("--plan prints a plan and nothing else: leave out --json and --trial")
 			}
 			return a.withRuns(args, func(db *store.Store, ids []string) error {
-				if planOnly {
-					return a.showPlan(db, ids[0])
-				}
-				if key != "" {
-					return a.showTrial(db, ids[0], key, block-1, asJSON)
-				}
-				return a.showRun(db, ids[0], asJSON)
+				return a.show(db, ids[0], key, block-1, planOnly, asJSON)
 			})
 		},
 	}
@@ -73,155 +60,24 @@ reads it, so a plan from standard input can run again.
 	return cmd
 }
 
-func (a *app) showRun(db *store.Store, id string, asJSON bool) error {
-	if asJSON {
-		return a.export(a.stdout, db, []string{id}, export.Options{Format: "json", Attempts: true})
-	}
-	run, err := db.Run(id)
-	if err != nil {
-		return err
-	}
-	o, err := overlook(db, id)
-	if err != nil {
-		return err
-	}
-	if alive, err := db.Alive(id); err == nil && !alive && run.Status == record.Running {
-		run.Status = broken
-	}
-	printRun(a.stdout, &run)
-	printCells(a.stdout, o)
-	printFailures(a.stdout, o.failed)
-	printWarnings(a.stdout, "Warnings of trials", o.warnings)
-	for _, err := range o.damaged {
-		fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
-	}
-	if len(o.damaged) > 0 {
-		return fmt.Errorf("run %s: %s can't be read and are left out", id, o.missing)
-	}
-	return nil
-}
-
-// showPlan prints the plan of a run for plimsoll run to read.
-func (a *app) showPlan(db *store.Store, id string) error {
-	run, err := db.Run(id)
-	if err != nil {
-		return err
-	}
-	if run.PlanText == "" {
-		return usageError("run %s was no plan: run its line again: %s", id, run.Command)
-	}
-	_, err = io.WriteString(a.stdout, run.PlanText)
-	return err
-}
-
-func trialName(t *record.Trial) string {
-	return fmt.Sprintf("%s, %s", t.Key, record.BlockName(t.Block))
-}
-
-func printRun(w io.Writer, r *record.Run) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
-	}
-	line("Run", "%s, %s", r.ID, statusWords(r.Status, r.PlanText != ""))
-	line("Plan", "%s, %s, seed %d, margin %g", r.Plan, size.Plural(r.Blocks, "block"), r.Seed, r.Margin)
-	if r.Quick {
-		line("", "quick: too few blocks to prove anything")
-	}
-	line("Started", "%s, ended %s (UTC), by plimsoll %s", timeWord(r.Started), timeWord(r.Ended), r.Version)
-	line("Command", "%s", r.Command)
-	m := r.Machine
-	line("Machine", "%s: %s, %s, %s, %s (%s), %s of memory, cgroup %s, clock %s", m.Hostname, m.OS, m.Kernel, m.Arch,
-		size.Plural(m.CPUs, "CPU"), m.CPUModel, size.Bytes(m.Memory), m.Cgroup, m.Clock)
-	if m.Virtual != "" {
-		line("", "a virtual machine (%s)", m.Virtual)
-	}
-	if r.Ceiling.IOPS > 0 {
-		line("Ceiling", "%s I/Os per second without a device, in one thread", size.Count(r.Ceiling.IOPS))
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.IOEngine)) {
-		line("I/O engine", "%s: %s, %s", name, cmp.Or(r.IOEngine[name].Engine, "each cell's own"), r.IOEngine[name].Why)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Baseline)) {
-		line("Baseline", "%s: %s", name, r.Baseline[name])
-	}
-	t.Flush() // Errors of standard output show at the next write to it.
-	if len(r.Skipped) > 0 {
-		fmt.Fprintf(w, "\nSkipped\n")
-	}
-	printSkipped(w, r.Skipped)
-	var warnings []warningView
-	for _, x := range r.Warnings {
-		warnings = append(warnings, warningView{Warning: x})
-	}
-	printWarnings(w, "Warnings of the run", warnings)
-}
-
-// printSkipped prints each reason once, with the cells that it keeps from being measured by
-// engine and place: a daemon that isn't there takes a third of a plan's cells out.
-func printSkipped(w io.Writer, all []record.Skip) {
-	var reasons []string
-	cells, spots, workloads := map[string]int{}, map[string][]string{}, map[string][]string{}
-	for _, s := range all {
-		if !slices.Contains(workloads[s.Reason], s.Cell.Workload) {
-			workloads[s.Reason] = append(workloads[s.Reason], s.Cell.Workload)
+// show prints a run, its plan, or the trial of one cell in one block.
+func (a *app) show(db *store.Store, id, key string, block int, planOnly, asJSON bool) error {
+	switch {
+	case planOnly:
+		return results.WritePlan(a.stdout, db, id)
+	case key != "" && asJSON:
+		trials, err := results.Attempts(db, id, key, block)
+		if err != nil {
+			return err
 		}
-		if cells[s.Reason] == 0 {
-			reasons = append(reasons, s.Reason)
-		}
-		cells[s.Reason]++
-		spot := s.Cell.Engine + " " + s.Cell.Places()
-		if !slices.Contains(spots[s.Reason], spot) {
-			spots[s.Reason] = append(spots[s.Reason], spot)
-		}
+		return a.printJSON(trials)
+	case key != "":
+		return results.WriteTrial(a.stdout, db, id, key, block)
+	case asJSON:
+		return export.Write(a.stdout, db, []string{id}, export.Options{Format: "json", Attempts: true}, a.damaged)
 	}
-	for _, reason := range reasons {
-		at := size.Plural(len(workloads[reason]), "workload")
-		if len(workloads[reason]) == 1 {
-			at = workloads[reason][0]
-		}
-		fmt.Fprintf(w, "  %s of %s at %s: %s\n", size.Plural(cells[reason], "cell"), printable(strings.Join(spots[reason], ", ")), printable(at), printable(reason))
-	}
+	return results.WriteRun(a.stdout, db, id, a.damaged)
 }
 
-func printWarnings(w io.Writer, title string, all []warningView) {
-	if len(all) > 0 {
-		fmt.Fprintf(w, "\n%s\n", title)
-	}
-	for _, x := range all {
-		fmt.Fprintf(w, "  %s (%s): %s\n", printable(x.Severity), printable(x.Check), printable(x.Text))
-		switch {
-		case x.trials == 1:
-			fmt.Fprintf(w, "    in %s\n", printable(x.where))
-		case x.trials > 1:
-			fmt.Fprintf(w, "    in %d trials; the figures are those of %s\n", x.trials, printable(x.where))
-		}
-	}
-}
-
-func printFailures(w io.Writer, failed []record.Trial) {
-	if len(failed) > 0 {
-		fmt.Fprintf(w, "\nFailed\n")
-	}
-	for i := range failed {
-		fmt.Fprintf(w, "  %s\n", printable(trialName(&failed[i])))
-		printFailure(w, &failed[i])
-	}
-}
-
-func printFailure(w io.Writer, t *record.Trial) {
-	phase := ""
-	if t.Phase != "" {
-		phase = "in " + t.Phase + ": "
-	}
-	fmt.Fprintf(w, "    %s%s\n", printable(phase), printable(t.Error))
-	if t.Progress != "" {
-		fmt.Fprintf(w, "    it got as far as: %s\n", printable(t.Progress))
-	}
-	for line := range strings.Lines(t.Log) {
-		fmt.Fprintf(w, "    | %s\n", printable(strings.TrimRight(line, "\r\n")))
-	}
-	for _, line := range t.Waits {
-		fmt.Fprintf(w, "    at its end: %s\n", printable(line))
-	}
-}
+// damaged names a record that can't be read.
+func (a *app) damaged(err error) { fmt.Fprintf(a.stderr, "plimsoll: %v\n", err) }

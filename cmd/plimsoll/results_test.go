@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/measure/results"
+	"plimsoll/internal/testkit/golden"
 )
 
 func TestResultsRefuses(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	empty := filepath.Join(t.TempDir(), "none")
 	for _, tt := range []struct {
 		state string
@@ -78,74 +77,39 @@ func TestResultsOfNothing(t *testing.T) {
 }
 
 func TestResultsLs(t *testing.T) {
-	state, _ := results(t)
-	want := `RUN                   PLAN    STARTED              BLOCKS  TRIALS  FAILED  STATUS
-20261123-090000-bbbb  mixed   2026-11-23 09:00:00  2/3     4       1       broken (resume with plimsoll run --resume)
-20261122-090000-aaaa  places  2026-11-22 09:00:00  6/6     12      0       done
-20261121-153000-3f9a  places  2026-11-21 09:00:00  6/6     12      0       done
-`
-	if status, out, talk := plimsollResults(state, "ls"); status != exitDone || talk != "" || out != want {
-		t.Errorf("ls: status %d, stderr %q (-want +got):\n%s", status, talk, cmp.Diff(want, out))
-	}
+	state, _ := recordedRuns(t)
+	prints(t, "results-ls.txt", state, "ls")
 	release, err := openState(t, state).Own(badRun)
 	mustDo(t, err)
 	defer release()
 	_, out, _ := plimsollResults(state, "ls", "--json", "--plan", "mixed")
-	var rows []resultRow
+	var rows []results.Row
 	mustDo(t, json.Unmarshal([]byte(out), &rows))
-	wantRows := []resultRow{{ID: badRun, Plan: "mixed", Started: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Status: record.Running, Quick: true, Seed: 7,
+	wantRows := []results.Row{{ID: badRun, Plan: "mixed", Started: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Status: record.Running, Quick: true, Seed: 7,
 		Blocks: 3, BlocksDone: 2, Trials: 4, Failed: 1, Command: "plimsoll run mixed.yaml --seed 7"}}
 	if d := cmp.Diff(wantRows, rows); d != "" {
 		t.Errorf("ls --json of a run that is alive (-want +got):\n%s", d)
 	}
 }
 
-func TestResultsShow(t *testing.T) {
-	state, _ := results(t)
-	status, out, talk := plimsollResults(state, "show", "last")
+// prints compares what "plimsoll results" prints with a golden file, and its status with 0.
+func prints(t *testing.T, file, state string, args ...string) {
+	t.Helper()
+	status, out, talk := plimsollResults(state, args...)
 	if status != exitDone || talk != "" {
-		t.Fatalf("status %d, stderr %q", status, talk)
+		t.Errorf("%v: status %d, stderr %q", args, status, talk)
 	}
-	// Spaces are the table's business.
-	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
-	for _, want := range []string{
-		"Run 20261123-090000-bbbb, broken (resume with plimsoll run --resume)\n", "Plan mixed, 3 blocks, seed 7, margin 0.05", "too few blocks to prove anything", "Command plimsoll run mixed.yaml --seed 7",
-		"quay: Debian 12, 6.1.0, amd64, 2 CPUs (Some CPU), 8 GiB of memory, cgroup v2, clock tsc", "a virtual machine (kvm)", "5.1 M I/Os",
-		"mixed: psync, docker volume forbids", "1 cell of docker volume at mixed: no daemon answers",
-		"doubt (quick): Three blocks prove nothing.",
-		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 1 ", "note (clock): The clock was set.\n in 4 trials; ",
-		"Failed\n mixed/host/volume, block 2\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n at its end: worker trial (process 7): 1 ?[31mstopped\n",
-		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 1\n note (clock)",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("show lacks %q", want)
-		}
-	}
-	if t.Failed() {
-		t.Log(out)
-	}
+	golden.Check(t, file, out)
 }
 
-func TestResultsShowTrial(t *testing.T) {
-	state, trials := results(t)
-	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "2")
-	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
-	for _, want := range []string{
-		// Its Order is 100: cells were skipped.
-		"Trial mixed/host/dir, block 2, the 3rd of 4 in run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
-		"read: 1000 operations, 3.91 MiB; latency p50 100 µs", "unknown by its cgroup", "ext4 on /dev/vda1", "doubt (steady): The rate fell by 12 % to 1.3 KiB.",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("show --trial lacks %q:\n%s", want, out)
-		}
-	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/volume", "--block", "2")
-	for _, want := range []string{"Attempt 1 of 2\n", "killed: out of memory", "Attempt 2 of 2\n", "=killed again"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("show --trial of one that was tried again lacks %q:\n%s", want, out)
-		}
-	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1", "--json")
+func TestResultsShow(t *testing.T) {
+	state, trials := recordedRuns(t)
+	prints(t, "results-show.txt", state, "show", "last")
+	// Its Order is 100: cells were skipped.
+	prints(t, "results-show-trial.txt", state, "show", badRun, "--trial", "mixed/host/dir", "--block", "2")
+	prints(t, "results-show-attempts.txt", state, "show", badRun, "--trial", "mixed/host/volume", "--block", "2")
+	prints(t, "results-show-plan.txt", state, "show", badRun, "--plan")
+	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1", "--json")
 	var all []record.Trial
 	mustDo(t, json.Unmarshal([]byte(out), &all))
 	if d := cmp.Diff(trials[:1], all); d != "" {
@@ -155,7 +119,7 @@ func TestResultsShowTrial(t *testing.T) {
 
 // TestResultsDamaged shows and exports what is left.
 func TestResultsDamaged(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	raw, err := sql.Open("sqlite", filepath.Join(state, "plimsoll.db"))
 	mustDo(t, err)
 	defer raw.Close()
@@ -192,7 +156,7 @@ func TestResultsDamaged(t *testing.T) {
 }
 
 func TestResultsRm(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	db := openState(t, state)
 	release, err := db.Own(badRun)
 	mustDo(t, err)
@@ -211,41 +175,5 @@ func TestResultsRm(t *testing.T) {
 	}
 	if ids, _ := db.IDs(); len(ids) != 1 || ids[0] != newRun {
 		t.Errorf("rm left %v", ids)
-	}
-}
-
-// TestTrialOnTwoGrounds shows a trial whose clients stand on two disks.
-func TestTrialOnTwoGrounds(t *testing.T) {
-	tr := record.Trial{
-		Results: []workload.Result{{}, {}},
-		Where: []record.Where{
-			{FSType: "ext4", Source: "/dev/vda1", Device: &record.Device{Name: "vda", Major: 254}},
-			{FSType: "xfs", Source: "/dev/vdb", Host: "node2", Device: &record.Device{Name: "vdb", Major: 254, Minor: 16}},
-		},
-		Truth: []record.Truth{{AppRead: 1 << 20, Device: "vda", DeviceRead: 1 << 20}, {AppRead: 2 << 20, Device: "vdb", DeviceRead: 3 << 20}},
-	}
-	var out strings.Builder
-	printTrial(&out, &tr, 1, 1)
-	for _, want := range []string{"Clients 1:", "ext4 on /dev/vda1", "Clients 2:", "xfs on /dev/vdb", "on machine node2", "2 MiB by the application", "3 MiB from the device"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("printTrial lacks %q:\n%s", want, out.String())
-		}
-	}
-}
-
-// TestSkippedOnce: one missing daemon is told once, and not for each of its cells.
-func TestSkippedOnce(t *testing.T) {
-	var all []record.Skip
-	for _, w := range []string{"a", "b", "c"} {
-		for _, p := range []string{"bind", "layer"} {
-			all = append(all, record.Skip{Cell: record.Cell{Workload: w, Engine: "docker", Place: p, Clients: 1}, Reason: "no daemon answers"})
-		}
-	}
-	all = append(all, record.Skip{Cell: record.Cell{Workload: "a", Engine: "oci", Place: "volume", Clients: 1}, Reason: "it has none"})
-	var b bytes.Buffer
-	printSkipped(&b, all)
-	want := "  6 cells of docker bind, docker layer at 3 workloads: no daemon answers\n  1 cell of oci volume at a: it has none\n"
-	if b.String() != want {
-		t.Errorf("printSkipped = \n%swant\n%s", b.String(), want)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func TestResultsOfAnotherUser(t *testing.T) {
 	needRun(t)
 	dir := nobodysFolder(t)
-	from, _ := results(t)
+	from, _ := recordedRuns(t)
 	state := filepath.Join(dir, "state")
 	mustDo(t, os.CopyFS(state, os.DirFS(from)))
 	mustDo(t, os.Chmod(state, 0o755))

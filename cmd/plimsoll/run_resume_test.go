@@ -13,7 +13,7 @@ import (
 // TestResumeOwnsBeforeItReads: a run that another process measures isn't looked at, since what is
 // read of it is old a moment later.
 func TestResumeOwnsBeforeItReads(t *testing.T) {
-	state, _ := results(t)
+	state, _ := recordedRuns(t)
 	resume := func() (int, string) {
 		var talk bytes.Buffer
 		a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &talk}

@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/usage"
 )
 
 // Version is the version of the exported forms: it changes when a field
@@ -18,6 +22,20 @@ const Version = 2
 
 // Formats are the names of the forms.
 var Formats = []string{"json", "jsonl", "csv"}
+
+// FormatOf is the form that an output has: the named one, else that of the file's ending, else JSON. The error is a *usage.Error.
+func FormatOf(file, named string) (string, error) {
+	if named == "" {
+		if file == "-" || file == "" {
+			return "json", nil
+		}
+		named = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	}
+	if !slices.Contains(Formats, named) {
+		return "", usage.Errorf("unknown format %q: it is one of %s, given by --format or the file's ending", named, strings.Join(Formats, ", "))
+	}
+	return named, nil
+}
 
 // Options select what is written.
 type Options struct {

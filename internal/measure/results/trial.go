@@ -1,4 +1,4 @@
-package main
+package results
 
 import (
 	"fmt"
@@ -12,21 +12,17 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 	"plimsoll/load"
 )
 
-// showTrial shows all attempts at one cell in one block.
-func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool) error {
-	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true, Key: key, Block: &block, Attempts: true})
+// WriteTrial writes all attempts at one cell in one block.
+func WriteTrial(w io.Writer, db *store.Store, id, key string, block int) error {
+	trials, err := Attempts(db, id, key, block)
 	if err != nil {
 		return err
-	}
-	if len(trials) == 0 {
-		return usageError("run %s has no trial %s in %s: 'plimsoll results show %s' lists the keys", id, key, record.BlockName(block), id)
-	}
-	if asJSON {
-		return a.printJSON(trials)
 	}
 	slots, err := db.Slots(id)
 	if err != nil {
@@ -36,14 +32,23 @@ func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool)
 	nth := 1 + slices.IndexFunc(slots, func(s store.Slot) bool { return s.Key == key && s.Block == block })
 	for i := range trials {
 		if i > 0 {
-			fmt.Fprintln(a.stdout)
+			fmt.Fprintln(w)
 		}
 		if len(trials) > 1 {
-			fmt.Fprintf(a.stdout, "Attempt %d of %d\n", i+1, len(trials))
+			fmt.Fprintf(w, "Attempt %d of %d\n", i+1, len(trials))
 		}
-		printTrial(a.stdout, &trials[i], nth, len(slots))
+		printTrial(w, &trials[i], nth, len(slots))
 	}
 	return nil
+}
+
+// Attempts reads all attempts at one cell in one block. The error is a *usage.Error if there is none.
+func Attempts(db *store.Store, id, key string, block int) ([]record.Trial, error) {
+	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true, Key: key, Block: &block, Attempts: true})
+	if err == nil && len(trials) == 0 {
+		err = usage.Errorf("run %s has no trial %s in %s: 'plimsoll results show %s' lists the keys", id, key, record.BlockName(block), id)
+	}
+	return trials, err
 }
 
 // printCommand says how a program ended and what it said.
@@ -71,12 +76,12 @@ func printCommand(line func(name, format string, args ...any), end *workload.Com
 func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(out, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(out, "%s\t%s\n", name, clean.Text(fmt.Sprintf(format, args...)))
 	}
 	c := t.Cell
 	line("Trial", "%s, the %s of %d in run %s, %s", trialName(t), ordinal(nth), of, t.Run, t.Status)
 	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Places(), c.Limits, size.Plural(c.Clients, "client"))
-	line("Started", "%s (UTC); took %s, %s of it overhead", timeWord(t.Started), size.Duration(t.Wall), size.Duration(t.Overhead))
+	line("Started", "%s (UTC); took %s, %s of it overhead", Time(t.Started), size.Duration(t.Wall), size.Duration(t.Overhead))
 	if t.Status == record.Done {
 		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)
 	}

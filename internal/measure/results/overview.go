@@ -1,4 +1,4 @@
-package main
+package results
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
 )
 
@@ -121,7 +122,7 @@ func printCells(w io.Writer, o *overview) {
 	fmt.Fprintln(t, "CELL\tN\tFAILED\tIN DOUBT\tMEDIAN\tLEAST\tMOST\tP50\tP99\tMETRIC")
 	for _, key := range o.keys {
 		c := o.cells[key]
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d", printable(key), len(c.values), c.failed, c.doubts)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d", clean.Text(key), len(c.values), c.failed, c.doubts)
 		if len(c.values) == 0 {
 			fmt.Fprintln(t, "\t-\t-\t-\t-\t-\t-")
 			continue
@@ -137,7 +138,7 @@ func printCells(w io.Writer, o *overview) {
 			}
 			fmt.Fprintf(t, "\t%s", size.Duration(time.Duration(c.lat.Percentile(p))))
 		}
-		fmt.Fprintf(t, "\t%s\n", printable(c.metric.Name))
+		fmt.Fprintf(t, "\t%s\n", clean.Text(c.metric.Name))
 	}
 	t.Flush()
 }
@@ -152,5 +153,5 @@ func figure(v float64, m workload.Metric) string {
 	case "1/s":
 		return size.Count(v) + "/s"
 	}
-	return size.Count(v) + " " + printable(m.Unit)
+	return size.Count(v) + " " + clean.Text(m.Unit)
 }
