@@ -113,7 +113,7 @@ func TestDialectsSpareData(t *testing.T) {
 			t.Errorf("%s wrote over the file", name)
 		}
 		r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", file + "s"})...)
-		if p, _ := os.ReadFile(file); r.status != exitUsage || !strings.Contains(r.stderr, "--destructive "+file+"s: is none of the files") || string(p) != data {
+		if p, _ := os.ReadFile(file); r.status != exitUsage || !strings.Contains(r.stderr, "--destructive "+file+"s: is not a file of this command line") || string(p) != data {
 			t.Errorf("%s with leave for another file: status %d, %s", name, r.status, r.stderr)
 		}
 		// Any spelling names the file, that of the refusal first of all. All tools ask the same function; the others of them take a second a line.

@@ -64,7 +64,7 @@ func TestJobFilesArePlans(t *testing.T) {
 		"ioengine=mmap\ndirect=1":                              "direct=1 contradicts ioengine=mmap",
 		"nrfiles=2\nrw=write\nverify=crc32c":                   "jobs.fio:1: verify: a plan's workload verifies one file",
 		"rate=10\nsize=64m":                                    "jobs.fio:1: job a as a plan's workload: takes 24h or more",
-		"directory=/a:/b:/c:/d:/e\nnumjobs=5":                  "jobs.fio:1: /e is the file's folder, and a plan makes places of up to 4",
+		"directory=/a:/b:/c:/d:/e\nnumjobs=5":                  "jobs.fio:1: /e is one folder too many: a plan makes places of up to 4",
 		"size=50%\nfilename=/not/there":                        "give a size",
 		"size=0\nfilename=/dev/null":                           "give a size in bytes",
 		"rw=trim":                                              "trims need a device",

@@ -7,18 +7,18 @@ import (
 	"plimsoll/internal/conf/userfile"
 )
 
-// A File is one that a line names, by an option as the line has it: "--output=f".
+// A File is a file that a command line names, and the option that names it as it is written there: "--output=f".
 type File struct{ Option, Name string }
 
-// named is a File with what is there, nil if nothing is.
+// named is a File with the file's identity, nil if the file does not exist.
 type named struct {
 	File
 	path string
 	st   os.FileInfo
 }
 
-// Apart refuses a line that would write an output over a file that it reads or measures, over another output, or over any block device.
-// Other devices and pipes may be named more than once. Names are those of this machine.
+// Apart refuses a command line that would write an output over a file that it reads or measures, over another output,
+// or over a block device. Character devices and pipes may be named more than once. Paths are those of this machine.
 func Apart(outputs, inputs []File) error {
 	in := look(inputs)
 	var before []named
@@ -28,12 +28,12 @@ func Apart(outputs, inputs []File) error {
 		}
 		for _, i := range in {
 			if o.is(i) {
-				return Usagef(o.Option, "would be written over %s, which the line uses as %s; name another file", i.Name, i.Option)
+				return Usagef(o.Option, "would overwrite %s, which the command line uses as %s; name another file", i.Name, i.Option)
 			}
 		}
 		for _, b := range before {
 			if o.is(b) {
-				return Usagef(o.Option, "would be written over that of %s; name another file", b.Option)
+				return Usagef(o.Option, "names the same file as %s; name another file", b.Option)
 			}
 		}
 		before = append(before, o)
@@ -41,7 +41,7 @@ func Apart(outputs, inputs []File) error {
 	return nil
 }
 
-// look looks at each file once.
+// look stats each file once.
 func look(files []File) (all []named) {
 	for _, f := range files {
 		n := named{File: f, path: f.Name}
@@ -57,7 +57,7 @@ func look(files []File) (all []named) {
 	return all
 }
 
-// is reports whether both are one file, also by a link.
+// is reports whether both are the same file, also through a link.
 func (n *named) is(o named) bool {
 	if n.st == nil || o.st == nil {
 		return n.st == nil && o.st == nil && n.path == o.path

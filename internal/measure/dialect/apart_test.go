@@ -21,12 +21,12 @@ func TestApart(t *testing.T) {
 		{"out", "data", ""},
 		{"other", "data", ""},
 		{"out other", "", ""},
-		{"data", "data", "-o data: would be written over data, which the line uses as -i data"},
-		{"./data", "other " + here + "/data", "would be written over"},
-		{"link", "data", "would be written over data"},
-		{"new", "./new", "would be written over ./new"},
-		{"out ./out", "", "-o ./out: would be written over that of -o out"},
-		{"link data", "", "would be written over that of -o link"},
+		{"data", "data", "-o data: would overwrite data, which the command line uses as -i data"},
+		{"./data", "other " + here + "/data", "would overwrite"},
+		{"link", "data", "would overwrite data"},
+		{"new", "./new", "would overwrite ./new"},
+		{"out ./out", "", "-o ./out: names the same file as -o out"},
+		{"link data", "", "names the same file as -o link"},
 		{os.DevNull + " " + os.DevNull, os.DevNull, ""},
 	} {
 		var outputs, inputs []File

@@ -1,10 +1,9 @@
-// Package dialect is what the command lines of other tools have in common: fio, diskspd, Orion,
-// dd and ab each have a package below this one, which turns a line or a file into stages of
-// jobs, and the results into the output that people and programs know.
+// Package dialect holds the common parts of the packages that read other tools' command lines: fio, diskspd, Orion,
+// dd and ab. Each of them turns a command line or a file into stages of jobs, and prints the results in the tool's
+// own format.
 //
-// A dialect does no I/O of its own. It parses, hands its stages to a Session, which runs them on the
-// host, in a container or in any place, and prints. What the tool's words mean is kept, its
-// faults aren't: an option that isn't supported is an error, never ignored.
+// A dialect does no I/O of its own. It parses, hands its stages to a Session, which runs them on the host or in a
+// container, and prints. Options keep their meaning. An option that isn't supported is an error, never ignored.
 package dialect
 
 import (
@@ -21,30 +20,30 @@ import (
 
 // A Session is where the stages of a test run, one after the other.
 type Session interface {
-	// Stage starts the jobs together and returns what they measured when all have
-	// ended: workload.Result.Stage has one entry a job, in their order. onSample may be nil.
+	// Stage starts the jobs together and returns their measurements when all have ended: workload.Result.Stage has
+	// one entry per job, in order. onSample may be nil.
 	Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error)
-	// Path is where a file that the user names is in the session: the path itself on
-	// the host, a name in the place's folder elsewhere.
+	// Path translates the path of a user's file into the session: unchanged on the host, a name in the place's folder
+	// elsewhere.
 	Path(name string) string
 }
 
-// A Reporter is a Session whose stages tell how far they are. Their jobs have load.Job.Status.
+// A Reporter is a Session that reports the progress of a stage. Its jobs have load.Job.Status.
 type Reporter interface {
-	// OnStatus sets what is called, by Stage's goroutine or another, with what the stage that runs came to so far, for each Ask.
+	// OnStatus sets the function that receives the running stage's results so far, once per Ask, on any goroutine.
 	OnStatus(func(*workload.Result))
-	// Ask asks for that, and reports whether a stage runs: not while its files are made. It may be called from any goroutine. The answer
-	// doesn't come if the stage ends before.
+	// Ask requests the results so far, and reports whether a stage is running; while the stage's files are made, none
+	// is. It may be called from any goroutine. If the stage ends first, no answer comes.
 	Ask() bool
 }
 
-// A Finisher is a Session that says something itself at its end: doubts about the figures, and where they are recorded.
+// A Finisher is a Session that prints at its end: doubts about the figures, and where they are recorded.
 type Finisher interface {
-	// Finish ends the session after its last stage, and says it. quiet leaves the doubts out.
+	// Finish ends the session after its last stage, and prints. quiet leaves the doubts out.
 	Finish(ctx context.Context, quiet bool) error
 }
 
-// Finish ends a session before a tool's own last lines, for tools whose very last line is what scripts read.
+// Finish ends a session before a tool's own last lines, for tools whose last line is read by scripts.
 func Finish(ctx context.Context, s Session, quiet bool) error {
 	if f, ok := s.(Finisher); ok {
 		return f.Finish(ctx, quiet)
@@ -52,8 +51,8 @@ func Finish(ctx context.Context, s Session, quiet bool) error {
 	return nil
 }
 
-// Leave is what --destructive names, as a session's jobs take it: paths of the session. Each has to name one of
-// the line's files: leave for another is a mistyped one.
+// Leave translates the paths of --destructive into paths of the session. A path that is none of the command line's
+// files is an error: it may be mistyped.
 func Leave(s Session, destructive, files []string) ([]string, error) {
 	var leave, all []string
 	for _, f := range files {
@@ -62,7 +61,7 @@ func Leave(s Session, destructive, files []string) ([]string, error) {
 	for _, d := range destructive {
 		p := s.Path(d)
 		if !workload.Allowed(p, all) {
-			return nil, Usagef("--destructive "+d, "is none of the files that it uses: %s", list(files))
+			return nil, Usagef("--destructive "+d, "is not a file of this command line; its files: %s", list(files))
 		}
 		leave = append(leave, p)
 	}
@@ -74,19 +73,19 @@ func list(files []string) string {
 	const most = 5
 	switch n := len(files); {
 	case n == 0:
-		return "there are none"
+		return "none"
 	case n > most:
 		return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), n-most)
 	}
 	return strings.Join(files, ", ")
 }
 
-// A FileReader reads a file that the user names, no more of it than limit bytes and one.
+// A FileReader reads a file that the user names, at most limit+1 bytes of it.
 type FileReader func(name string, limit int64) ([]byte, error)
 
-// A UsageError is a line or a file that says something wrong: exit status 2.
+// A UsageError is a mistake in a command line or a file: exit status 2.
 type UsageError struct {
-	// Where names the argument, or the file and line: "-b4Q", "job.fio:7".
+	// Where is the argument, or the file and line: "-b4Q", "job.fio:7".
 	Where string
 	Text  string
 }
@@ -99,18 +98,18 @@ func Usagef(where, format string, args ...any) error {
 	return &UsageError{where, fmt.Sprintf(format, args...)}
 }
 
-// Argument is where argument number i of a line is, counted from 0, as errors name it: "argument 3, -b4Q".
+// Argument names argument i, counted from 0, as errors show it: "argument 3, -b4Q".
 func Argument(i int, arg string) string { return fmt.Sprintf("argument %d, %s", i+1, arg) }
 
-// Names are the files that a session's user named, by the names that they have in a place's folder: two files stay two,
-// also where InPlace calls them the same. The zero value holds none.
+// Names gives each file that a user names its own name in a place's folder, also where InPlace returns the same name
+// for two. The zero value is ready to use.
 type Names struct {
 	name  map[string]string // by file, its absolute path
 	taken map[string]bool
 }
 
-// InPlace returns the name of a user's file: InPlace's, with a number behind it if another file has that already. In another
-// spelling it is the same file.
+// InPlace returns InPlace(name), with a number appended if another file already has that name. Two spellings of one
+// path get one name.
 func (n *Names) InPlace(name string) string {
 	file := name
 	if !drive(name) {
@@ -132,11 +131,11 @@ func (n *Names) InPlace(name string) string {
 	return in
 }
 
-// drive reports whether a path begins with a drive of Windows.
+// drive reports whether a path begins with a Windows drive.
 func drive(name string) bool { return len(name) > 1 && name[1] == ':' }
 
-// InPlace is the name of a user's file in a place's folder: its path without
-// drive and leading slashes, the others as underscores.
+// InPlace returns the name of a user's file in a place's folder: its path without drive and leading slashes, with the
+// other slashes as underscores.
 func InPlace(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
 	if drive(name) {

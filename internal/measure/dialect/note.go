@@ -5,10 +5,11 @@ import (
 	"io"
 )
 
-// Quiet is the standard error of a line with --quiet: the tool's own words go there, and Plimsoll's notes and doubts don't.
+// Quiet is the standard error of a command line with --quiet: the tool's own messages are printed, Plimsoll's notes
+// and doubts are not.
 type Quiet struct{ io.Writer }
 
-// Note prints something of Plimsoll's own beside what the tool prints: a line on its standard error.
+// Note prints a note of Plimsoll's own on standard error.
 func Note(stderr io.Writer, format string, args ...any) {
 	if _, quiet := stderr.(Quiet); !quiet {
 		fmt.Fprintf(stderr, "plimsoll: "+format+"\n", args...)

@@ -2,16 +2,16 @@ package dialect
 
 import "strings"
 
-// dashes are the characters that web pages and word processors print for a hyphen, or for two of them, and quotes those that they print
-// for quotation marks, by Unicode.
+// dashes and quotes are the characters that web pages and word processors print in place of hyphens and quotation
+// marks, by Unicode.
 const (
 	dashes = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 	quotes = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u2033\u2032"
 )
 
-// Plain reads the words of a line that was pasted from a web page: dashes that stand before a word are hyphens, and quotes around a word,
-// or around several that the shell took apart, are gone, as a shell takes those that it knows. long reports whether an option has two hyphens: one
-// dash may stand for both. changed says that there was something to read so.
+// Plain repairs arguments that were pasted from a web page: typographic dashes before a word become hyphens, and
+// typographic quotes around one or several words are removed, as the shell removes plain ones. long reports whether
+// an option has two hyphens, since one dash may replace both. changed reports whether anything was repaired.
 func Plain(args []string, long func(word string) bool) (plain []string, changed bool) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -34,7 +34,8 @@ func Plain(args []string, long func(word string) bool) (plain []string, changed 
 	return plain, changed
 }
 
-// quoteAt is where a value begins with a typographic quote: at the beginning of a word or behind its equals sign. -1: it doesn't.
+// quoteAt is the index of the typographic quote that begins a value: at the start of a word or after its equals sign.
+// It is -1 without one.
 func quoteAt(a string) int {
 	if beginsWith(a, quotes) {
 		return 0
@@ -45,8 +46,8 @@ func quoteAt(a string) int {
 	return -1
 }
 
-// unquote joins the words from the quote in the first, at at, up to the one that ends with a quote, and takes both quotes away. n is
-// how many words that are; 0 where no quote ends it.
+// unquote joins the words from the quote at index at of the first word to the word that ends with a quote, and
+// removes both quotes. n is the number of words joined; 0 if no closing quote follows.
 func unquote(args []string, at int) (text string, n int) {
 	for i, a := range args {
 		r := []rune(a)

@@ -58,11 +58,11 @@ func TestFileAppendIsFios(t *testing.T) {
 func TestPassesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"rw=read is":    {"--rw=read", "--file_append=1", "--size=4k"},
-		"size in bytes": {"--rw=write", "--file_append=1", "--filename=f"},
-		"several files": {"--rw=write", "--file_append=1", "--size=8k", "--nrfiles=2"},
-		"loops=2 is":    {"--rw=write", "--file_append=1", "--size=8k", "--loops=2"},
-		"middle of a":   {"--rw=write", "--unlink_each_loop=1", "--size=8k", "--loops=2"},
+		"rw=read is":              {"--rw=read", "--file_append=1", "--size=4k"},
+		"size in bytes":           {"--rw=write", "--file_append=1", "--filename=f"},
+		"several files":           {"--rw=write", "--file_append=1", "--size=8k", "--nrfiles=2"},
+		"loops=2 is":              {"--rw=write", "--file_append=1", "--size=8k", "--loops=2"},
+		"measurement can't pause": {"--rw=write", "--unlink_each_loop=1", "--size=8k", "--loops=2"},
 	} {
 		if _, err := Parse(append([]string{"--name=a"}, args...), Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// check refuses what contradicts itself. What an option says of the other direction, or of
-// random offsets in a sequential job, has no effect, as in fio.
+// check refuses contradictions. As in fio, options for the other direction, or for random offsets in a sequential
+// job, have no effect.
 func (j *job) check() error {
 	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
 	writes, reads := j.writes(), j.reads()
@@ -26,22 +26,22 @@ func (j *job) check() error {
 	case reads && j.rate.read > 0 && j.iops.read > 0, writes && j.rate.write > 0 && j.iops.write > 0:
 		return bad("rate contradicts rate_iops; use one of the two")
 	case reads && writes && j.rate.most() > 0 && j.iops.most() > 0:
-		return bad("a rate of reads in bytes and one of writes in I/Os, or the other way round, is not supported; use one of the two for both")
+		return bad("rate for one direction and rate_iops for the other is not supported; use one of the two for both")
 	case j.rateMin.most() > 0 && j.iopsMin.most() > 0:
 		return bad("rate_min contradicts rate_iops_min; use one of the two")
 	case reads && (below(j.rate.read, j.rateMin.read) || below(j.iops.read, j.iopsMin.read)),
 		writes && (below(j.rate.write, j.rateMin.write) || below(j.iops.write, j.iopsMin.write)):
-		return bad("the least rate is more than the rate")
+		return bad("the minimum rate is higher than the rate")
 	case j.thinkSpin > j.think:
 		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
 	case j.think > 0 && j.ioengine == "posixaio" && j.iodepth > 1:
-		return bad("thinktime with ioengine=posixaio needs iodepth=1: each of its threads would pause for itself; use libaio or io_uring")
+		return bad("thinktime with ioengine=posixaio needs iodepth=1: its threads would pause independently; use libaio or io_uring")
 	case j.ioengine == "mmap" && j.direct:
 		return bad("direct=1 contradicts ioengine=mmap: a mapping is the page cache")
 	case j.zero && len(j.pattern) > 0:
 		return bad("zero_buffers contradicts buffer_pattern")
 	case j.zero && (j.compress > 0 || j.dedupe > 0), len(j.pattern) > 0 && j.compress == 0 && j.dedupe > 0:
-		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers, and dedupe_percentage no buffer_pattern without buffer_compress_percentage")
+		return bad("zero_buffers contradicts buffer_compress_percentage and dedupe_percentage, which need random data; dedupe_percentage with buffer_pattern needs buffer_compress_percentage")
 	case len(j.cpuNodes) > 0 && len(j.cpus) > 0:
 		return bad("numa_cpu_nodes contradicts cpus_allowed; use one of the two")
 	case len(j.cpuNodes) > 0 && j.splitCPUs:
@@ -54,7 +54,7 @@ func (j *job) check() error {
 		return bad("one blockalign for reads and another for writes is not supported")
 	}
 	if j.logMax && j.hasDataLogs() && j.logAvg > 0 {
-		return bad("log_max_value with logs is not supported: they hold averages. Use log_avg_msec=0, which has a line for each I/O")
+		return bad("log_max_value with logs is not supported: they hold averages. Use log_avg_msec=0, which logs every I/O")
 	}
 	if err := j.checkPairs(bad); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (j *job) check() error {
 	return errors.Join(j.checkDir(bad), j.checkZones(bad), j.checkDedupe(bad), j.checkTarget(bad), j.checkVerify(bad))
 }
 
-// checkPairs refuses what trims and writes of the same blocks don't do here.
+// checkPairs refuses what is not supported for jobs that trim and write the same blocks.
 func (j *job) checkPairs(bad func(string, ...any) error) error {
 	switch {
 	case !j.pairs():
@@ -89,15 +89,15 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 	case !j.verify:
 		return nil
 	case j.goOnVerify:
-		return bad("continue_on_error=verify and all are not supported with verify: the first bad block ends the test. Use continue_on_error=io")
+		return bad("continue_on_error=verify and continue_on_error=all are not supported with verify: the first bad block ends the test. Use continue_on_error=io")
 	case (j.verifyOnly || !j.writes()) && !j.randrepeat && j.randseed == 0:
-		return bad("verifying what another job wrote needs its seed: randrepeat=1 or randseed")
+		return bad("verifying another job's data needs the same seed: randrepeat=1 or randseed")
 	case j.patternOnly && len(j.verifyPattern) == 0:
 		return bad("verify=pattern needs verify_pattern")
 	case j.patternOnly && j.blockSize()%int64(len(j.verifyPattern)) != 0:
-		return bad("verify=pattern: the %d bytes of verify_pattern have to fit a block a whole number of times", len(j.verifyPattern))
+		return bad("verify=pattern: the block size must be a multiple of verify_pattern's %d bytes", len(j.verifyPattern))
 	case j.zero || len(j.pattern) > 0 && len(j.verifyPattern) == 0 || j.dedupe > 0:
-		return bad("verify needs blocks that are each their own: leave zero_buffers, buffer_pattern and dedupe_percentage out")
+		return bad("verify needs unique blocks: leave out zero_buffers, buffer_pattern and dedupe_percentage")
 	case !j.writes() || j.verifyOnly || !j.doVerify:
 		return nil
 	case j.unlink:
@@ -106,7 +106,7 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 	return nil
 }
 
-// apart refuses verified clones of a stage that write over each other.
+// apart refuses clones of a stage that verify and overwrite each other's blocks.
 func apart(stage []*clone) error {
 	type part struct{ from, to int64 }
 	verified := map[string]bool{}
@@ -128,11 +128,11 @@ func apart(stage []*clone) error {
 			}
 			p := part{c.load.Offset, c.load.Offset + c.load.Size}
 			if c.load.Size == 0 {
-				p = part{0, math.MaxInt64} // It depends on the file, which isn't there yet.
+				p = part{0, math.MaxInt64} // The part depends on a file that does not exist yet.
 			}
 			for _, o := range written[f] {
 				if p.from < o.to && o.from < p.to {
-					return dialect.Usagef(c.job.where, "verify: two jobs or clones write the same part of %s at once; give each a file or an offset_increment", f)
+					return dialect.Usagef(c.job.where, "verify: two jobs or clones write the same part of %s at once; give each its own file or an offset_increment", f)
 				}
 			}
 			written[f] = append(written[f], p)
@@ -141,7 +141,7 @@ func apart(stage []*clone) error {
 	return nil
 }
 
-// locked refuses locks of files that several clones of a stage use, which would take turns in fio.
+// locked refuses lockfile for files that several clones of a stage use. In fio such clones take turns.
 func locked(stage []*clone) error {
 	users := map[string]int{}
 	for _, c := range stage {
@@ -155,12 +155,12 @@ func locked(stage []*clone) error {
 		}
 		for _, f := range c.files {
 			if users[f] > 1 {
-				return dialect.Usagef(c.job.where, "lockfile=%s is not supported for %s, which several jobs or clones use: they don't take turns here. Give each a file or an offset_increment", c.job.lockFile, f)
+				return dialect.Usagef(c.job.where, "lockfile=%s is not supported for %s, which several jobs or clones use: they do not take turns here. Give each its own file or an offset_increment", c.job.lockFile, f)
 			}
 		}
 	}
 	return nil
 }
 
-// below reports whether a rate was given that is less than the least one.
+// below reports whether a rate is set and is less than the minimum rate.
 func below(rate, least int64) bool { return rate > 0 && rate < least }

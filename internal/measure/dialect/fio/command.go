@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// command is an option of the program, not of a job.
+// command is an option of the program rather than of a job.
 type command struct {
 	value bool
 	text  string
@@ -21,7 +21,7 @@ func ignoredCommand(value bool, why string) command {
 	return command{value, "accepted: " + why, func(*parser, string) error { return nil }}
 }
 
-// commands are the options of fio that belong to no job. docs/reference/fio.md is checked against it.
+// commands are fio's options that belong to no job. docs/reference/fio.md is checked against it.
 var commands = map[string]command{
 	"section": {true, "only that job of the files; may be repeated", func(p *parser, v string) error {
 		p.only = append(p.only, v)
@@ -29,7 +29,7 @@ var commands = map[string]command{
 	}},
 	"output": {true, "the file for the output", func(p *parser, v string) error {
 		if v == "" || strings.ContainsRune(v, 0) {
-			return fmt.Errorf("no name of a file")
+			return fmt.Errorf("a file name is missing")
 		}
 		p.test.Output = v
 		return nil
@@ -43,17 +43,17 @@ var commands = map[string]command{
 		p.test.ParseOnly = true
 		return nil
 	}},
-	"eta":            ignoredCommand(true, "there is no line of progress in the output"),
-	"eta-newline":    ignoredCommand(true, "there is no line of progress in the output"),
-	"eta-interval":   ignoredCommand(true, "there is no line of progress in the output"),
-	"max-jobs":       ignoredCommand(true, "up to 1024 clones are allowed in any case"),
-	"alloc-size":     ignoredCommand(true, "memory is taken as it is needed"),
+	"eta":            ignoredCommand(true, "no progress line is printed"),
+	"eta-newline":    ignoredCommand(true, "no progress line is printed"),
+	"eta-interval":   ignoredCommand(true, "no progress line is printed"),
+	"max-jobs":       ignoredCommand(true, "the maximum is always 1024 clones"),
+	"alloc-size":     ignoredCommand(true, "memory is allocated as needed"),
 	"warnings-fatal": ignoredCommand(false, "a mistake in a job is always an error"),
-	"minimal": {false, "as --output-format=terse", func(p *parser, _ string) error {
+	"minimal": {false, "same as --output-format=terse", func(p *parser, _ string) error {
 		p.test.Formats = []string{"terse"}
 		return nil
 	}},
-	"append-terse": {false, "the terse output, too", func(p *parser, _ string) error {
+	"append-terse": {false, "adds the terse output", func(p *parser, _ string) error {
 		if !slices.Contains(p.test.Formats, "terse") {
 			p.test.Formats = append(p.test.Formats, "terse")
 		}
@@ -64,7 +64,7 @@ var commands = map[string]command{
 		p.test.terseVersion = int(n)
 		return err
 	}},
-	"status-interval": {true, "prints the outputs so far each time; seconds if it has no unit, 1 ms at least", setStatus},
+	"status-interval": {true, "prints the results so far at this interval; in seconds without a unit, at least 1 ms", setStatus},
 	"bandwidth-log":   refusedCommand("bandwidth-log", false, "use write_bw_log"),
 	"latency-log":     refusedCommand("latency-log", false, "use write_lat_log"),
 	"idle-prof":       {true, "system, percpu or calibrate, as in fio", setIdle},
@@ -73,12 +73,12 @@ var commands = map[string]command{
 	"server":          refusedCommand("server", false, "use Plimsoll's engines and places"),
 	"remote-config":   refusedCommand("remote-config", true, "use Plimsoll's engines and places"),
 	"daemonize":       refusedCommand("daemonize", true, "use Plimsoll's engines and places"),
-	"trigger":         refusedCommand("trigger", true, "commands are not run"),
-	"trigger-file":    refusedCommand("trigger-file", true, "commands are not run"),
-	"trigger-timeout": refusedCommand("trigger-timeout", true, "commands are not run"),
-	"trigger-remote":  refusedCommand("trigger-remote", true, "commands are not run"),
+	"trigger":         refusedCommand("trigger", true, "Plimsoll runs no commands for a job"),
+	"trigger-file":    refusedCommand("trigger-file", true, "Plimsoll runs no commands for a job"),
+	"trigger-timeout": refusedCommand("trigger-timeout", true, "Plimsoll runs no commands for a job"),
+	"trigger-remote":  refusedCommand("trigger-remote", true, "Plimsoll runs no commands for a job"),
 	"aux-path":        refusedCommand("aux-path", true, "name the file with --output"),
-	"debug":           refusedCommand("debug", true, "there are no such messages"),
+	"debug":           refusedCommand("debug", true, "Plimsoll has no debug messages"),
 	"inflate-log":     refusedCommand("inflate-log", true, "logs are not compressed"),
 	"cpuclock-test":   refusedCommand("cpuclock-test", false, "plimsoll doctor checks the clock"),
 	"crctest":         refusedCommand("crctest", false, "only crc32c is used"),
@@ -87,8 +87,8 @@ var commands = map[string]command{
 		return nil
 	}},
 	"merge-blktrace-only": refusedCommand("merge-blktrace-only", false, noReplay),
-	"cmdhelp":             refusedCommand("cmdhelp", true, "docs/reference/fio.md has the options"),
-	"enghelp":             refusedCommand("enghelp", true, "docs/reference/fio.md has the engines"),
+	"cmdhelp":             refusedCommand("cmdhelp", true, "docs/reference/fio.md lists the options"),
+	"enghelp":             refusedCommand("enghelp", true, "docs/reference/fio.md lists the engines"),
 }
 
 var commandNames = func() []string {

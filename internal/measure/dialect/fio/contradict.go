@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// rivals are options of different names that set the same thing. In fio the last of them counts.
+// rivals are options of different names that set the same thing. In fio the last one wins.
 var rivals = map[string]string{
 	"direct": "the page cache", "buffered": "the page cache",
 	"rwmixread": "the mix", "rwmixwrite": "the mix",
@@ -15,9 +15,9 @@ var rivals = map[string]string{
 	"bsrange": "the sizes", "bssplit": "the sizes",
 }
 
-// contradictions refuses options of one section that say different things of the same, and notes what is given twice
-// with two values: there, as in fio, the last counts, which is how lines are changed by what is put behind them. That a
-// section says something else than [global] is no contradiction.
+// contradictions refuses rivals with different values in one section. An option that is repeated with another value
+// gets a note: the last one wins, as in fio, because appending an option is the usual way to change a command line. A
+// section may override [global].
 func (t *Test) contradictions(section string, all []assignment) error {
 	last, own := map[string]assignment{}, map[string]assignment{}
 	noted := map[*Option]bool{}
@@ -45,13 +45,13 @@ func (t *Test) contradictions(section string, all []assignment) error {
 	return nil
 }
 
-// partial reports whether a value of a list leaves some of it as it was: those of reads, or of writes.
+// partial reports whether a value sets only reads or only writes, and leaves the other as it was.
 func partial(value string) bool {
 	return strings.HasPrefix(value, ",") || strings.HasSuffix(value, ",")
 }
 
-// ordered reports whether it makes a difference which of the two comes last. An option that is wrong by
-// itself does not: it is refused later, in its own words.
+// ordered reports whether the order of two options matters. An option with an invalid value doesn't count: it is
+// refused later with its own error.
 func ordered(a, b assignment) bool {
 	x, y := newJob(), newJob()
 	for _, o := range []struct {

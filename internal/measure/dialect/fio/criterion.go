@@ -27,7 +27,7 @@ func parseCriterion(s string) (steady.Criterion, error) {
 		c.Limit = float64(n)
 	}
 	if !ok || err != nil || !(c.Limit > 0) || math.IsInf(c.Limit, 0) {
-		return steady.Criterion{}, fmt.Errorf("%q needs a limit over 0 behind a colon, as in iops:0.5%% or bw_slope:1m", s)
+		return steady.Criterion{}, fmt.Errorf("%q needs a colon and a limit above 0, as in iops:0.5%% or bw_slope:1m", s)
 	}
 	return c, nil
 }

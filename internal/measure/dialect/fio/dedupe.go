@@ -2,7 +2,7 @@ package fio
 
 import "plimsoll/load"
 
-// setDedupeMode sets what copies are of.
+// setDedupeMode sets which blocks are copied.
 func setDedupeMode(j *job, v string) error {
 	w, err := oneOf(v, "repeat", "working_set")
 	if err == nil {
@@ -11,15 +11,15 @@ func setDedupeMode(j *job, v string) error {
 	return err
 }
 
-// checkDedupe refuses a set of blocks whose size is not known.
+// checkDedupe refuses a working set of unknown size.
 func (j *job) checkDedupe(bad func(string, ...any) error) error {
 	switch {
 	case !j.dedupeSet || j.dedupe == 0 || !j.writes():
 		return nil
 	case j.size.percent || j.size.n == 0:
-		return bad("dedupe_mode=working_set needs a size in bytes, of which the set is a part")
+		return bad("dedupe_mode=working_set needs a size in bytes: the set is a part of it")
 	case !j.refills():
-		return bad("dedupe_mode=working_set contradicts refill_buffers=0: each copy is made anew")
+		return bad("dedupe_mode=working_set contradicts refill_buffers=0: every copy is generated")
 	}
 	return nil
 }
@@ -27,7 +27,8 @@ func (j *job) checkDedupe(bad func(string, ...any) error) error {
 // globalSet is the seed of the blocks that all jobs with dedupe_global share. Its value means nothing.
 const globalSet = 0x706c696d736f6c6c
 
-// dedupeSet is the blocks that the clone's copies are of, nil for one block. of is how many clones there are in all.
+// dedupeSet is the set of blocks that the clone copies, nil for a single block. of is the number of clones in the
+// test.
 func (c *clone) dedupeSet(of int) *load.DedupeSet {
 	j := c.job
 	if !j.dedupeSet || c.load.Dedupe == 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// setDelay reads one time, or the least and the longest of a range.
+// setDelay reads one time, or a range of times.
 func setDelay(j *job, v string) error {
 	least, most, ranged := strings.Cut(v, "-")
 	var err error
@@ -17,13 +17,13 @@ func setDelay(j *job, v string) error {
 	j.delayMost = j.delay
 	if ranged {
 		if j.delayMost, err = parseTime(most, sec); err == nil && j.delayMost < j.delay {
-			err = fmt.Errorf("%q goes from more to less", v)
+			err = fmt.Errorf("%q: the range's end is below its start", v)
 		}
 	}
 	return err
 }
 
-// delay is the clone's startdelay: of a range any time, the same in each run as its offsets are.
+// delay is the clone's startdelay. From a range it draws one, the same in each run, like its offsets.
 func (c *clone) delay() time.Duration {
 	j := c.job
 	if j.delayMost == j.delay {

@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// What exit_what has the end of a job end: its group, its stage, or the rest of the test.
+// Values of exit_what: the end of a job ends its group, its stage, or the rest of the test.
 const (
 	exitGroup = "group"
 	exitStage = "stonewall"
 	exitRest  = "all"
 )
 
-// exits has the jobs end each other: exitall in any job is one of all, as in fio.
+// exits lets the jobs end each other. As in fio, exitall in one job applies to all.
 func (t *Test) exits() error {
 	if !slices.ContainsFunc(t.jobs, func(j *job) bool { return j.exitall }) {
 		return nil
@@ -26,7 +26,7 @@ func (t *Test) exits() error {
 				continue
 			}
 			if late := slices.IndexFunc(stage, func(o *clone) bool { return o.job.ramp > 0 || o.job.delay > 0 || o.job.delayMost > 0 }); late >= 0 && c.job.exitWhat == exitStage {
-				return dialect.Usagef(c.job.where, "exit_what=stonewall leaves jobs alone that are in their ramp_time or startdelay then, which is not supported: %s has one; use exit_what=all or group", stage[late].job.name)
+				return dialect.Usagef(c.job.where, "exit_what=stonewall is not supported with a ramp_time or startdelay, which %s has: fio would let such a job go on. Use exit_what=all or group", stage[late].job.name)
 			}
 			c.spec.EndStage = true
 		}
@@ -34,12 +34,12 @@ func (t *Test) exits() error {
 	return nil
 }
 
-// lastStage reports whether no stage is to begin after one with these clones.
+// lastStage reports whether the end of one of these clones ends the test, so that no further stage begins.
 func (t *Test) lastStage(stage []*clone) bool {
 	return slices.ContainsFunc(stage, func(c *clone) bool { return c.spec.EndAll && c.job.exitWhat == exitRest })
 }
 
-// unstarted is what became of clones that never began.
+// unstarted are the results of clones that never began.
 func unstarted(stages [][]*clone) (all []measured) {
 	for _, clones := range stages {
 		for _, c := range clones {

@@ -37,7 +37,7 @@ func (f *fileParser) line(line, where string) error {
 		name, ok := strings.CutSuffix(line[1:], "]")
 		if !ok && name != "" {
 			name = name[:len(name)-1]
-			p.test.note("%s: a section is written [name]: this one is called %s, as in fio, which takes the last letter off", where, name)
+			p.test.note("%s: a section is written [name]; fio and Plimsoll drop the last letter of this one and call it %s", where, name)
 		}
 		if name == "" {
 			return dialect.Usagef(where, "a section is written [name]")
@@ -55,7 +55,7 @@ func (f *fileParser) line(line, where string) error {
 		if !path.IsAbs(file) {
 			file = path.Join(path.Dir(f.name), file)
 		}
-		// What an included file sets belongs to the section it is included in.
+		// Options of an included file belong to the section that includes it.
 		inner := &fileParser{p: p, name: file, depth: f.depth + 1, at: f.at, inside: f.inside}
 		return p.include(inner)
 	case !f.inside:
@@ -63,7 +63,7 @@ func (f *fileParser) line(line, where string) error {
 	}
 	if plain, changed := dialect.Plain([]string{line}, func(string) bool { return true }); changed {
 		line = strings.TrimLeft(plain[0], "-")
-		p.test.note("%s: typographic dashes and quotes are read as those of a keyboard: %s", where, line)
+		p.test.note("%s: typographic dashes and quotes are read as plain ones: %s", where, line)
 	}
 	key, value, has := strings.Cut(line, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
@@ -84,7 +84,7 @@ func (f *fileParser) line(line, where string) error {
 		}
 		if f.at != nil {
 			f.at.title = value
-		} // As in fio, that of [global] is printed among its options and names no job.
+		} // As in fio, a name in [global] is printed among its options and names no job.
 	}
 	if p.count++; p.count > maxOptions {
 		return dialect.Usagef(where, "more than %d options", maxOptions)
@@ -98,7 +98,7 @@ func (f *fileParser) line(line, where string) error {
 	return nil
 }
 
-// include goes through a file. What stands before its first section belongs to that of f.
+// include reads a file. Its options before its first section belong to f's current section.
 func (p *parser) include(f *fileParser) error {
 	if f.depth > maxIncludes || p.includes > maxIncludes*4 {
 		return dialect.Usagef(f.name, "too many includes, or a file includes itself")
@@ -115,7 +115,7 @@ func (p *parser) include(f *fileParser) error {
 		p.test.sources = append(p.test.sources, f.name)
 	}
 	if p.text += len(text); p.text > maxFile {
-		return dialect.Usagef(f.name, "job files of more than %d bytes", maxFile)
+		return dialect.Usagef(f.name, "the job files have more than %d bytes together", maxFile)
 	}
 	for i, line := range strings.Split(string(text), "\n") {
 		if err := f.line(strings.TrimSuffix(line, "\r"), fmt.Sprintf("%s:%d", f.name, i+1)); err != nil {
@@ -125,7 +125,7 @@ func (p *parser) include(f *fileParser) error {
 	return nil
 }
 
-// expand replaces ${NAME} by the environment's.
+// expand replaces ${NAME} by the environment variable.
 func (p *parser) expand(s string) (string, error) {
 	var out strings.Builder
 	for {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/load"
 )
 
-// drawSizes are the sizes of n files of the clone, from the range of filesize: multiples of the block size, and at least one block.
+// drawSizes draws the sizes of n files from the clone's range: multiples of the block size, at least one block.
 func (c *clone) drawSizes(n int) []int64 {
 	j := c.job
 	r := rand.New(rand.NewPCG(c.seed(), 0))
@@ -20,7 +20,7 @@ func (c *clone) drawSizes(n int) []int64 {
 	return sizes
 }
 
-// sized gives each of the clone's files a size of its own.
+// sized gives each of the clone's files its own size.
 func (c *clone) sized(t *Test, bad func(string, ...any) error) error {
 	j, l := c.job, &c.load
 	switch {
@@ -37,7 +37,7 @@ func (c *clone) sized(t *Test, bad func(string, ...any) error) error {
 	}
 	l.Size = slices.Max(l.Sizes)
 	if l.Size < l.BS {
-		return bad("offset=%d leaves no block of the files", l.Offset)
+		return bad("offset=%d leaves no whole block in the files", l.Offset)
 	}
 	total := l.Share(100)
 	if j.size.n > 0 {
@@ -59,20 +59,20 @@ func (c *clone) sized(t *Test, bad func(string, ...any) error) error {
 	return nil
 }
 
-// ranged reports whether the clone's files have sizes of their own.
+// ranged reports whether the clone's files differ in size.
 func (c *clone) ranged() bool {
 	return c.job.filesizeMost > c.job.filesize && len(c.files) > 1 && c.load.IOEngine != load.Null
 }
 
-// checkDir refuses what a job that reads a folder does not do.
+// checkDir refuses what is not supported with opendir.
 func (j *job) checkDir(bad func(string, ...any) error) error {
 	switch {
 	case j.openDir == "":
 		return nil
 	case j.writes() || j.trims():
-		return bad("opendir with rw=%s is not supported: which files would be written over is not known before; name them with filename", j.rw)
+		return bad("opendir with rw=%s is not supported: the files that it would overwrite are not known beforehand; name them with filename", j.rw)
 	case j.filename != "" || j.nrfiles > 1 || j.filesize > 0:
-		return bad("opendir contradicts filename, nrfiles and filesize: it names the files and has all of them")
+		return bad("opendir contradicts filename, nrfiles and filesize: it uses every file of the folder as it is")
 	case j.size.percent, j.offset.percent || j.offsetInc.percent, j.strided || j.verify, j.replay.log != "" || j.ioengine == "null":
 		return bad("opendir with a percentage, zonemode, verify, read_iolog or ioengine=null is not supported; name the files with filename")
 	}

@@ -56,7 +56,7 @@ func TestFilesOfDifferentLengthAreRead(t *testing.T) {
 	for line, want := range map[string]string{
 		"--opendir=nonesuch":                       "no such file",
 		"--opendir=d/sub/none":                     "no such file",
-		"--opendir=d --rw=write":                   "which files would be written over",
+		"--opendir=d --rw=write":                   "overwrite are not known beforehand",
 		"--opendir=d --filename=x":                 "opendir contradicts filename",
 		"--opendir=d --size=10%":                   "opendir with a percentage",
 		"--filesize=64k-4k --nrfiles=2":            "less than the first",

@@ -1,14 +1,14 @@
 // Package fio runs the command lines and job files of fio, and prints what fio would.
 //
-// Options is the table of all options of fio 3.33: each is supported, accepted since there is
-// nothing to do, or refused with its reason. Parse turns arguments and files into a Test, which makes
-// stages of jobs for package workload: jobs without stonewall run together, a stonewall begins
-// the next stage. Every clone (numjobs) becomes a job of its own, as fio forks one for each.
+// Options is the table of all options of fio 3.33: each is supported, accepted without effect, or refused with a
+// reason. Parse turns arguments and files into a Test, a list of stages for package workload: jobs without stonewall
+// run together, a stonewall begins the next stage. Every clone (numjobs) becomes its own job, as fio forks one
+// process for each.
 //
-// fio's meaning is kept where load's own differs: each clone does the whole region; without
-// time_based, runtime is only a limit; random jobs visit each block once a pass; rates hold for
-// reads and writes each. What is not kept is in docs/reference/fio.md: files are always written in full first, latency
-// is never thrown away, submission is not timed separately.
+// fio's meaning is kept where load's own differs: each clone does the whole region; without time_based, runtime is
+// only a limit; random jobs visit each block once a pass; rates apply to reads and writes separately.
+// docs/reference/fio.md lists the differences that remain: files are always written in full first, latency is always
+// measured, submission is not timed separately.
 package fio
 
 import (
@@ -29,30 +29,30 @@ import (
 type Test struct {
 	// Formats are the outputs in their order: normal, json, json+ or terse.
 	Formats []string
-	// Output is the file for the output, "" for standard output.
+	// Output is the file for the output; "" is standard output.
 	Output string
-	// ParseOnly says that nothing is to be run.
+	// ParseOnly: check the jobs and run nothing.
 	ParseOnly bool
-	// Version says that only the version is to be printed.
+	// Version: print the version and nothing else.
 	Version bool
 
-	// terseVersion is that of the terse output, 2 to 5.
+	// terseVersion is the version of the terse output, 2 to 5.
 	terseVersion int
-	statusEvery  time.Duration // of --status-interval; 0: there is one output, at the end
+	statusEvery  time.Duration // --status-interval; 0: one output, at the end
 	idle         string        // of --idle-prof
 	readonly     bool
 	isDevice     func(path string) bool
 	readFile     dialect.FileReader
-	// sources are the files that it was read from.
+	// sources are the files that the test was read from.
 	sources []string
 	jobs    []*job
 	globals []keyValue
 	stages  [][]*clone
 	// need is the length that each file must have.
 	need map[string]int64
-	// paths is the bytes of all paths, and files their number, clone by clone.
+	// paths and files are the total bytes of all paths and the number of files, over all clones.
 	paths, files int
-	// notes are what the user should know, one a line.
+	// notes are messages for the user, one a line.
 	notes []string
 }
 
@@ -63,7 +63,7 @@ type clone struct {
 	number int // within its job, from 0 on
 	group  int
 	files  []string
-	// device: the job's name is that of a device, which is its file.
+	// device: the job's name is the path of a device, and the job uses that device.
 	device bool
 	load   load.Job
 	spec   workload.StageJob
@@ -79,7 +79,7 @@ func (j *job) hasDataLogs() bool { return j.bwLog != nil || j.iopsLog != nil || 
 // tracesLogs reports whether the job's logs have a line for each I/O.
 func (j *job) tracesLogs() bool { return j.hasDataLogs() && j.logAvg == 0 }
 
-// direction is 0 for a read of the job, 1 for a write and 2 for a trim: where it is in className.
+// direction is the index of the job's direction in className: 0 for reads, 1 for writes, 2 for trims.
 func (j *job) direction(write bool) int {
 	switch {
 	case j.trims() || j.pairs() && !write:
@@ -90,7 +90,7 @@ func (j *job) direction(write bool) int {
 	return 0
 }
 
-// trimsAreReads has a job of trims take what options say of trims for its reads, since to package load a trim is one.
+// trimsAreReads applies a trim job's trim settings to its reads: package load handles a trim like a read.
 func (j *job) trimsAreReads() {
 	for _, p := range []*pair{&j.bs, &j.blockalign, &j.rate, &j.iops, &j.rateMin, &j.iopsMin, j.percRandom} {
 		if p != nil {
@@ -100,7 +100,7 @@ func (j *job) trimsAreReads() {
 	j.readSplit = j.trimSplit
 }
 
-// writesAreTrims has a job that trims and writes each block write what it trims, as in fio.
+// writesAreTrims gives a trim-write job the same sizes for writes as for trims, as in fio.
 func (j *job) writesAreTrims() {
 	for _, p := range []*pair{&j.bs, &j.blockalign, j.percRandom} {
 		if p != nil {
@@ -111,7 +111,7 @@ func (j *job) writesAreTrims() {
 	j.readSplit, j.writeSplit = nil, j.trimSplit
 }
 
-// mapped reports whether random offsets of a job come once a pass.
+// mapped reports whether random offsets come once a pass.
 func (j *job) mapped() bool {
 	r, w := j.splits()
 	if len(r)+len(w) > 0 || j.alignedApart() {
@@ -127,12 +127,12 @@ func (j *job) writesAllOnce() bool {
 	return !j.reads() && j.runtime <= 0 && !jumps && j.backlog <= 0
 }
 
-// alignedApart reports whether blocks are aligned to something else than their size, which turns the map off in fio.
+// alignedApart reports whether blocks are aligned to something else than their size. fio then uses no random map.
 func (j *job) alignedApart() bool {
 	return j.blockalign.hasRead && j.blockalign.read != j.bs.read || j.blockalign.hasWrite && j.blockalign.write != j.bs.write
 }
 
-// splits are the sizes of reads and writes, where they are not all of one size.
+// splits are the block sizes of reads and writes, nil where there is only one.
 func (j *job) splits() (r, w []load.SizeShare) {
 	r, w = j.readSplit, j.writeSplit
 	if j.reads() && j.writes() && len(r) == 0 && len(w) == 0 && j.bs.read == j.bs.write {
@@ -157,7 +157,7 @@ func (j *job) splits() (r, w []load.SizeShare) {
 	return r, w
 }
 
-// blockSize is the size of a job that has one.
+// blockSize is the block size of a job that has a single one.
 func (j *job) blockSize() int64 {
 	all, bs := j.readSplit, j.bs.read
 	if !j.reads() {
@@ -172,7 +172,7 @@ func (j *job) blockSize() int64 {
 	return bs
 }
 
-// plan makes stages of the jobs.
+// plan groups the jobs into stages.
 func (t *Test) plan() error {
 	t.need = map[string]int64{}
 	group, thread := 0, 0
@@ -228,13 +228,13 @@ func (t *Test) plan() error {
 	return nil
 }
 
-// device reports whether the job's name is the path of a device, which then is its file, as in fio.
+// device reports whether the job's name is the path of a device, which the job then uses, as in fio.
 func (t *Test) device(j *job) bool {
 	return j.filename == "" && j.nrfiles == 1 && t.isDevice != nil && t.isDevice(j.section)
 }
 
-// wait refuses a wait_for that is no stage's end: what waits for one of several jobs would have to start in the middle of theirs. A
-// job of a stage that ended before is waited for by all that follow.
+// wait refuses a wait_for that does not coincide with the end of a stage: the waiting job would have to start while
+// other jobs of that stage run. Jobs of earlier stages have always ended.
 func (t *Test) wait(i int) error {
 	j := t.jobs[i]
 	if j.waitFor == "" || j.stonewall {
@@ -242,7 +242,7 @@ func (t *Test) wait(i int) error {
 	}
 	k := slices.IndexFunc(t.jobs[:i], func(o *job) bool { return o.section == j.waitFor })
 	if k < 0 {
-		return dialect.Usagef(j.where, "wait_for=%s: no job before it is called so", j.waitFor)
+		return dialect.Usagef(j.where, "wait_for=%s: no earlier job has this name", j.waitFor)
 	}
 	others, in := "", false
 	for _, c := range t.stages[len(t.stages)-1] {
@@ -254,9 +254,9 @@ func (t *Test) wait(i int) error {
 	}
 	switch {
 	case !in:
-		j.waitFor = "" // That ended with its stage.
+		j.waitFor = "" // It ended with its stage.
 	case others != "":
-		return dialect.Usagef(j.where, "wait_for=%s: it runs beside %s, and to wait for one of several jobs is not supported; the nearest is stonewall, which waits for all", j.waitFor, others)
+		return dialect.Usagef(j.where, "wait_for=%s: it runs beside %s, and waiting for one of several jobs is not supported; the nearest is stonewall, which waits for all", j.waitFor, others)
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func (t *Test) note(format string, args ...any) {
 	}
 }
 
-// paths are the names of the clone's files.
+// paths are the paths of the clone's files.
 func (c *clone) paths() []string {
 	j := c.job
 	dir := ""
@@ -311,7 +311,7 @@ func (c *clone) paths() []string {
 	return out
 }
 
-// splitColons splits a list at its colons; \: is one that belongs to a name.
+// splitColons splits a list at its colons; \: is a colon within a name.
 func splitColons(s string) []string {
 	if s == "" {
 		return nil
@@ -326,7 +326,7 @@ func splitColons(s string) []string {
 	return out
 }
 
-// refuse turns what load says of a job into an error of the user's.
+// refuse turns an error of package load into a usage error.
 func (c *clone) refuse(err error) error {
 	var opt *load.OptionError
 	if errors.As(err, &opt) {

@@ -1,8 +1,8 @@
 package fio
 
-// gapsEnd is after how many bytes a sequential pattern with gaps ends in a file of size bytes, 0 if it goes on at the beginning. As in fio it does
-// that only if a gap reaches the end of the file: where a block ends there, or where no whole block is left behind a gap, the pass is
-// the last one.
+// gapsEnd is the number of bytes after which a sequential pattern with gaps ends in a file of size bytes, 0 if it
+// wraps around. As in fio it wraps around only if a gap reaches the end of the file. If a block ends exactly there,
+// or no whole block follows a gap, the pass is the last one.
 func (j *job) gapsEnd(size, bs int64) int64 {
 	gap := j.rwNumber
 	sequential := !j.random() && !(j.reads() && j.writes())

@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// goOnAfter are the errors after which a job with continue_on_error goes on, unless ignore_error names others: EIO and EILSEQ of Linux.
+// goOnAfter are the errors after which a job with continue_on_error continues, unless ignore_error names others:
+// Linux's EIO and EILSEQ.
 var goOnAfter = []int{5, 84}
 
-// errorNames are those that fio knows, in the order of their numbers, from 1 on.
+// errorNames are the names that fio knows, by number from 1 on.
 var errorNames = strings.Fields("EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV " +
 	"ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE")
 
@@ -38,7 +39,7 @@ func setIgnored(j *job, v string) error {
 				n, err = i+1, nil
 			}
 			if n = max(n, -n); err != nil || n == 0 || n > 4095 {
-				return fmt.Errorf("%q is no error; give a name of %s, or a number", name, errorNames[0]+" to "+errorNames[len(errorNames)-1])
+				return fmt.Errorf("%q is not an error; give a name from %s, or a number", name, errorNames[0]+" to "+errorNames[len(errorNames)-1])
 			}
 			errnos = append(errnos, n)
 		}
@@ -53,7 +54,7 @@ func setIgnored(j *job, v string) error {
 	return nil
 }
 
-// errorsOf are the errors of reads (0) or writes (1) after which the job goes on.
+// errorsOf are the errors of reads (0) or writes (1) after which the job continues.
 func (j *job) errorsOf(op int) []int {
 	switch {
 	case !j.goOn[op]:
@@ -64,10 +65,10 @@ func (j *job) errorsOf(op int) []int {
 	return goOnAfter
 }
 
-// countsErrors reports whether the output has the number of errors.
+// countsErrors reports whether the output shows the number of errors.
 func (j *job) countsErrors() bool { return j.goOn[0] || j.goOn[1] || j.goOnVerify }
 
-// errorText is what an error's number stands for, as the C library of fio words it.
+// errorText is the message for an error number, worded as fio's C library does.
 func errorText(errno int) string {
 	if errno == 0 {
 		return "Success"

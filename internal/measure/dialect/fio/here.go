@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// here refuses what a job's paths say of this machine and isn't so where the session is. In a place all paths are the
-// container's: none of them is looked at here.
+// here refuses paths of this machine that the session can't use: devices when the job runs in a place, and missing
+// directories on the host. Other paths in a place are the container's and are not checked.
 func (t *Test) here(session dialect.Session) error {
 	for _, clones := range t.stages {
 		for _, c := range clones {

@@ -9,7 +9,8 @@ import (
 	"plimsoll/load"
 )
 
-// histBins is how many bins a line of write_hist_log has: fio's FIO_IO_U_PLAT_NR. The last holds all that is longer, too.
+// histBins is the number of bins in a line of write_hist_log: fio's FIO_IO_U_PLAT_NR. The last one also holds all
+// longer latencies.
 const histBins = 29 * 64
 
 func setHistEvery(j *job, v string) error {
@@ -17,7 +18,7 @@ func setHistEvery(j *job, v string) error {
 	switch {
 	case err != nil:
 	case n != 0 && n < 10:
-		err = fmt.Errorf("%q: 10 ms is the least interval", v)
+		err = fmt.Errorf("%q: the shortest interval is 10 ms", v)
 	default:
 		j.histEvery = time.Duration(n) * time.Millisecond
 	}
@@ -32,10 +33,10 @@ func setHistStride(j *job, v string) error {
 	return err
 }
 
-// logsHists reports whether the job's log of histograms has lines.
+// logsHists reports whether the job's histogram log has lines.
 func (j *job) logsHists() bool { return j.histLog != nil && j.histEvery > 0 }
 
-// logHists writes a line for each histogram: time in ms, direction, size of the I/O that ended the interval, bins.
+// logHists writes a line per histogram: time in ms, direction, size of the I/O that ended the interval, bins.
 func (m measured) logHists(w *bytes.Buffer) {
 	epoch := m.epoch()
 	for _, s := range m.result.Hists {
@@ -48,7 +49,7 @@ func (m measured) logHists(w *bytes.Buffer) {
 	}
 }
 
-// bins are those of a line.
+// bins are the bins of one line.
 func (j *job) bins(h *hist.Histogram) []uint64 {
 	out := make([]uint64, histBins/j.histStride)
 	for i, n := range h.All() {
@@ -57,8 +58,8 @@ func (j *job) bins(h *hist.Histogram) []uint64 {
 	return out
 }
 
-// histograms has the clones of a stage keep the histograms that their logs have a line for: as many as a message has room for, shared
-// among them and their threads.
+// histograms makes the clones of a stage keep the histograms for their logs: as many as fit in one message, shared
+// among clones and threads.
 func histograms(stage []*clone) {
 	n := 0
 	for _, c := range stage {
@@ -73,14 +74,14 @@ func histograms(stage []*clone) {
 	}
 }
 
-// cutHists says that the clone's log of histograms ends before its time, "" if it doesn't.
+// cutHists reports that the clone's histogram log ends early, "" if it is complete.
 func (m measured) cutHists() string {
 	all := m.result.Hists
 	if !m.clone.job.logsHists() || len(all) < m.clone.spec.Job.MaxHists {
 		return ""
 	}
 	if last := all[len(all)-1].At; m.result.Elapsed-last >= 2*m.clone.job.histEvery {
-		return fmt.Sprintf("%s: its log of histograms ends after %d, at %v of %v; make log_hist_msec longer", m.clone.job.name, len(all), last.Round(time.Millisecond), m.result.Elapsed.Round(time.Millisecond))
+		return fmt.Sprintf("%s: its histogram log ends after %d histograms, at %v of %v; use a longer log_hist_msec", m.clone.job.name, len(all), last.Round(time.Millisecond), m.result.Elapsed.Round(time.Millisecond))
 	}
 	return ""
 }

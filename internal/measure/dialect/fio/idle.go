@@ -10,15 +10,15 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// idleness is how idle the machine's processors were while the stages ran (--idle-prof).
+// idleness is how idle the machine's CPUs were while the stages ran (--idle-prof).
 type idleness struct {
 	perCPU bool
 	cpus   []workload.CPUDelta
-	// unit is how long a unit of work takes in microseconds, and deviation how much runs of it differ.
+	// unit is the mean time of a unit of work in microseconds, deviation its standard deviation.
 	unit, deviation float64
 }
 
-// calibrateOnly is the value of --idle-prof that runs nothing.
+// calibrateOnly is the value of --idle-prof that only calibrates, without running jobs.
 const calibrateOnly = "calibrate"
 
 // setIdle reads --idle-prof.
@@ -30,7 +30,7 @@ func setIdle(p *parser, v string) error {
 	return err
 }
 
-// addCPUs sums up what the processors did in two stages.
+// addCPUs adds up the CPU times of two stages.
 func addCPUs(a, b []workload.CPUDelta) []workload.CPUDelta {
 	for _, d := range b {
 		found := false
@@ -46,7 +46,7 @@ func addCPUs(a, b []workload.CPUDelta) []workload.CPUDelta {
 	return a
 }
 
-// share is how idle a processor was in percent.
+// share is a CPU's idle time in percent.
 func share(d workload.CPUDelta) float64 {
 	all := d.User + d.System + d.Idle
 	if all <= 0 {
@@ -55,7 +55,7 @@ func share(d workload.CPUDelta) float64 {
 	return 100 * float64(d.Idle) / float64(all)
 }
 
-// system is the mean over the processors.
+// system is the mean over the CPUs.
 func (i *idleness) system() float64 {
 	sum := 0.0
 	for _, d := range i.cpus {
@@ -64,7 +64,7 @@ func (i *idleness) system() float64 {
 	return sum / float64(max(len(i.cpus), 1))
 }
 
-// calibrate times fio's unit of work: each byte of a page is written (calibrate_unit in its idletime.c).
+// calibrate times fio's unit of work: writing each byte of a page (calibrate_unit in its idletime.c).
 func (i *idleness) calibrate() {
 	const runs, scale = 10, 100
 	var page [4096]byte

@@ -8,12 +8,12 @@ import (
 	"plimsoll/load"
 )
 
-// job is the settings of one section, as they were given.
+// job is the settings of one section.
 type job struct {
 	name        string
-	section     string // which is its name unless it has a name= of its own
+	section     string // the job's name unless name= sets another
 	where       string
-	own         []keyValue // with their values, as fio's JSON shows them
+	own         []keyValue // the section's own options, as fio's JSON shows them
 	description string
 
 	rw            string
@@ -24,7 +24,7 @@ type job struct {
 	readSplit     []load.SizeShare
 	writeSplit    []load.SizeShare
 	trimSplit     []load.SizeShare
-	spans         [3]string // of the sizes of reads, writes and trims, as the output shows them
+	spans         [3]string // the sizes of reads, writes and trims, as the output shows them
 	ioengine      string
 	iodepth       int
 	numjobs       int
@@ -34,7 +34,7 @@ type job struct {
 	sync          string
 	size, ioSize  amount
 	filesize      int64
-	filesizeMost  int64 // of a range; else as filesize
+	filesizeMost  int64 // upper end of a range; otherwise equal to filesize
 	openDir       string
 	offset        amount
 	offsetAlign   int64
@@ -42,7 +42,7 @@ type job struct {
 	filename      string
 	directory     string
 	nrfiles       int
-	used          int // of the files of filename; 0: all
+	used          int // how many files of filename are used; 0: all
 	format        string
 	service       string
 	unlink        bool
@@ -70,7 +70,7 @@ type job struct {
 	runtime       time.Duration
 	ramp          time.Duration
 	delay         time.Duration
-	delayMost     time.Duration // of a range; else as delay
+	delayMost     time.Duration // upper end of a range; otherwise equal to delay
 	timeBased     bool
 	loops         int64
 	numberIOs     int64
@@ -91,9 +91,9 @@ type job struct {
 	fill          bool
 	appends       bool // file_append
 	unlinkLoops   bool
-	goOn          [2]bool // after errors of reads, of writes
+	goOn          [2]bool // continue after errors of reads, of writes
 	goOnVerify    bool
-	ignored       [2][]int // the errors of that; nil: goOnAfter
+	ignored       [2][]int // the errors that goOn covers; nil: goOnAfter
 	flow, flowID  int
 	flowSleep     time.Duration
 	cpus          []int
@@ -106,7 +106,7 @@ type job struct {
 	compress      int
 	scramble      bool
 	dedupe        int
-	refill        *bool // nil: by the other options
+	refill        *bool // nil: other options decide
 	percentiles   []float64
 	clatPct       bool
 	latPct        bool
@@ -143,7 +143,7 @@ type job struct {
 	logMax        bool
 	lockFile      string
 	zones         load.Zones // used if strided
-	// notes are what the user should know of the job's options.
+	// notes are messages for the user about the job's options.
 	notes []string
 }
 
@@ -151,13 +151,13 @@ func (j *job) note(format string, args ...any) {
 	j.notes = append(j.notes, fmt.Sprintf(format, args...))
 }
 
-// byPattern is the hint that rw makes, fio's default.
+// byPattern is the hint that follows from rw, fio's default.
 const byPattern = "rw"
 
-// A keyValue is an option as it was given.
+// A keyValue is an option as the user wrote it.
 type keyValue struct{ Key, Value string }
 
-// newJob has fio's defaults.
+// newJob returns a job with fio's defaults.
 func newJob() *job {
 	return &job{
 		rw: load.Read, bs: pair{read: 4096, write: 4096, trim: 4096}, ioengine: "psync", iodepth: 1, numjobs: 1,

@@ -12,7 +12,7 @@ import (
 	"plimsoll/hist"
 )
 
-// version is what the outputs say they are: programs look for fio- and a number. The figures are Plimsoll's.
+// version is the version in the outputs: programs look for "fio-" and a number. The figures are Plimsoll's.
 const version = "fio-3.33-plimsoll"
 
 // object is a JSON object whose keys keep their order.
@@ -74,14 +74,14 @@ func write(w *bytes.Buffer, v any, indent int) {
 	}
 }
 
-// writeString prints a JSON string, with > as it is, which fio's keys have. Most are the tens of thousands of keys of json+ and
-// need no escapes.
+// writeString prints a JSON string and leaves > unescaped, since fio's keys contain it. Most strings are the tens of
+// thousands of keys of json+, which need no escapes.
 func writeString(w *bytes.Buffer, s string) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
-		_ = e.Encode(s)         // A string always can be.
-		w.Truncate(w.Len() - 1) // The end of the line.
+		_ = e.Encode(s)         // A string can always be encoded.
+		w.Truncate(w.Len() - 1) // Encode appends a newline.
 		return
 	}
 	w.WriteByte('"')
@@ -89,7 +89,7 @@ func writeString(w *bytes.Buffer, s string) {
 	w.WriteByte('"')
 }
 
-// json is the output in fio's json, or json+ with all buckets of the histograms.
+// json is the output in fio's json format; plus adds all histogram buckets (json+).
 func (r *report) json(plus bool) []byte {
 	root := object{
 		{"fio version", version}, {"timestamp", r.now.Unix()}, {"timestamp_ms", r.now.UnixMilli()},
@@ -189,7 +189,8 @@ func shares(names []string, xs []float64) object {
 	return o
 }
 
-// batches is how many I/Os are submitted and completed at once: one with psync, not counted with the others.
+// batches is the distribution of how many I/Os are submitted and completed at once: always one with psync, and not
+// counted with other engines.
 func (j *jobReport) batches() []float64 {
 	b := make([]float64, len(batchNames))
 	if j.submits > 0 {
@@ -205,7 +206,7 @@ func (j *jobReport) cpuShare(d time.Duration) float64 {
 	return 100 * float64(d) / float64(time.Millisecond) / float64(j.runtime)
 }
 
-// elapsedSeconds begins with 1, as in fio.
+// elapsedSeconds counts from 1, as fio does.
 func (r *report) elapsedSeconds() int64 { return int64(r.elapsed/time.Second) + 1 }
 
 func (d *dirReport) json(j *jobReport, plus bool) object {
@@ -277,7 +278,7 @@ func (r *report) util(busy time.Duration) float64 {
 	return min(100*float64(busy)/float64(r.ran), 100)
 }
 
-// steadyName is the criterion without its limit.
+// steadyName is the criterion's name without its limit.
 func (j *jobReport) steadyName() string {
 	if j.job.steady.Slope {
 		return j.job.steady.Metric + "_slope"

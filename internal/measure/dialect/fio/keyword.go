@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// keywords are the words that fio replaces in the values of a job file. They say something of the machine.
+// keywords are the words that fio replaces by properties of the machine in the values of a job file.
 var keywords = []string{"$pagesize", "$mb_memory", "$ncpus"}
 
-// keyword replaces fio's keywords in a value, and works out what is then left to compute, as in 8*$mb_memory: whole numbers and
-// + - * /, which fio has bc do.
+// keyword replaces fio's keywords in a value and computes the expression that remains, as in 8*$mb_memory: whole
+// numbers with + - * /, which fio passes to bc.
 func (p *parser) keyword(s string) (string, error) {
 	found := false
 	for _, k := range keywords {
@@ -22,7 +22,7 @@ func (p *parser) keyword(s string) (string, error) {
 			n = p.src.Machine(k[1:])
 		}
 		if n <= 0 {
-			return "", fmt.Errorf("%s is not known here", k)
+			return "", fmt.Errorf("the value of %s is not known here", k)
 		}
 		s, found = strings.ReplaceAll(s, k, strconv.FormatInt(n, 10)), true
 	}
@@ -36,9 +36,9 @@ func (p *parser) keyword(s string) (string, error) {
 	return strconv.FormatInt(n, 10), nil
 }
 
-// compute works out sums of products of whole numbers.
+// compute evaluates sums of products of whole numbers.
 func compute(s string) (int64, error) {
-	bad := fmt.Errorf("%q can't be worked out; use whole numbers with + - * /", s)
+	bad := fmt.Errorf("%q can't be computed; use whole numbers with + - * /", s)
 	var sum, product int64
 	sign, op := int64(1), byte('*')
 	product = 1

@@ -16,10 +16,10 @@ func (t *Test) hasLogs() bool {
 	})
 }
 
-// writeLogs makes the files of write_bw_log, write_iops_log and write_lat_log. A line is
-// "time in ms, value, 0 for reads, 1 for writes or 2 for trims, block size, priority", the last two 0 for averages, with the offset
-// before the priority if that is asked for, as fio 3.33 writes them. Bandwidths are KiB a second, of a single I/O kB a second,
-// latencies nanoseconds.
+// writeLogs writes the files of write_bw_log, write_iops_log and write_lat_log as fio 3.33 does. A line is "time in
+// ms, value, 0 for reads, 1 for writes or 2 for trims, block size, priority"; in averages the last two are 0. The
+// offset comes before the priority if the job asks for it. Bandwidths are KiB/s in averages and kB/s for a single
+// I/O; latencies are nanoseconds.
 func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, error)) error {
 	files := map[string]*bytes.Buffer{}
 	var order []string
@@ -54,12 +54,12 @@ func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, er
 	return errors.Join(errs...)
 }
 
-// tryLogs sees whether the logs can be made, before minutes are spent on what they are to hold.
+// tryLogs checks that the logs can be created before the jobs run for minutes.
 func (t *Test) tryLogs(create func(string) (io.WriteCloser, error)) error {
 	for _, name := range t.logNames() {
 		f, err := create(name)
 		if err == nil {
-			err = f.Close() // There may be more than a process can hold open.
+			err = f.Close() // There may be more logs than a process can hold open.
 		}
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (t *Test) tryLogs(create func(string) (io.WriteCloser, error)) error {
 	return nil
 }
 
-// logNames are the names of all logs, each once: jobs may share one.
+// logNames are the names of all logs without duplicates: jobs may share one.
 func (t *Test) logNames() (all []string) {
 	seen := map[string]bool{}
 	add := func(name string) {
@@ -94,14 +94,14 @@ func (t *Test) logNames() (all []string) {
 type logFile struct {
 	name    string
 	latency bool
-	// value makes the figure of a sample; nil: the log stays empty. each makes that of one I/O.
+	// value computes a sample's figure; nil: the log stays empty. each computes the figure of a single I/O.
 	value func(ops, bytes, lat, ns float64) float64
 	each  func(load.TracedIO) int64
-	// hists: it holds histograms.
+	// hists: the log holds histograms.
 	hists bool
 }
 
-// logs are the files that the clone's job asks for.
+// logs are the clone's logs.
 func (c *clone) logs() (all []logFile) {
 	for _, l := range []struct {
 		prefix *string
@@ -125,7 +125,7 @@ func (c *clone) logs() (all []logFile) {
 
 func latency(o load.TracedIO) int64 { return int64(o.Lat) }
 
-// bandwidth of an I/O is in kB a second, as fio has it.
+// bandwidth is an I/O's bandwidth in kB/s, as in fio.
 func bandwidth(o load.TracedIO) int64 { return int64(float64(o.Size) * 1e6 / float64(max(o.Lat, 1))) }
 
 func meanLatency(ops, _, lat, _ float64) float64 { return lat / ops }
@@ -141,7 +141,7 @@ func (c *clone) logName(prefix, kind string) string {
 	return fmt.Sprintf("%s_%s.%d.log", prefix, kind, c.thread)
 }
 
-// log writes a line for each sample and direction that had any I/O; without any there is no latency.
+// log writes a line for each sample and direction that did any I/O. Without I/O there is no latency.
 func (m measured) log(w *bytes.Buffer, latency bool, value func(ops, bytes, lat, ns float64) float64) {
 	samples, lengths := m.sampled()
 	epoch := m.epoch()
@@ -162,7 +162,7 @@ func (m measured) log(w *bytes.Buffer, latency bool, value func(ops, bytes, lat,
 	}
 }
 
-// epoch is the time of the logs' 0, in ms.
+// epoch is the start time of the logs, in ms.
 func (m measured) epoch() int64 {
 	if m.clone.job.unixEpoch {
 		return m.result.Start.UnixMilli()
@@ -170,7 +170,7 @@ func (m measured) epoch() int64 {
 	return 0
 }
 
-// logEnd is what a line has behind the size: the offset, if it is asked for, and the priority.
+// logEnd is the end of a line after the block size: the offset, if the job asks for it, and the priority.
 func (j *job) logEnd(offset int64, prio load.Priority) string {
 	end := ", 0"
 	switch {
@@ -194,7 +194,8 @@ func (m measured) logEach(w *bytes.Buffer, value func(load.TracedIO) int64) {
 	}
 }
 
-// trace has the clones of a stage keep the I/Os that their logs have a line for: as many as a message has room for, shared among them.
+// trace makes the clones of a stage keep the I/Os that their logs show: as many as fit in one message, shared among
+// the clones.
 func trace(stage []*clone) {
 	n := 0
 	for _, c := range stage {
@@ -209,10 +210,10 @@ func trace(stage []*clone) {
 	}
 }
 
-// cutLog says that the clone did more I/Os than its logs have lines, "" if it didn't.
+// cutLog reports that the logs miss I/Os of the clone, "" if they are complete.
 func (m measured) cutLog() string {
 	if n := m.result.Ops(); m.clone.job.tracesLogs() && n > int64(len(m.result.Trace)) {
-		return fmt.Sprintf("%s: its logs have the first %d of %d I/Os; give log_avg_msec for averages over all of its time", m.clone.job.name, len(m.result.Trace), n)
+		return fmt.Sprintf("%s: its logs have only the first %d of %d I/Os; use log_avg_msec to log averages of the whole run", m.clone.job.name, len(m.result.Trace), n)
 	}
 	return ""
 }

@@ -8,13 +8,13 @@ import (
 	"plimsoll/load"
 )
 
-// unlimited is the runtime of a job that ends by itself, but must not be one pass of load.
+// unlimited is the runtime of a job that ends by itself and is not a single pass of package load.
 const unlimited = 300 * 24 * time.Hour
 
 // sampleEvery is the interval of fio's samples of bandwidth and IOPS (bwavgtime).
 const sampleEvery = 500 * time.Millisecond
 
-// lower makes a job of package load of the clone.
+// lower translates the clone into a job of package load.
 func (c *clone) lower(t *Test) error {
 	j := c.job
 	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
@@ -30,7 +30,7 @@ func (c *clone) lower(t *Test) error {
 		FileService: j.service,
 	}
 	if (j.trims() || j.pairs()) && l.IOEngine != load.Null {
-		l.IOEngine, l.IODepth = load.PSync, 1 // So fio does them, whatever the engine is.
+		l.IOEngine, l.IODepth = load.PSync, 1 // fio trims synchronously with every engine.
 		c.spec.Exist = workload.Must
 	}
 	if j.verifyOnly {
@@ -39,11 +39,11 @@ func (c *clone) lower(t *Test) error {
 			l.RW = j.rw
 		}
 		if l.RW == "" {
-			return bad("verify_only can't tell what rw=%s wrote; use write or randwrite", j.rw)
+			return bad("verify_only with rw=%s is not supported: the writes are not known. Use write or randwrite", j.rw)
 		}
 	}
 	if !j.direct {
-		// Before the first pass the stage does it, which says whether it can be done.
+		// The stage drops the cache before the first pass, and reports whether that works.
 		l.DropCache = j.invalidate && l.IOEngine != load.Null
 		l.Hint = j.hint
 		if j.hint == byPattern {
@@ -117,7 +117,7 @@ func (c *clone) lower(t *Test) error {
 		return err
 	}
 	if len(c.files) == 0 && l.IOEngine != load.Null && j.openDir == "" {
-		return bad("filename=%q names no file", j.filename)
+		return bad("filename=%q contains no file name", j.filename)
 	}
 	c.load = l
 	if err := c.region(t, bad); err != nil {
@@ -130,7 +130,7 @@ func (c *clone) lower(t *Test) error {
 	return c.stageJob(bad)
 }
 
-// content sets what the job writes.
+// content sets the data that the job writes.
 func (j *job) content(l *load.Job) {
 	l.Compress, l.Dedupe = j.compress, j.dedupe
 	if j.refills() {
@@ -148,20 +148,20 @@ func (j *job) content(l *load.Job) {
 	}
 }
 
-// count takes in a clone's files, and refuses more than a test may have.
+// count adds a clone's files to the totals, and refuses too many.
 func (t *Test) count(files []string, bad func(string, ...any) error) error {
 	if t.files += len(files); t.files > maxFiles || len(files) > maxNrFiles {
-		return bad("more than %d files of a clone, or %d in all", maxNrFiles, maxFiles)
+		return bad("a clone may have %d files, and a test %d", maxNrFiles, maxFiles)
 	}
 	for _, f := range files {
 		if t.paths += len(f); len(f) > maxPath || t.paths > maxPaths {
-			return bad("the name of a file has more than %d bytes, or those of all have more than %d", maxPath, maxPaths)
+			return bad("a path may have %d bytes, and all paths together %d", maxPath, maxPaths)
 		}
 	}
 	return nil
 }
 
-// randomShares are percentage_random of a job: of its reads, or of all it does, and of its writes where they have another.
+// randomShares is percentage_random: for reads, or for all I/O, and for writes where it differs.
 func (j *job) randomShares() (all, writes *int) {
 	if j.percRandom == nil {
 		return nil, nil
@@ -176,8 +176,8 @@ func (j *job) randomShares() (all, writes *int) {
 	return &r, &w
 }
 
-// seed is the same in each run with randrepeat, and another in each clone. Without, Run draws it. Jobs that verify have
-// their clone's, so that a job can read what another wrote.
+// seed is the clone's seed. With randrepeat it is the same in each run; without, Run draws it. Jobs that verify keep
+// their clone's seed, so that one job can verify another's writes.
 func (c *clone) seed() uint64 {
 	j := c.job
 	base := uint64(0x66696f)
@@ -190,8 +190,8 @@ func (c *clone) seed() uint64 {
 	return base*0x9e3779b97f4a7c15 + uint64(c.thread)
 }
 
-// samples is the interval of the samples: steadystate judges seconds, logs have their own, and so many that they would
-// take too much memory are longer, by whole ones.
+// samples is the sampling interval. steadystate needs seconds, logs have their own interval, and if the samples would
+// take too much memory the interval is a whole multiple of it.
 func (c *clone) samples() time.Duration {
 	j := c.job
 	switch {
@@ -203,12 +203,12 @@ func (c *clone) samples() time.Duration {
 	return sampleEvery * (1 + j.runtime/(sampleEvery*(load.MaxSamples+1)))
 }
 
-// planned is the job as far as it is known before its files are there.
+// planned is the job as far as it is known before its files exist.
 func (c *clone) planned() load.Job {
 	return (&workload.StageJob{Job: c.load, IOPercent: c.spec.IOPercent, Dir: c.spec.Dir}).Planned()
 }
 
-// tooMany says which of fio's options makes more samples than can be kept, nil if none does.
+// tooMany names the option that makes more samples than can be kept, nil if none does.
 func (c *clone) tooMany(bad func(string, ...any) error) error {
 	j, l := c.job, c.planned()
 	if l.IOSize > 0 || l.NumberIOs > 0 || l.Runtime/l.SampleEvery <= load.MaxSamples {
@@ -216,13 +216,13 @@ func (c *clone) tooMany(bad func(string, ...any) error) error {
 	}
 	longest := load.MaxSamples * l.SampleEvery
 	if j.steady.Metric != "" {
-		return bad("steadystate judges each second of a runtime of up to %.1f days", longest.Hours()/24)
+		return bad("steadystate needs a runtime of at most %.1f days", longest.Hours()/24)
 	}
 	return bad("log_avg_msec=%d makes more than %d lines in the runtime; make it %d or more", j.logAvg.Milliseconds(), load.MaxSamples,
 		(j.runtime.Milliseconds()+load.MaxSamples-1)/load.MaxSamples)
 }
 
-// stageJob completes what the stage has to do, and has load check it.
+// stageJob completes the stage's job and validates it.
 func (c *clone) stageJob(bad func(string, ...any) error) error {
 	j, spec := c.job, &c.spec
 	spec.Name = j.name
@@ -255,7 +255,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	return nil
 }
 
-// setFiles names the files in the job.
+// setFiles sets the job's files.
 func (c *clone) setFiles(files []string) {
 	l := &c.load
 	l.Filename, l.Files = "", nil

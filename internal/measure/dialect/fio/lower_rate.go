@@ -7,7 +7,7 @@ import (
 	"plimsoll/load"
 )
 
-// rate sets the rate of the job; reads and writes of a mixed one have a schedule each, or only one of them.
+// rate sets the job's rates. In a mixed job, reads and writes have separate schedules, or only one of them has one.
 func (c *clone) rate(l *load.Job) {
 	j := c.job
 	r, w := j.iops.read, j.iops.write
@@ -25,7 +25,7 @@ func (c *clone) rate(l *load.Job) {
 	if !writes {
 		w = 0
 	}
-	if l.RW != j.rw { // verify_only: the rate of writes is none of the reads
+	if l.RW != j.rw { // verify_only: the rate of writes doesn't apply to the reads
 		r, w = 0, 0
 	}
 	if reads && writes && r > 0 && w == 0 {
@@ -48,7 +48,7 @@ func (c *clone) rate(l *load.Job) {
 	l.RateIgnoreThinkTime = j.ignoreThink && j.think > 0
 }
 
-// leastRate is what rate_min or rate_iops_min ask for, nil for nothing.
+// leastRate is the minimum of rate_min or rate_iops_min, nil without one.
 func (c *clone) leastRate() *workload.LeastRate {
 	j := c.job
 	min, bytes := j.iopsMin, false

@@ -9,7 +9,7 @@ import (
 	"plimsoll/load"
 )
 
-// region sets offset, size and what ends the clone.
+// region sets the clone's offset and size, and what ends it.
 func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	j, l, spec := c.job, &c.load, &c.spec
 	if c.ranged() {
@@ -35,7 +35,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	c.fillUp()
 	switch {
 	case null && (j.size.percent || j.offset.percent || j.offsetInc.percent):
-		return bad("the null engine has no file that anything could be a percentage of; give bytes")
+		return bad("a percentage needs a file, and the null engine has none; give bytes")
 	case null && region == 0:
 		return bad("the null engine has no file; give a size")
 	case region == 0 && !named && !c.device && !t.makes(c.files):
@@ -54,11 +54,11 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		spec.StepPercent, spec.Steps, spec.OffsetAlign, inc = int(inc), c.number, j.offsetAlign, 0
 	}
 	if inc > 0 && (inc > math.MaxInt64/maxClones/2 || l.Offset > math.MaxInt64/2) {
-		return bad("offset_increment=%d ends beyond any file", inc)
+		return bad("offset_increment=%d ends beyond the largest possible file", inc)
 	}
 	l.Offset += inc * int64(c.number)
 	if region > math.MaxInt64-l.Offset {
-		return bad("size=%d from offset %d on ends beyond any file", region, l.Offset)
+		return bad("size=%d from offset %d on ends beyond the largest possible file", region, l.Offset)
 	}
 	c.behindEnd()
 	l.Size = region
@@ -73,7 +73,8 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	return nil
 }
 
-// fitting are the sizes that a region has room for, if it is known and any does: fio draws until one fits.
+// fitting drops block sizes larger than the region, if its size is known and a smaller one exists: fio draws until a
+// size fits.
 func fitting(split []load.SizeShare, region int64) []load.SizeShare {
 	out := slices.DeleteFunc(slices.Clone(split), func(s load.SizeShare) bool { return s.Size > region })
 	if region == 0 || len(out) == 0 || len(out) == len(split) {
@@ -89,8 +90,8 @@ func fitting(split []load.SizeShare, region int64) []load.SizeShare {
 	return out
 }
 
-// behind is how long a file has to be for the region to fit behind an offset of that percentage of it, 0 without one. The region has room for
-// the rounding of the offset, which goes up to the next block.
+// behind is the file length for which region bytes fit after an offset of percent of the file; 0 without a
+// percentage. It includes room to round the offset up to the next block.
 func behind(region int64, percent int) int64 {
 	if percent <= 0 || percent >= 100 || region > math.MaxInt64/100 {
 		return 0
@@ -99,8 +100,8 @@ func behind(region int64, percent int) int64 {
 	return (region*100 + part - 1) / part
 }
 
-// ends sets what ends a clone whose region has that many bytes in each of n files; 0: it is not known yet. There may be less in a
-// file that is not to be made.
+// ends sets when a clone stops whose region has that many bytes in each of n files; 0: not known yet. A file that is
+// only read may be shorter.
 func (c *clone) ends(region, n int64, readonly bool) {
 	j, l := c.job, &c.load
 	if j.timeBased {
@@ -121,8 +122,8 @@ func (c *clone) ends(region, n int64, readonly bool) {
 		l.IOSize = j.ioSize.n
 	case region > 0 && region <= math.MaxInt64/n && c.spec.OffsetPercent+c.spec.StepPercent == 0 && !readonly:
 		l.IOSize = region * n
-		// A pass of blocks, which a region may not consist of. One with gaps goes on until it has
-		// as many bytes, as in fio.
+		// A pass counts blocks, and a region may not be a multiple of them. As in fio, a pass with gaps continues
+		// until it has done the region's bytes.
 		if r, w := j.splits(); len(r)+len(w) == 0 {
 			l.IOSize = region / l.BS * l.BS * n
 		}
@@ -134,7 +135,7 @@ func (c *clone) ends(region, n int64, readonly bool) {
 	}
 	c.zoneEnds(region, n)
 	if l.Runtime == 0 && j.random() && !l.RandomMap {
-		// load's own single pass would keep a map.
+		// load's single pass would keep a random map.
 		l.Runtime = unlimited
 	}
 }

@@ -2,8 +2,8 @@ package fio
 
 import "strings"
 
-// nearest is the supported option that does the most of what a refused one does: one of fio's, or one of
-// Plimsoll's own, which begin with two dashes. What isn't here has nothing near to it, and its text says so.
+// nearest maps a refused option to the supported one that comes closest to it: one of fio's, or one of Plimsoll's
+// own, which begins with two dashes. For options that are not listed, the error says that there is none.
 var nearest = map[string]string{
 	"thinktime_blocks_type": "thinktime_blocks", "thinktime_iotime": "thinktime_blocks",
 	"rw_sequencer": "rw", "iodepth_low": "iodepth",
@@ -28,7 +28,7 @@ var nearest = map[string]string{
 	"read_beyond_wp": "size", "max_open_zones": "nrfiles", "job_max_open_zones": "nrfiles", "ignore_zone_limits": "nrfiles",
 	"zone_reset_threshold": "size", "zone_reset_frequency": "size",
 
-	// Of the line.
+	// Options of the command line.
 
 	"bandwidth-log": "write_bw_log", "latency-log": "write_lat_log", "showcmd": "--parse-only",
 	"client": "--engine", "server": "--engine", "remote-config": "--engine", "daemonize": "--engine",
@@ -37,13 +37,13 @@ var nearest = map[string]string{
 	"cmdhelp": "--help", "enghelp": "--help",
 }
 
-// why says what becomes of the refused option name: its reason, and what is nearest to it.
+// why is the reason why the option name is refused, and the nearest supported one.
 func why(name, reason string) string {
 	switch n := nearest[name]; {
 	case n != "" && strings.Contains(reason, n):
-		return reason // It says so already.
+		return reason // The reason already names an alternative.
 	case n != "":
 		return reason + "; the nearest is " + n
 	}
-	return reason + "; there is nothing near to it here"
+	return reason + "; there is no replacement"
 }

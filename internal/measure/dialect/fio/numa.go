@@ -14,7 +14,7 @@ func parseNodes(s string) ([]int, error) {
 	}
 	nodes, err := parseCPUs(s)
 	if err != nil || strings.ContainsAny(s, ": ") {
-		return nil, fmt.Errorf("%q is no list of memory nodes; write it as 0-1,3, or all", s)
+		return nil, fmt.Errorf("%q is not a list of memory nodes; write it as 0-1,3, or all", s)
 	}
 	return nodes, nil
 }

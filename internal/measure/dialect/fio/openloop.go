@@ -11,23 +11,23 @@ import (
 	"plimsoll/load"
 )
 
-// openLoop is what a job with a rate measured from its schedule. fio has no such figures: its latencies
-// begin when an I/O is started, however late that is. The outputs have them where programs that read fio's do not
-// look: JSON under keys of Plimsoll's own, the text behind all that fio prints.
+// openLoop holds the measurements of a job with a rate, timed from its schedule. fio has no such figures: its
+// latencies start when an I/O is submitted, however late that is. They are printed where programs that read fio's
+// output don't look: in JSON under Plimsoll's own keys, in text after all of fio's lines.
 type openLoop struct {
 	late, missed int64
-	worst        int64 // how late the latest I/O was started, in ns
+	worst        int64 // the largest start delay of an I/O, in ns
 	poisson      bool
 	dirs         [3]openDir
 }
 
-// openDir is a direction of an open loop.
+// openDir is one direction of an open loop.
 type openDir struct {
-	iops, bytes int64 // asked for, a second
+	iops, bytes int64 // requested, per second
 	response    hist.Histogram
 }
 
-// addOpenLoop takes a member in, if it has a rate.
+// addOpenLoop adds a clone's measurements, if it has a rate.
 func (j *jobReport) addOpenLoop(m measured) {
 	l := m.clone.load
 	if !l.OpenLoop() {
@@ -57,7 +57,7 @@ func (j *jobReport) addOpenLoop(m measured) {
 	}
 }
 
-// ops is how many I/Os were started.
+// ops is the number of I/Os started.
 func (o *openLoop) ops() int64 {
 	return int64(o.dirs[0].response.Count() + o.dirs[1].response.Count() + o.dirs[2].response.Count())
 }
@@ -71,7 +71,7 @@ func (o *openLoop) json() object {
 	return object{{"rate_process", process}, {"late_ios", o.late}, {"late_after_ns", load.LateAfter.Nanoseconds()}, {"max_late_ns", o.worst}, {"missed_ios", o.missed}}
 }
 
-// dirJSON is what a direction has beside fio's keys: what was asked for, and the response times.
+// dirJSON is the part of a direction that fio's keys don't have: the requested rate and the response times.
 func (j *jobReport) dirJSON(d int, plus bool) object {
 	if j.open == nil {
 		return nil
@@ -83,7 +83,7 @@ func (o *openDir) json(j *jobReport, plus bool) object {
 	if o.iops+o.bytes == 0 {
 		return nil
 	}
-	// The percentiles are what response times are for: no option of fio's turns them off.
+	// The percentiles are the point of response times: no fio option turns them off.
 	out := object{{"response_ns", j.latency(&o.response, true, plus)}}
 	if o.bytes > 0 {
 		return append(out, member{"offered_bw_bytes", o.bytes})
@@ -91,10 +91,10 @@ func (o *openDir) json(j *jobReport, plus bool) object {
 	return append(out, member{"offered_iops", float(o.iops)})
 }
 
-// openLoopHead begins that part of the normal output.
+// openLoopHead begins the open loop's part of the normal output.
 const openLoopHead = "\nOpen loop, timed from the schedule (by Plimsoll; fio has no such figures):\n"
 
-// openLoopText is the part of the normal output that fio doesn't have.
+// openLoopText writes the part of the normal output that fio doesn't have.
 func (r *report) openLoopText(w *bytes.Buffer) {
 	head := false
 	for _, j := range r.jobs {
@@ -118,7 +118,7 @@ func (r *report) openLoopText(w *bytes.Buffer) {
 	}
 }
 
-// text is a line of a direction. Its words are none of those by which programs find fio's lines.
+// text writes a direction's line. It avoids the words by which programs recognize fio's lines.
 func (o *openDir) text(w *bytes.Buffer, name string, d *dirReport) {
 	if o.iops+o.bytes == 0 {
 		return
@@ -132,5 +132,5 @@ func (o *openDir) text(w *bytes.Buffer, name string, d *dirReport) {
 		spell(time.Duration(o.response.Mean())), at(&o.response, 50), at(&o.response, 99), at(&o.response, 99.9), spell(time.Duration(o.response.Max())), at(&d.lat, 99))
 }
 
-// spell prints a time for people, in ASCII as all of fio's output is.
+// spell prints a time for people, in ASCII like all of fio's output.
 func spell(d time.Duration) string { return strings.ReplaceAll(size.Duration(d), "µ", "u") }

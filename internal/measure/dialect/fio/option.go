@@ -1,29 +1,29 @@
 package fio
 
-// Support says what becomes of an option.
+// Support is how far an option is supported.
 type Support string
 
 // Kinds of Support.
 const (
-	// Yes: it does what it does in fio, or what its text says.
+	// Yes: it works as in fio, or as its text says.
 	Yes Support = "yes"
-	// Accepted: it is read and needs no doing here; its text says why.
+	// Accepted: it has no effect and needs none; its text says why.
 	Accepted Support = "accepted"
-	// Refused: it is an error; its text says why, and what to use.
+	// Refused: it is an error; its text says why, and what to use instead.
 	Refused Support = "refused"
 )
 
 // An Option is one of fio's job options.
 type Option struct {
-	// Name is fio's, and Aliases its other names.
+	// Name is fio's name, and Aliases are its other names.
 	Name    string
 	Aliases []string
-	// Bare options may stand without a value, which then is 1.
+	// Bare options may be given without a value, which then is 1.
 	Bare    bool
 	Support Support
-	// Text says what it does here, why it needs no doing, or why it is refused.
+	// Text says what the option does here, why it has no effect, or why it is refused.
 	Text string
-	// Off are values that a refused option may have, because they ask for nothing.
+	// Off are values of a refused option that are allowed, because they ask for nothing.
 	Off []string
 	set func(*job, string) error
 }

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// Bounds of what is parsed. They keep a typing error, or a hostile file, from taking the machine.
+// Bounds of the parser. They protect the machine from a typing error or a hostile file.
 const (
 	maxFile     = 1 << 20
 	maxIncludes = 16
@@ -21,19 +21,19 @@ const (
 	maxName     = 255     // NAME_MAX: a job's name is part of its files'
 	maxPath     = 4095    // PATH_MAX without its NUL
 	maxPaths    = 8 << 20 // bytes of all paths
-	// maxWork bounds the letters of global options, each as often as there are jobs that read it.
+	// maxWork bounds the bytes of global options, counted once for each job that inherits them.
 	maxWork = 16 << 20
 )
 
-// A Source is where Parse gets what isn't in its arguments.
+// A Source gives Parse access to everything but its arguments.
 type Source struct {
-	// ReadFile reads a job file; "-" is standard input, as in fio. nil: there are no files.
+	// ReadFile reads a job file; "-" is standard input, as in fio. nil: no files.
 	ReadFile dialect.FileReader
 	// Env is os.Getenv: ${NAME} in a job file.
 	Env func(name string) string
-	// Machine reports how much a job file's keyword stands for: pagesize, mb_memory or ncpus. nil, and 0: it isn't known.
+	// Machine is the value of a job file's keyword: pagesize, mb_memory or ncpus. nil or 0: not known.
 	Machine func(keyword string) int64
-	// Device reports whether a path is a device of this machine: a job of that name works on it. nil: none is.
+	// Device reports whether a path is a device of this machine: a job of that name uses it. nil: no path is.
 	Device func(path string) bool
 }
 
@@ -43,11 +43,11 @@ type assignment struct {
 	key, value string
 	hasValue   bool
 	where      string
-	// block is the section of a file that it stands in, 0 on a line.
+	// block is the number of the file's section that contains it, 0 on a command line.
 	block int
 }
 
-// parser collects jobs from a line and its files.
+// parser collects jobs from a command line and its files.
 type parser struct {
 	src      Source
 	test     *Test
@@ -58,21 +58,20 @@ type parser struct {
 	count    int
 	work     int
 	text     int // bytes of all files
-	blocks   int // sections of files, [global] too
+	blocks   int // sections of files, including [global]
 	includes int
 }
 
 // section is a job before its options are applied.
 type section struct {
 	name, where string
-	// title is what its name= calls the job, instead of name; --section and the names of its files keep to name, as in fio.
+	// title is the job's name if name= sets one. As in fio, --section and file names use name all the same.
 	title   string
 	globals []assignment
 	own     []assignment
 }
 
-// Parse reads a fio command line without the program's name, and the job files that it names.
-// Errors are *dialect.UsageErrors.
+// Parse reads a fio command line, without the program's name, and its job files. Errors are *dialect.UsageErrors.
 func Parse(args []string, src Source) (*Test, error) {
 	p := &parser{src: src, test: &Test{Formats: []string{"normal"}, terseVersion: 3, isDevice: src.Device, readFile: src.ReadFile}}
 	files, err := p.line(args)
@@ -80,7 +79,7 @@ func Parse(args []string, src Source) (*Test, error) {
 		return nil, err
 	}
 	for _, f := range files {
-		// Each file begins with the globals of the line.
+		// Each file begins with the command line's globals.
 		p.globals = slices.Clone(p.cmd)
 		if err := p.file(f, 0); err != nil {
 			return nil, err
@@ -89,7 +88,7 @@ func Parse(args []string, src Source) (*Test, error) {
 	return p.finish()
 }
 
-// line goes through the arguments and returns the job files.
+// line parses the arguments and returns the job files.
 func (p *parser) line(args []string) (files []string, err error) {
 	var at *section
 	all := len(args)
@@ -152,7 +151,7 @@ func (p *parser) line(args []string) (files []string, err error) {
 			}
 		}
 		if p.count++; p.count > maxOptions || len(value) > maxValue {
-			return nil, dialect.Usagef("fio", "more than %d options, or a value of more than %d bytes", maxOptions, maxValue)
+			return nil, dialect.Usagef("fio", "there are more than %d options, or a value has more than %d bytes", maxOptions, maxValue)
 		}
 		a := assignment{opt: opt, key: key, value: value, hasValue: has, where: where}
 		if at == nil {
@@ -167,7 +166,7 @@ func (p *parser) line(args []string) (files []string, err error) {
 // section begins a job.
 func (p *parser) section(name, where string, globals []assignment) (*section, error) {
 	if len(p.sections) >= maxSections {
-		return nil, dialect.Usagef(where, "more than %d jobs", maxSections)
+		return nil, dialect.Usagef(where, "there are more than %d jobs", maxSections)
 	}
 	if len(name) > maxName {
 		return nil, dialect.Usagef("fio", "the name of a job has more than %d bytes", maxName)
@@ -183,7 +182,7 @@ func (p *parser) section(name, where string, globals []assignment) (*section, er
 	return s, nil
 }
 
-// find looks an option up, and refuses what is unknown or unsupported.
+// find looks up an option, and refuses an unknown or unsupported one.
 func find(key, where string, line bool) (*Option, error) {
 	opt, ok := byName[key]
 	if ok {
@@ -199,7 +198,8 @@ func find(key, where string, line bool) (*Option, error) {
 	return nil, dialect.Usagef(where, "there is no option %s; docs/reference/fio.md has the list", key)
 }
 
-// nameless are options that need no value in a file: the job's name is it. On a line they take the next word, as in fio.
+// nameless are options that need no value in a file: they default to the job's name. On a command line they take the
+// next word, as in fio.
 var nameless = []string{"write_bw_log", "write_lat_log", "write_iops_log"}
 
 // apply sets the option in j.
@@ -224,11 +224,11 @@ func (a assignment) apply(j *job) error {
 	return nil
 }
 
-// finish makes jobs of the sections.
+// finish turns the sections into jobs.
 func (p *parser) finish() (*Test, error) {
 	t := p.test
 	clones, files := 0, 0
-	var looked []assignment // globals that were looked at; most sections have the same
+	var looked []assignment // globals that were checked; most sections share them
 	for _, s := range p.sections {
 		if len(p.only) > 0 && !slices.Contains(p.only, s.name) {
 			continue
@@ -247,10 +247,10 @@ func (p *parser) finish() (*Test, error) {
 			return nil, err
 		}
 		if clones += j.numjobs; clones > maxClones {
-			return nil, dialect.Usagef(s.where, "more than %d clones of jobs in all", maxClones)
+			return nil, dialect.Usagef(s.where, "there are more than %d clones in all", maxClones)
 		}
 		if files += j.numjobs * j.nrfiles; files > maxFiles {
-			return nil, dialect.Usagef(s.where, "more than %d files in all", maxFiles)
+			return nil, dialect.Usagef(s.where, "there are more than %d files in all", maxFiles)
 		}
 		t.jobs = append(t.jobs, j)
 	}
@@ -270,7 +270,7 @@ func (p *parser) finish() (*Test, error) {
 		return t, nil
 	}
 	if len(t.jobs) == 0 && t.ParseOnly && p.includes > 0 {
-		return t, nil // Files with nothing but [global] are read for others to add jobs to; fio finds nothing wrong with them.
+		return t, nil // As in fio, a file may have only [global], for others to include.
 	}
 	if t.idle == calibrateOnly {
 		return t, nil
@@ -289,7 +289,7 @@ func (p *parser) finish() (*Test, error) {
 	return t, nil
 }
 
-// pair is what fio's JSON shows of an option: nothing of one without a value.
+// pair is the option as fio's JSON shows it; one without a value is left out.
 func (a assignment) pair() []keyValue {
 	if !a.hasValue {
 		return nil
@@ -297,7 +297,7 @@ func (a assignment) pair() []keyValue {
 	return []keyValue{{a.opt.Name, a.value}}
 }
 
-// job applies the options of a section.
+// job makes a job from the section's options.
 func (s *section) job() (*job, error) {
 	j := newJob()
 	j.name, j.section, j.where = cmp.Or(s.title, s.name), s.name, s.where
@@ -328,8 +328,8 @@ func (s *section) job() (*job, error) {
 	return j, j.check()
 }
 
-// basesFirst puts kb_base before the other options of its section of a file, and filename behind them, as fio does. On a line they stand where
-// they stand: kb_base is how what comes behind it is read, and nrfiles behind filename is how many of the files are used.
+// basesFirst sorts a file section's options as fio does: kb_base first, filename last. On a command line their order
+// matters: kb_base applies to later sizes, and nrfiles after filename limits the files used.
 func basesFirst(all []assignment) []assignment {
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b assignment) int {

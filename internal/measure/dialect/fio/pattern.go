@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parsePattern reads buffer_pattern: parts that follow one another, each "text" in double quotes, a hexadecimal 0x... (bytes in the
-// order written) or a decimal number, which may be negative (its bytes, the least first). See parse_and_fill_pattern in fio's
+// parsePattern reads buffer_pattern: one or more parts, each "text" in double quotes, a hexadecimal 0x... (bytes in
+// the order written) or a decimal number, which may be negative (little endian). See parse_and_fill_pattern in fio's
 // lib/pattern.c.
 func parsePattern(s string) ([]byte, error) {
 	var out []byte
@@ -27,14 +27,14 @@ func parsePattern(s string) ([]byte, error) {
 		out, rest = append(out, b...), after
 	}
 	if len(out) == 0 || len(out) > 512 {
-		return nil, fmt.Errorf("%q has to make 1 to 512 bytes", s)
+		return nil, fmt.Errorf("%q must be 1 to 512 bytes long", s)
 	}
 	return out, nil
 }
 
-// patternNumber reads the number that s begins with. One of decimal digits ends before the next 0x: 120xff is 12 and 0xff.
+// patternNumber reads the number at the start of s. A decimal number ends before the next 0x: 120xff is 12 and 0xff.
 func patternNumber(s string) (out []byte, rest string, err error) {
-	bad := fmt.Errorf("%q is neither a number, 0x... nor \"text\"", s)
+	bad := fmt.Errorf("%q is not a number, 0x... or \"text\"", s)
 	low := strings.ToLower(s)
 	if hex, ok := strings.CutPrefix(low, "0x"); ok {
 		n := strings.IndexFunc(hex, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// letters are the options of the line that fio knows by one letter, too (l_opts in its init.c).
+// letters are the command line's options that fio also knows by one letter (l_opts in its init.c).
 var letters = map[string]string{
 	"o": "output", "l": "latency-log", "b": "bandwidth-log", "m": "minimal", "F": "output-format", "f": "append-terse",
 	"v": "version", "h": "help", "c": "cmdhelp", "i": "enghelp", "s": "showcmd", "r": "readonly", "e": "eta", "O": "eta-interval",
@@ -16,8 +16,8 @@ var letters = map[string]string{
 	"G": "crctest", "I": "idle-prof", "L": "status-interval", "W": "trigger-file", "B": "trigger-timeout", "H": "trigger", "J": "trigger-remote", "K": "aux-path",
 }
 
-// inFull is the name that key stands for on a line: itself, a letter of fio's, or the beginning of one name only, as getopt_long_only
-// has it. A key that is no beginning of any is returned as it is.
+// inFull is the option that key stands for on a command line: itself, one of fio's letters, or the only option that
+// begins with it, as getopt_long_only has it. A key that matches none is returned unchanged.
 func inFull(key, where string) (string, error) {
 	if _, ok := commands[key]; ok || byName[key] != nil {
 		return key, nil
@@ -43,5 +43,5 @@ func inFull(key, where string) (string, error) {
 	case 1:
 		return all[0], nil
 	}
-	return "", dialect.Usagef(where, "there is no option %s, and several begin so: %s", key, strings.Join(all, ", "))
+	return "", dialect.Usagef(where, "there is no option %s, and several begin with it: %s", key, strings.Join(all, ", "))
 }

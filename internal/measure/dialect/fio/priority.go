@@ -11,7 +11,7 @@ import (
 	"plimsoll/load"
 )
 
-// setPrio sets the class or the level of the job's own priority. Either gives it one.
+// setPrio sets the class or the level of the job's own priority; either turns it on.
 func setPrio(f func(*job) *int, most int64) setter {
 	return func(j *job, v string) error {
 		err := intTo(f, 0, most)(j, v)
@@ -20,7 +20,7 @@ func setPrio(f func(*job) *int, most int64) setter {
 	}
 }
 
-// ioprio is a class and a level in the kernel's form. Class 0 is best effort, as in fio.
+// ioprio is a class and a level in the kernel's encoding. Class 0 means best effort, as in fio.
 func ioprio(class, level int) load.Priority {
 	if class == 0 {
 		class = load.BestEffort
@@ -36,7 +36,7 @@ func (j *job) priority() load.Priority {
 	return ioprio(j.prioClass, j.prioLevel)
 }
 
-// setPrioritySplit looks at a cmdprio_bssplit; what it means depends on kb_base and on other options.
+// setPrioritySplit only checks cmdprio_bssplit; its meaning depends on kb_base and on other options.
 func setPrioritySplit(j *job, v string) error {
 	if strings.TrimSpace(v) == "" {
 		return fmt.Errorf("no sizes; write it as 4k/20 or 4k/20/1/0:64k/50")
@@ -50,7 +50,8 @@ func setPrioritySplit(j *job, v string) error {
 	return nil
 }
 
-// parsePrioritySplit reads one direction of cmdprio_bssplit, which fio sorts by size. usual is the priority of entries without one.
+// parsePrioritySplit reads one direction of cmdprio_bssplit, which fio sorts by size. usual is the priority of
+// entries without one.
 func parsePrioritySplit(s string, kbBase int64, usual load.Priority) (all []load.PriorityShare, err error) {
 	for _, e := range strings.Split(strings.TrimSpace(s), ":") {
 		if e == "" {
@@ -85,7 +86,7 @@ func parsePrioritySplit(s string, kbBase int64, usual load.Priority) (all []load
 	return all, nil
 }
 
-// priorities sets the job's own priority, and those of single I/Os.
+// priorities sets the job's own priority, and the priorities of single I/Os.
 func (j *job) priorities(l *load.Job) error {
 	l.Priority = j.priority()
 	percents := j.cmdPercent.read+j.cmdPercent.write > 0
@@ -124,7 +125,7 @@ func (j *job) priorities(l *load.Job) error {
 	return err
 }
 
-// addPriorities adds the latencies of a class by priority. own is that of a job all of whose I/Os have the same.
+// addPriorities adds a class's latencies by priority. own is the priority of a job whose I/Os all have the same one.
 func addPriorities(all []load.PriorityLat, c *load.Class, own load.Priority) []load.PriorityLat {
 	of := c.Priorities
 	if len(of) == 0 && c.Lat != nil {
@@ -133,7 +134,7 @@ func addPriorities(all []load.PriorityLat, c *load.Class, own load.Priority) []l
 	return load.MergePriorities(all, of)
 }
 
-// priorities are those that the direction's I/Os had. One is nothing to tell apart, as in fio.
+// priorities are the priorities that the direction's I/Os had. A single one is left out, as in fio.
 func (d *dirReport) priorities() (all []load.PriorityLat) {
 	for _, p := range d.prios {
 		if p.Lat.Count() > 0 {
@@ -146,7 +147,7 @@ func (d *dirReport) priorities() (all []load.PriorityLat) {
 	return all
 }
 
-// latName is what fio tells by priority: clat, or lat if that has percentiles.
+// latName is the latency that fio splits by priority: clat, or lat if lat has percentiles.
 func (j *jobReport) latName() string {
 	if j.latPct {
 		return "lat"

@@ -10,8 +10,8 @@ import (
 	"plimsoll/load"
 )
 
-// readingBack is the job that reads back parts of what j wrote. Where that had several sizes it has their mean, so that there are about as
-// many reads as there were writes.
+// readingBack is the job that reads back parts of what j wrote. If j had several block sizes it uses their mean, so
+// that there are about as many reads as writes.
 func readingBack(j load.Job, only []load.Ranges) load.Job {
 	v := load.Job{
 		RW: load.Read, BS: j.BS, IODepth: j.IODepth, NumJobs: 1, Direct: j.Direct, IOEngine: j.IOEngine, Offset: j.Offset, Size: j.Size,
@@ -28,7 +28,7 @@ func readingBack(j load.Job, only []load.Ranges) load.Job {
 	return v
 }
 
-// canReadBack has load check the job that reads back, as far as it is known before anything is written.
+// canReadBack validates the job that reads back, as far as it is known before anything is written.
 func (c *clone) canReadBack() error {
 	v := readingBack(c.load, nil)
 	if err := v.Validate(); err != nil {
@@ -37,7 +37,8 @@ func (c *clone) canReadBack() error {
 	return nil
 }
 
-// readBack reads back what the clones of stage number i wrote and have not read back themselves, after all of them are done.
+// readBack reads back the writes of stage i that its clones have not read back themselves, after all of them have
+// ended.
 func (t *Test) readBack(ctx context.Context, session dialect.Session, i int, out []measured, p *progress) error {
 	var jobs []workload.StageJob
 	var of []int
@@ -45,7 +46,7 @@ func (t *Test) readBack(ctx context.Context, session dialect.Session, i int, out
 		if !slices.ContainsFunc(m.result.Written, func(r load.Ranges) bool { return len(r) > 0 }) {
 			continue
 		}
-		// The result's job has its region in bytes, and its files as the worker knows them.
+		// The result's job has its region in bytes, and its files by the worker's names.
 		v := m.result.Job
 		v.Filename, v.Files = m.clone.load.Filename, m.clone.load.Files
 		j := workload.StageJob{Name: m.clone.job.name, Job: readingBack(v, m.result.Written), Invalidate: m.clone.spec.Invalidate}

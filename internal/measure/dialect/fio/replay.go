@@ -14,12 +14,12 @@ import (
 	"plimsoll/load"
 )
 
-// replay is what a job has of recorded I/O, to do it again or to record it.
+// replay holds the settings for recorded I/O: replaying it, or recording it.
 type replay struct {
 	log       string // read_iolog: one file, or one for each clone in turn, separated by colons
 	noStall   bool
 	redirect  string
-	scale     int64 // what offsets are divided by; 0: nothing
+	scale     int64 // divisor of offsets; 0: none
 	align     int64
 	timeScale int64 // percent
 	record    string
@@ -43,7 +43,7 @@ func setReplayAlign(j *job, v string) error {
 	return err
 }
 
-// checkReplay refuses what recorded I/O has no room for.
+// checkReplay refuses options that recorded I/O does not support.
 func (j *job) checkReplay(bad func(string, ...any) error) error {
 	r := &j.replay
 	if r.log != "" {
@@ -53,7 +53,7 @@ func (j *job) checkReplay(bad func(string, ...any) error) error {
 		}
 		switch {
 		case j.verify:
-			return bad("read_iolog with verify is not supported: nothing is verified of recorded I/O")
+			return bad("read_iolog with verify is not supported: recorded I/O can't be verified")
 		case max(j.rate.most(), j.iops.most(), j.rateMin.most(), j.iopsMin.most()) > 0, j.think > 0 || j.ramp > 0 || j.steady.Metric != "":
 			return bad("read_iolog has times of its own: leave out rates, thinktime, ramp_time and steadystate")
 		case j.ioengine == "posixaio" && j.iodepth > 1:
@@ -65,17 +65,17 @@ func (j *job) checkReplay(bad func(string, ...any) error) error {
 	case j.fsync > 0 || j.fdatasync > 0 || j.endFsync:
 		return bad("write_iolog records no syncs: leave out fsync, fdatasync and end_fsync")
 	case j.verify && j.writes() && j.doVerify:
-		return bad("write_iolog doesn't record what verify reads back: use do_verify=0")
+		return bad("write_iolog doesn't record the reads of verify: use do_verify=0")
 	case j.nrfiles > 1 || len(splitColons(j.filename)) > 1:
 		return bad("write_iolog of several files is not supported; use a job for each")
 	}
 	return nil
 }
 
-// traces reports whether the job's logs need each of its I/Os.
+// traces reports whether each of the job's I/Os must be kept for its logs.
 func (j *job) traces() bool { return j.tracesLogs() || j.replay.record != "" }
 
-// recorded is what is read of a log.
+// recorded is a log that was read.
 type recorded struct {
 	files  []string
 	steps  load.Script
@@ -85,12 +85,12 @@ type recorded struct {
 	writes bool
 }
 
-// lowerReplay makes a job of package load of the clone, which does what a log says.
+// lowerReplay translates the clone into a job of package load that replays a log.
 func (c *clone) lowerReplay(t *Test, bad func(string, ...any) error) error {
 	j := c.job
 	logs := splitColons(j.replay.log)
 	if len(logs) == 0 {
-		return bad("read_iolog=%q names no file", j.replay.log)
+		return bad("read_iolog=%q contains no file name", j.replay.log)
 	}
 	name := logs[c.number%len(logs)]
 	r, err := t.readLog(j, name)
@@ -98,7 +98,7 @@ func (c *clone) lowerReplay(t *Test, bad func(string, ...any) error) error {
 		return err
 	}
 	if len(r.steps) == 0 {
-		return bad("read_iolog=%s: there is no I/O in it", name)
+		return bad("read_iolog=%s: it contains no I/O", name)
 	}
 	l := load.Job{
 		RW: load.Read, BS: r.most, IODepth: j.iodepth, NumJobs: 1, Runtime: j.runtime, StartDelay: c.delay(), Direct: j.direct, Sync: j.sync,
@@ -150,7 +150,7 @@ func (t *Test) readLog(j *job, name string) (*recorded, error) {
 		return dialect.Usagef(j.where, "read_iolog=%s: %s", name, fmt.Sprintf(format, args...))
 	}
 	if t.readFile == nil {
-		return nil, bad("files can't be read here")
+		return nil, bad("files can't be read by this command")
 	}
 	text, err := t.readFile(name, maxIOLog)
 	if err != nil && t.ParseOnly {
@@ -165,7 +165,7 @@ func (t *Test) readLog(j *job, name string) (*recorded, error) {
 	version := 0
 	switch {
 	case strings.HasPrefix(head, blktrace):
-		return nil, bad("it is a binary trace of blktrace, and only logs of fio are read, as write_iolog makes them")
+		return nil, bad("it is a binary trace of blktrace; only fio's logs are supported, as write_iolog makes them")
 	case strings.HasPrefix(head, "fio version 2 iolog"):
 		version = 2
 	case strings.HasPrefix(head, "fio version 3 iolog"):
@@ -180,8 +180,8 @@ func (t *Test) readLog(j *job, name string) (*recorded, error) {
 		switch line = strings.TrimSpace(line); {
 		case line == "":
 			continue
-		case strings.HasPrefix(line, "fio version"): // Clones, and fio's later runs, write theirs behind what is there.
-			p.skipped["another version, as in fio"]++
+		case strings.HasPrefix(line, "fio version"): // Clones and later runs of fio append to the log.
+			p.skipped["a repeated version, as in fio"]++
 			continue
 		}
 		if err := p.line(strings.Fields(line)); err != nil {
@@ -189,18 +189,18 @@ func (t *Test) readLog(j *job, name string) (*recorded, error) {
 		}
 	}
 	for what, n := range p.skipped {
-		t.note("%s: read_iolog=%s: %d lines of %s are left out", j.name, name, n, what)
+		t.note("%s: read_iolog=%s: %d lines of %s are skipped", j.name, name, n, what)
 	}
 	return &p.recorded, nil
 }
 
-// logParser is how far a log was read.
+// logParser is the state of reading a log.
 type logParser struct {
 	recorded
 	job      *job
 	version  int
 	readonly bool
-	last     uint64 // the time of the line before
+	last     uint64 // the time of the previous line
 	after    time.Duration
 	at       time.Duration
 	skipped  map[string]int
@@ -216,7 +216,7 @@ func (p *logParser) line(f []string) error {
 		f = f[1:]
 	}
 	if len(f) != 2 && len(f) != 4 {
-		return fmt.Errorf("a line has a file and an action, and an action on blocks their offset and size")
+		return fmt.Errorf("a line needs a file and an action, and for I/O an offset and a size")
 	}
 	name, act := f[0], f[1]
 	if len(f) == 2 {
@@ -248,7 +248,7 @@ func (p *logParser) line(f []string) error {
 	return p.step(name, act, offset, size)
 }
 
-// wait adds what has gone by since the line before, as fio reckons it: nothing after a line of time 0.
+// wait adds the time since the previous line, as fio computes it: nothing after a line of time 0.
 func (p *logParser) wait(usec uint64) {
 	r := p.job.replay
 	if p.last != 0 && usec >= p.last && !r.noStall {
@@ -258,7 +258,7 @@ func (p *logParser) wait(usec uint64) {
 	p.last = usec
 }
 
-// file is the number of a file, -1 if it was not added.
+// file is the index of a file, -1 if it was not added.
 func (p *logParser) file(name string, add bool) int {
 	r := p.job.replay
 	if name = cmp.Or(r.redirect, name); r.redirect == "" && p.job.directory != "" {
@@ -290,7 +290,7 @@ func (p *logParser) step(name, act string, offset, size int64) error {
 		p.skipped["writes, because of --readonly"]++
 		return nil
 	case size == 0:
-		return fmt.Errorf("a block of no bytes")
+		return fmt.Errorf("the size is 0")
 	default:
 		if r.scale > 0 {
 			s.Offset /= r.scale
@@ -299,19 +299,19 @@ func (p *logParser) step(name, act string, offset, size int64) error {
 			s.Offset &^= r.align - 1
 		}
 		if s.Offset > math.MaxInt64-size {
-			return fmt.Errorf("%d bytes from offset %d on end beyond any file", size, s.Offset)
+			return fmt.Errorf("%d bytes from offset %d on end beyond the largest possible file", size, s.Offset)
 		}
 		p.reads, p.writes = p.reads || act == load.Read, p.writes || act == load.Write
 		p.most, p.ends[i] = max(p.most, size), max(p.ends[i], s.Offset+size)
 	}
 	s.After, s.At, p.after, p.at = p.after, p.at, 0, 0
 	if p.steps = append(p.steps, s); len(p.steps) > load.MaxScript {
-		return fmt.Errorf("more than %d I/Os", load.MaxScript)
+		return fmt.Errorf("the log has more than %d I/Os", load.MaxScript)
 	}
 	return nil
 }
 
-// iolog is the clone's I/O as fio's log of version 3, in the order in which it was begun.
+// iolog is the clone's I/O as fio's log of version 3, in the order of submission.
 func (m measured) iolog() []byte {
 	c := m.clone
 	var b strings.Builder

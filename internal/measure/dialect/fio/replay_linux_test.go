@@ -100,13 +100,13 @@ func TestRefusedLogs(t *testing.T) {
 		"": "its first line", "fio version 1 iolog\n": "its first line", "\x07\x74\x61\x65...": "binary trace of blktrace",
 		"fio version 2 iolog\nx add\nx trim 0 4096\n":                   "line 3: trims",
 		"fio version 2 iolog\nx write 0 4096\n":                         "line 2: x was not added",
-		"fio version 2 iolog\nx add\nx write 0\n":                       "line 3: a line has",
+		"fio version 2 iolog\nx add\nx write 0\n":                       "line 3: a line needs a file",
 		"fio version 3 iolog\nx add\n":                                  "line 2: a time",
 		"fio version 2 iolog\nx add\nx write -1 4096\n":                 "line 3: an offset",
-		"fio version 2 iolog\nx add\nx read 0 0\n":                      "line 3: a block of no bytes",
+		"fio version 2 iolog\nx add\nx read 0 0\n":                      "line 3: the size is 0",
 		"fio version 2 iolog\nx add\nx move 0 1\n":                      `"move" is none of`,
-		"fio version 2 iolog\nx add\n":                                  "no I/O in it",
-		"fio version 2 iolog\nx add\nx read 9223372036854775807 4096\n": "end beyond any file",
+		"fio version 2 iolog\nx add\n":                                  "contains no I/O",
+		"fio version 2 iolog\nx add\nx read 9223372036854775807 4096\n": "end beyond the largest possible file",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "log"), []byte(log), 0o600); err != nil {
@@ -118,7 +118,7 @@ func TestRefusedLogs(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"--read_iolog=none":                                 "none",
-		"--read_iolog=log --verify=crc32c":                  "nothing is verified",
+		"--read_iolog=log --verify=crc32c":                  "can't be verified",
 		"--read_iolog=log --rate_iops=5":                    "times of its own",
 		"--write_iolog=l --size=1m --fsync=1":               "records no syncs",
 		"--write_iolog=l --size=1m --nrfiles=2":             "several files",

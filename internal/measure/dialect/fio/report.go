@@ -10,20 +10,20 @@ import (
 	"plimsoll/load"
 )
 
-// A report is what the output shows, without its form.
+// A report is the content of the output, independent of its format.
 type report struct {
 	now     time.Time
 	elapsed time.Duration
-	// pid is Plimsoll's: clones are no processes of their own.
+	// pid is Plimsoll's: clones are not separate processes.
 	pid int
-	// ran is how long the stages took, for the share of time in which disks were busy.
+	// ran is the duration of the stages, for the disks' utilization.
 	ran       time.Duration
 	globals   []keyValue
 	jobs      []*jobReport
 	groups    []*groupReport
 	disks     []workload.DiskDelta
 	heads     []*clone
-	idle      *idleness // nil: not asked for
+	idle      *idleness // nil: not requested
 	threads   int
 	processes int
 }
@@ -35,14 +35,15 @@ type jobReport struct {
 	members int
 	// own are the options of the last member, as in fio.
 	own []keyValue
-	// found is the depth that the last member's search came to. 0: there was none.
+	// found is the depth that the last member's search ended with; 0: there was no search.
 	found int
-	// began: one of the members did. fio prints little of those that didn't.
+	// began: at least one of the members started. fio prints little for those that did not.
 	began bool
 	dirs  [3]dirReport // reads, writes, trims
 	sync  hist.Histogram
 	syncs int64
-	// failed is how many I/Os failed, after which the job went on, and firstError the number of the first one's error.
+	// failed is the number of failed I/Os in a job that continued after errors, and firstError the first one's error
+	// number.
 	failed     int64
 	firstError int
 	// runtime is the sum over the members in ms.
@@ -51,29 +52,29 @@ type jobReport struct {
 	levels  [7]float64
 	submits int64 // I/Os that were submitted one at a time
 	steady  *workload.SteadyResult
-	// percentiles, and whether those of clat and lat are shown, are what the last member says, as in fio.
+	// percentiles, and whether clat's and lat's are shown, are those of the last member, as in fio.
 	percentiles     []float64
 	clatPct, latPct bool
-	// open is what is measured from the schedule; nil for a closed loop.
+	// open holds the figures timed from the schedule; nil for a closed loop.
 	open *openLoop
-	// mixed is all directions as one, nil where they are only shown apart.
+	// mixed is all directions combined, nil where they are only shown separately.
 	mixed *dirReport
 }
 
-// dirReport is the reads or the writes of a job.
+// dirReport is one direction of a job.
 type dirReport struct {
 	ops, bytes int64
-	// runtime is that of the longest member in ms.
+	// runtime is the longest member's, in ms.
 	runtime int64
 	lat     hist.Histogram
 	bw      sampleStat // KiB/s
 	iops    sampleStat
-	// share of the group's bandwidth in percent.
+	// share is the share of the group's bandwidth in percent.
 	share float64
-	prios []load.PriorityLat // those of lat, if they are kept apart
+	prios []load.PriorityLat // lat by priority, if kept separately
 }
 
-// sampleStat is what samples of a rate say. Several clones add up, as in fio.
+// sampleStat is the statistics of a rate's samples. Those of several clones add up, as in fio.
 type sampleStat struct {
 	n              int64
 	min, max       float64
@@ -106,23 +107,23 @@ func (s sampleStat) stddev() float64 {
 	return math.Sqrt(s.deviants / float64(s.n-1))
 }
 
-// groupReport is the summary of a group: a direction each.
+// groupReport is the summary of a group, by direction.
 type groupReport struct {
 	dirs [3]groupDir
-	// kbBase is that of its last job, as in fio.
+	// kbBase is the group's last job's, as in fio.
 	kbBase int64
-	// unified is what its jobs have, joined as bits, as in fio.
+	// unified combines the values of the group's jobs by bitwise or, as fio does.
 	unified unified
 }
 
 type groupDir struct {
 	any            bool
 	bytes          int64
-	bw, min, max   int64 // bytes a second: of all, and of the slowest and fastest job
+	bw, min, max   int64 // bytes a second: total, slowest and fastest job
 	minRun, maxRun int64 // ms
 }
 
-// perSecond is n a second, in ms.
+// perSecond is the rate of n in ms milliseconds.
 func perSecond(n, ms int64) int64 {
 	if ms == 0 {
 		return 0
@@ -130,7 +131,7 @@ func perSecond(n, ms int64) int64 {
 	return int64(float64(n) * 1000 / float64(ms))
 }
 
-// report sums up what was measured.
+// report summarizes the measurements.
 func (t *Test) report(all []measured, disks []workload.DiskDelta, ran time.Duration) *report {
 	r := &report{globals: t.globals, ran: ran}
 	if slices.ContainsFunc(all, func(m measured) bool { return len(m.clone.files) > 0 }) {
@@ -179,7 +180,7 @@ func (t *Test) report(all []measured, disks []workload.DiskDelta, ran time.Durat
 
 func sortedPercentiles(p []float64) []float64 { return slices.Sorted(slices.Values(p)) }
 
-// add takes one clone in.
+// add adds one clone.
 func (j *jobReport) add(m measured) {
 	j.members++
 	j.began = j.began || len(m.result.Classes) > 0
@@ -220,7 +221,7 @@ func (j *jobReport) add(m measured) {
 
 var className = [3]string{"read", "write", load.Trim}
 
-// addResult takes the counts of one run in, which took ms.
+// addResult adds the counts of one run, which took ms milliseconds.
 func (j *jobReport) addResult(r load.Result, ms int64, own load.Priority) {
 	for d := range j.dirs {
 		c := r.Class(className[d])
@@ -228,7 +229,7 @@ func (j *jobReport) addResult(r load.Result, ms int64, own load.Priority) {
 			continue
 		}
 		dir := &j.dirs[d]
-		dir.ops += c.Ops + c.Failed // fio counts those that it issued.
+		dir.ops += c.Ops + c.Failed // fio counts issued I/Os.
 		j.failed += c.Failed
 		dir.bytes += c.Bytes
 		dir.runtime = max(dir.runtime, ms)
@@ -238,7 +239,7 @@ func (j *jobReport) addResult(r load.Result, ms int64, own load.Priority) {
 	if j.firstError == 0 {
 		j.firstError = r.FirstError
 	}
-	// As in fio, end_fsync is in no figure of its own.
+	// As in fio, end_fsync is not counted.
 	if c := r.Class("sync"); c != nil && (j.job.fsync+j.job.fdatasync > 0 || j.job.replay.log != "") {
 		j.syncs += c.Ops
 		j.sync.Merge(c.Lat)
@@ -252,7 +253,7 @@ func plus(a, b load.ThreadUsage) load.ThreadUsage {
 	}
 }
 
-// milliseconds rounds, but what took any time took one.
+// milliseconds rounds, but never to 0 unless d is 0.
 func milliseconds(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -289,7 +290,7 @@ func (j *jobReport) addDepth(m measured) {
 	}
 	filling := min(d-1, ops)
 	if l.RampTime > 0 {
-		filling = 0 // That was in the ramp.
+		filling = 0 // The depth was reached in the ramp.
 	}
 	for i := range filling {
 		j.levels[level(i+1)]++
@@ -297,7 +298,7 @@ func (j *jobReport) addDepth(m measured) {
 	j.levels[level(d)] += float64(ops - filling)
 }
 
-// level is fio's: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+// level is the index of fio's depth bucket: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
 func level(d int64) int {
 	l := 0
 	for d > 1 && l < 6 {
@@ -307,7 +308,7 @@ func level(d int64) int {
 	return l
 }
 
-// finish turns counts into percent. What is there at all is at least 0.1 %, as in fio.
+// finish turns counts into percentages. A count above 0 is at least 0.1 %, as in fio.
 func (j *jobReport) finish() {
 	if j.job.unified != apartOnly {
 		j.mixed = j.mix()
@@ -364,7 +365,7 @@ func bucket(bounds []uint64, v uint64) int {
 	return len(bounds)
 }
 
-// add takes a job into its group.
+// add adds a job to its group.
 func (g *groupReport) add(j *jobReport) {
 	g.kbBase = j.job.kbBase
 	g.unified |= j.job.unified

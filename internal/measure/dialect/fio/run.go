@@ -17,26 +17,28 @@ import (
 	"plimsoll/load"
 )
 
-// RunOptions is what a run needs beyond its session.
+// RunOptions is what Run needs besides its session.
 type RunOptions struct {
-	// Destructive are the paths, in any spelling, that may be written over.
+	// Destructive are the paths, in any spelling, that may be overwritten.
 	Destructive []string
-	// Create makes a file of the user's, --output or a log. What is there has to stay until the first write, and a
-	// new file without any to be gone when it is closed: files are tried before the work. nil: they are refused.
+	// Create opens a user's file for writing: --output or a log. Existing content must stay until the first write,
+	// and a new file that gets none must be removed when it is closed: files are tried before the jobs run. nil:
+	// outputs to files are refused.
 	Create func(name string) (io.WriteCloser, error)
 	// Now is the wall clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// measured is what one clone came to.
+// measured is the result of one clone.
 type measured struct {
 	clone  *clone
 	result workload.StageResult
-	// verify is what reading back came to, nil if nothing was.
+	// verify is the result of reading back, nil without one.
 	verify *workload.StageResult
 }
 
-// RunsNothing reports whether Run only prints something, without a session: a version, the cost of idleness, what is wrong with a job file.
+// RunsNothing reports whether Run only prints, without a session: a version, the cost of idleness, the check of a job
+// file.
 func (t *Test) RunsNothing() bool { return t.Version || t.ParseOnly || t.idle == calibrateOnly }
 
 // Run runs the stages and prints the output to stdout, or to the file of --output. Notes go to stderr.
@@ -71,7 +73,7 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 		return err
 	}
 	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
-		return dialect.Usagef("--output", "files can't be written here")
+		return dialect.Usagef("--output", "this command can't write files")
 	}
 	if err := t.apart(session); err != nil {
 		return err
@@ -110,9 +112,9 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	stop()
 	r := p.end()
 	if idle != nil && r.idle == nil {
-		dialect.Note(stderr, "--idle-prof: how idle the processors were is not known here")
+		dialect.Note(stderr, "--idle-prof: the idle time of the CPUs is not known here")
 	}
-	// What can't be kept in one file is no reason to lose the rest.
+	// An error with one log must not lose the other outputs.
 	unlogged := t.writeLogs(p.all, o.Create)
 	out := p.document(r)
 	if file == nil {
@@ -123,7 +125,7 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	file = nil
 	if unwritten != nil {
 		_, err = stdout.Write(out)
-		unwritten = fmt.Errorf("--output=%s: %w; what it was to hold is on standard output", t.Output, unwritten)
+		unwritten = fmt.Errorf("--output=%s: %w; the output is on standard output instead", t.Output, unwritten)
 	}
 	return errors.Join(unlogged, unwritten, err)
 }
@@ -144,7 +146,7 @@ func (t *Test) apart(session dialect.Session) error {
 		inputs = append(inputs, dialect.File{Option: "a job file", Name: name})
 	}
 	for _, name := range t.allFiles() {
-		// Those in a place are none of this machine's.
+		// Paths in a place are not paths of this machine.
 		if path := session.Path(name); filepath.IsAbs(path) {
 			inputs = append(inputs, dialect.File{Option: "a file of its jobs", Name: path})
 		}
@@ -166,9 +168,10 @@ func fill(f io.WriteCloser, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// stageName is what stage number i is called in a record: the names of its jobs, and its number where another stage has the same.
+// stageName is stage i's name in a record: the names of its jobs, plus its number where another stage has the same
+// jobs.
 func (t *Test) stageName(i int) string {
-	const most = 60 // A long list says no more.
+	const most = 60 // A longer name is no clearer.
 	names := func(i int) string {
 		var all []string
 		for _, c := range t.stages[i] {
@@ -191,7 +194,7 @@ func (t *Test) stageName(i int) string {
 	return name
 }
 
-// stage runs stage number i, and reads back what asks for it.
+// stage runs stage i, and reads back the jobs that verify.
 func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions, p *progress) ([]measured, error) {
 	var jobs []workload.StageJob
 	for k, c := range clones {
@@ -201,7 +204,7 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 			jobs[k].Job.RandSeed = max(rand.Uint64(), 1)
 		}
 		if jobs[k].Job.Refill == "" && jobs[k].Job.Data != load.DataFixed {
-			jobs[k].Job.DataSeed = max(rand.Uint64(), 1) // So do fio's scramble_buffers, with the time.
+			jobs[k].Job.DataSeed = max(rand.Uint64(), 1) // fio's scramble_buffers uses the time likewise.
 		}
 	}
 	res, err := session.Stage(ctx, t.stageName(i), jobs, nil)
@@ -243,7 +246,7 @@ func (t *Test) allFiles() (all []string) {
 	return all
 }
 
-// in is a job with its paths in the session.
+// in is a job with the session's paths.
 func (c *clone) in(session dialect.Session, j workload.StageJob, leave []string) workload.StageJob {
 	j.Destructive = leave
 	if j.Dir != "" {
@@ -260,7 +263,7 @@ func (c *clone) in(session dialect.Session, j workload.StageJob, leave []string)
 	return j
 }
 
-// addDisks sums the disks of two stages up.
+// addDisks adds up the disks' counters of two stages.
 func addDisks(a, b []workload.DiskDelta) []workload.DiskDelta {
 	out := slices.Clone(a)
 	for _, d := range b {
@@ -279,7 +282,7 @@ func addDisks(a, b []workload.DiskDelta) []workload.DiskDelta {
 	return out
 }
 
-// sampled are the intervals of a clone's samples, without a last one that is too short to say anything.
+// sampled are the intervals of a clone's samples, without a last one that is too short to be meaningful.
 func (m measured) sampled() (out []load.Sample, lengths []time.Duration) {
 	usual := m.clone.load.SampleEvery
 	last := time.Duration(0)

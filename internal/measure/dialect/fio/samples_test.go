@@ -22,7 +22,7 @@ func TestLongRunsHaveLongerSamples(t *testing.T) {
 		{"--runtime=7d --write_bw_log=x --log_avg_msec=100", 0, "log_avg_msec=100 makes more than 1048576 lines in the runtime; make it 577 or more"},
 		{"--runtime=7d --write_bw_log=x --log_avg_msec=577", 577 * time.Millisecond, ""},
 		{"--runtime=7d --steadystate=iops:2% --steadystate_duration=60", time.Second, ""},
-		{"--runtime=13d --steadystate=iops:2% --steadystate_duration=60", 0, "steadystate judges each second of a runtime of up to 12.1 days"},
+		{"--runtime=13d --steadystate=iops:2% --steadystate_duration=60", 0, "steadystate needs a runtime of at most 12.1 days"},
 	} {
 		test, err := Parse(append(strings.Fields("--name=a --size=1m --time_based"), strings.Fields(c.line)...), Source{})
 		switch {
@@ -74,7 +74,7 @@ func TestStartDelayRange(t *testing.T) {
 	if len(seen) < 45 || late < 10 || late > 40 {
 		t.Errorf("50 clones have %d delays, %d of them in the second half", len(seen), late)
 	}
-	for v, want := range map[string]string{"5-1": "from more to less", "1-x": `"x"`, "-5": `""`, "1-2-3": `"2-3"`} {
+	for v, want := range map[string]string{"5-1": "end is below its start", "1-x": `"x"`, "-5": `""`, "1-2-3": `"2-3"`} {
 		if _, err := Parse([]string{"--name=a", "--rw=read", "--size=1m", "--startdelay=" + v}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("startdelay=%s: %v, want %q", v, err, want)
 		}

@@ -96,7 +96,7 @@ func pairTo(f func(*job) *pair, least, most int64) setter {
 		p, err := parsePair(v, func(s string) (int64, error) {
 			n, err := parseSize(s, j.kbBase)
 			if err == nil && (n < least || n > most) {
-				err = fmt.Errorf("%q has to be from %d to %d", s, least, most)
+				err = fmt.Errorf("%q must be from %d to %d", s, least, most)
 			}
 			return n, err
 		})
@@ -141,7 +141,7 @@ func splitTo(one func(string, int64) ([]load.SizeShare, error)) setter {
 	}
 }
 
-// setFlow reads a weight. Older job files of fio have one below 0 in each pair of jobs.
+// setFlow reads a weight. Job files for older fio versions pair a positive weight with a negative one.
 func setFlow(j *job, v string) error {
 	if strings.HasPrefix(strings.TrimSpace(v), "-") {
 		return fmt.Errorf("%q: a weight is from 0 to 1000; in fio 3.33 a negative one stops the other jobs of its flow", v)

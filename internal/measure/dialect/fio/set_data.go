@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// checksums are fio's words for what a stamp has of a block's data. Here it is CRC-32C in any case.
+// checksums are fio's words for a stamp's checksum. Here it is CRC-32C in any case.
 var checksums = []string{
 	"crc32c", "crc32c-intel", "1", "md5", "crc64", "crc32", "crc16", "crc7", "xxhash", "sha1", "sha256", "sha512",
 	"sha3-224", "sha3-256", "sha3-384", "sha3-512", "meta", "pattern_hdr",
@@ -16,7 +16,7 @@ func setVerify(j *job, v string) error {
 	case j.verify && !j.patternOnly && !slices.Contains(checksums[:3], v):
 		j.note("verify=%s: each block is stamped with its offset, number and CRC-32C, which finds the same damage", v)
 	case v == "null":
-		j.note("verify=null: nothing is verified")
+		j.note("verify=null verifies nothing")
 	case !j.verify && v != "0":
 		_, err := oneOf(v, append([]string{"0", "pattern", "null"}, checksums...)...)
 		return err
@@ -32,7 +32,7 @@ func setVerifyPattern(j *job, v string) error {
 	return err
 }
 
-// setRefill sets whether the data of each write is made anew, whatever other options imply.
+// setRefill sets whether each write gets new data, whatever other options imply.
 func setRefill(j *job, v string) error {
 	b, err := parseBool(v)
 	if err == nil {
@@ -41,7 +41,7 @@ func setRefill(j *job, v string) error {
 	return err
 }
 
-// setDedupe sets the share of copies. It turns refill_buffers on even where an earlier word has turned that off, as fio's does.
+// setDedupe sets the share of copies. Like fio's, it turns refill_buffers on even if an earlier option turned it off.
 func setDedupe(j *job, v string) error {
 	err := intTo(func(j *job) *int { return &j.dedupe }, 0, 100)(j, v)
 	if err == nil {
@@ -50,7 +50,7 @@ func setDedupe(j *job, v string) error {
 	return err
 }
 
-// refills reports whether the data of each write is made anew. What fio repeats from a pattern costs next to nothing.
+// refills reports whether each write gets new data. A repeated pattern costs next to nothing.
 func (j *job) refills() bool {
 	switch {
 	case j.zero || len(j.pattern) > 0 || j.verify && len(j.verifyPattern) > 0:

@@ -8,13 +8,13 @@ import (
 	"plimsoll/load"
 )
 
-// engines are fio's names of I/O engines and what does their work here.
+// engines maps fio's I/O engines to those that do their work here.
 var engines = map[string]string{
 	"io_uring": load.IOUring, "libaio": load.LinuxAIO, "posixaio": load.PSync, "null": load.Null,
 	"mmap": load.MMap, "psync": load.PSync, "sync": load.PSync, "vsync": load.PSync, "pvsync": load.PSync, "pvsync2": load.PSync,
 }
 
-// synchronous engines do one I/O at a time whatever iodepth says.
+// synchronous engines have a depth of 1, whatever iodepth says.
 var synchronous = map[string]bool{"mmap": true, "psync": true, "sync": true, "vsync": true, "pvsync": true, "pvsync2": true}
 
 func setEngine(j *job, v string) error {
@@ -56,7 +56,7 @@ func setCPUMask(j *job, v string) error {
 func setFileSize(j *job, v string) error {
 	least, most := v, v
 	if i := strings.IndexAny(v, "-:,"); i > 0 {
-		least, most = v[:i], v[strings.LastIndexAny(v, "-:,/")+1:] // What is between them has no effect, as in fio.
+		least, most = v[:i], v[strings.LastIndexAny(v, "-:,/")+1:] // Parts between them have no effect, as in fio.
 	}
 	a, err := parseSize(least, j.kbBase)
 	if err != nil {

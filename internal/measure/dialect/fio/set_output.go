@@ -30,7 +30,7 @@ func setLogAvg(j *job, v string) error {
 	switch {
 	case err != nil:
 	case n != 0 && n < 10:
-		err = fmt.Errorf("%q: 10 ms is the least interval", v)
+		err = fmt.Errorf("%q: the shortest interval is 10 ms", v)
 	default:
 		j.logAvg = time.Duration(n) * time.Millisecond
 	}

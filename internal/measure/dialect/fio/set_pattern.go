@@ -88,7 +88,7 @@ func setService(j *job, v string) error {
 		return fmt.Errorf("%s is not supported for files; use roundrobin, sequential or random", word)
 	}
 	if has && n != "1" {
-		return fmt.Errorf("%q: a file is left after each I/O (roundrobin, random) or when it is done (sequential); leave :%s out", v, n)
+		return fmt.Errorf("%q: the next file comes after each I/O (roundrobin, random) or when one is complete (sequential); leave out :%s", v, n)
 	}
 	w, err := oneOf(word, load.RoundRobin, load.Sequential, load.Random)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/load"
 )
 
-// sizesAnyOf are the sizes of a range with bs_unaligned: all of them, or as many as a job may have, as far apart.
+// sizesAnyOf are the sizes of a range with bs_unaligned: every size, or as many evenly spaced ones as a job may have.
 func sizesAnyOf(s string, kbBase int64) ([]load.SizeShare, error) {
 	if _, err := parseRange(s, kbBase); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func sizesAnyOf(s string, kbBase int64) ([]load.SizeShare, error) {
 // maxSizes is how many sizes a job may have.
 const maxSizes = 4096
 
-// unalign has ranges of sizes be those of bs_unaligned, wherever that stands among the options.
+// unalign turns ranges into those of bs_unaligned, wherever that option stands.
 func (j *job) unalign(all []assignment) error {
 	if !j.unaligned || !slices.ContainsFunc(all, func(a assignment) bool { return a.opt.Name == "bsrange" }) {
 		return nil
@@ -45,7 +45,8 @@ func (j *job) unalign(all []assignment) error {
 	return nil
 }
 
-// sizesByWay has all I/Os of a job have the sizes of bs_is_seq_rand: those of reads if offsets follow one another, else those of writes.
+// sizesByWay implements bs_is_seq_rand: I/Os at sequential offsets have the sizes of reads, those at random offsets
+// the sizes of writes.
 func (j *job) sizesByWay(bad func(string, ...any) error) error {
 	if !j.seqRandSizes {
 		return nil

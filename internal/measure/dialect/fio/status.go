@@ -17,30 +17,31 @@ import (
 func setStatus(p *parser, v string) error {
 	d, err := parseTime(v, sec)
 	if err == nil && d < time.Millisecond {
-		err = fmt.Errorf("%q: 1ms is the least interval", v)
+		err = fmt.Errorf("%q: the shortest interval is 1ms", v)
 	}
 	p.test.statusEvery = d
 	return err
 }
 
-// progress is what a test came to so far, and prints it.
+// progress collects a test's results so far, and prints them.
 type progress struct {
 	test  *Test
 	begin time.Time
 	now   func() time.Time
 	idle  *idleness
-	out   io.Writer // of the outputs before the last
+	out   io.Writer // for all outputs but the last
 
 	mu      sync.Mutex
-	all     []measured // of the stages that are over
+	all     []measured // of finished stages
 	disks   []workload.DiskDelta
 	elapsed time.Duration
-	// part is what the stage that runs came to by its answer, or at its beginning with nil, and rest are the stages after it.
+	// part turns an answer of the running stage into its results so far, or with nil into its results at the start.
+	// rest are the later stages.
 	part      func(*workload.Result) []measured
 	rest      [][]*clone
-	last      *workload.Result // the last answer of the run that goes on, for when it has ended and its result isn't there yet
-	headed    bool             // the head was printed
-	unwritten error            // why an output could not be written; no further one is tried
+	last      *workload.Result // the last answer of the current run, used after its end until its result arrives
+	headed    bool             // the head is printed
+	unwritten error            // the error of an output; no further output is tried
 	over      bool
 }
 
@@ -61,7 +62,7 @@ func (p *progress) next(clones []*clone, rest [][]*clone) {
 	}
 }
 
-// readBack begins to read back what a stage wrote, in so many jobs. verified sets what they came to.
+// readBack begins to read back a stage's writes with that many jobs. verified stores the results.
 func (p *progress) readBack(out []measured, jobs int, verified func([]workload.StageResult)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,14 +75,14 @@ func (p *progress) readBack(out []measured, jobs int, verified func([]workload.S
 	}
 }
 
-// verified takes in what reading back came to.
+// verified stores the results of reading back.
 func (p *progress) verified(set func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	set()
 }
 
-// ran counts what the machine did in a run that is over, and what the stage came to by then.
+// ran adds the machine's counters of a finished run, and the stage's results by then.
 func (p *progress) ran(res *workload.Result, out []measured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +94,7 @@ func (p *progress) ran(res *workload.Result, out []measured) {
 	p.part = func(*workload.Result) []measured { return out }
 }
 
-// add takes in a stage that is over.
+// add adds a finished stage.
 func (p *progress) add(m []measured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +111,7 @@ func (p *progress) end() *report {
 	return p.report(p.all, nil)
 }
 
-// report is that of what was measured, and of what the machine does in the run that goes on, if it answered.
+// report is the report of the results so far, with the machine's counters of the current run if it answered.
 func (p *progress) report(all []measured, res *workload.Result) *report {
 	disks, elapsed := p.disks, p.elapsed
 	if res != nil {
@@ -131,7 +132,7 @@ func (p *progress) report(all []measured, res *workload.Result) *report {
 	return r
 }
 
-// status prints what the test came to so far. res is the answer of the run that goes on, nil if none does.
+// status prints the results so far. res is the answer of the current run, nil without one.
 func (p *progress) status(res *workload.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +150,7 @@ func (p *progress) status(res *workload.Result) {
 	_, p.unwritten = p.out.Write(p.document(p.report(append(all, unstarted(p.rest)...), res)))
 }
 
-// document is a report in all formats, in fio's order.
+// document is a report in all requested formats, in fio's order.
 func (p *progress) document(r *report) []byte {
 	var out bytes.Buffer
 	formats := p.test.Formats
@@ -171,8 +172,8 @@ func (p *progress) document(r *report) []byte {
 	return out.Bytes()
 }
 
-// follow prints a status each time that --status-interval has gone by, from the beginning on as fio does, until it is stopped, which may be
-// said twice.
+// follow prints a status at each --status-interval, counted from the start as in fio, until stop is called. stop may
+// be called twice.
 func (p *progress) follow(session dialect.Session) (stop func()) {
 	if p.test.statusEvery == 0 {
 		return func() {}

@@ -8,7 +8,7 @@ import (
 	"plimsoll/load"
 )
 
-// Bounds that keep a typing error from taking the machine.
+// Bounds that protect the machine from a typing error.
 const (
 	maxIODepth     = 4096
 	maxNumJobs     = 1024
@@ -28,7 +28,7 @@ func yes(name, text string, set setter, aliases ...string) Option {
 	return Option{Name: name, Aliases: aliases, Support: Yes, Text: text, set: set}
 }
 
-// bare is a Yes option that may stand alone.
+// bare is a Yes option that may be given without a value.
 func bare(name, text string, set setter, aliases ...string) Option {
 	return Option{Name: name, Aliases: aliases, Bare: true, Support: Yes, Text: text, set: set}
 }
@@ -49,14 +49,14 @@ func noted(name, text string, off ...string) Option {
 	return o
 }
 
-// notedBare is a noted option that may stand alone.
+// notedBare is a noted option that may be given without a value.
 func notedBare(name, text string, off ...string) Option {
 	o := noted(name, text, off...)
 	o.Bare = true
 	return o
 }
 
-// acceptedBare is an Accepted option that may stand alone.
+// acceptedBare is an Accepted option that may be given without a value.
 func acceptedBare(name, text string) Option {
 	o := accepted(name, text)
 	o.Bare = true
@@ -67,7 +67,7 @@ func refused(name, text string, off ...string) Option {
 	return Option{Name: name, Support: Refused, Text: text, Off: off}
 }
 
-// sameAsFio is the text of an option that does what fio's manual says; the manual here lists those together.
+// sameAsFio is the text of an option that works as fio's manual says; docs/reference/fio.md lists those together.
 const sameAsFio = "as in fio"
 
 // Texts that several options share.
@@ -78,7 +78,7 @@ const (
 	noZone        = "zoned devices are not supported"
 	noReplay      = "only fio's logs are read, not blktrace's"
 	limitsNotHere = "use Plimsoll's limits of the place instead"
-	slopeText     = "only one of the six criteria of iops, bw and lat, each also with _slope"
+	slopeText     = "one of iops, bw, lat, iops_slope, bw_slope and lat_slope"
 )
 
 // Options is the table of all options of fio 3.33 and what becomes of them.
@@ -90,7 +90,7 @@ var Options = []Option{
 	yes("filename", sameAsFio, setFilename),
 	yes("directory", sameAsFio, textTo(func(j *job) *string { return &j.directory })),
 	yes("filename_format", sameAsFio, textTo(func(j *job) *string { return &j.format })),
-	yes("nrfiles", "as in fio; before a filename without effect", setNrFiles, "nr_files"),
+	yes("nrfiles", "as in fio; no effect before filename", setNrFiles, "nr_files"),
 	yes("filesize", "bytes of each file, or a range (4k-64k) of multiples of the block size, the same in each run", setFileSize),
 	yes("size", "bytes of the region over all files of a clone, or percent of the existing file", amountTo(func(j *job) *amount { return &j.size })),
 	yes("io_size", sameAsFio, amountTo(func(j *job) *amount { return &j.ioSize }), "io_limit"),
@@ -112,7 +112,7 @@ var Options = []Option{
 	yes("percentage_random", sameAsFio, setPercentageRandom),
 	bare("norandommap", "random offsets may repeat; without it each block comes once per pass", boolTo(func(j *job) *bool { return &j.norandommap })),
 	yes("randrepeat", sameAsFio, boolTo(func(j *job) *bool { return &j.randrepeat })),
-	yes("allrandrepeat", "as randrepeat: there is one seed here", boolTo(func(j *job) *bool { return &j.randrepeat })),
+	yes("allrandrepeat", "same as randrepeat: there is one seed here", boolTo(func(j *job) *bool { return &j.randrepeat })),
 	yes("randseed", "the seed of offsets, and of the data with refill_buffers; each clone draws its own from it", setSeed),
 	accepted("random_generator", "the random generator makes no difference to the figures"),
 	accepted("softrandommap", "the map needs no memory here, so its allocation can't fail"),
@@ -131,7 +131,7 @@ var Options = []Option{
 	yes("fsync", sameAsFio, intTo(func(j *job) *int { return &j.fsync }, 0, math.MaxInt32)),
 	yes("fdatasync", sameAsFio, intTo(func(j *job) *int { return &j.fdatasync }, 0, math.MaxInt32)),
 	yes("end_fsync", sameAsFio, boolTo(func(j *job) *bool { return &j.endFsync })),
-	yes("fsync_on_close", "as end_fsync: files are closed once, at the end", boolTo(func(j *job) *bool { return &j.endFsync })),
+	yes("fsync_on_close", "same as end_fsync: files are closed once, at the end", boolTo(func(j *job) *bool { return &j.endFsync })),
 	yes("numjobs", "clones of the job; each does the whole region", intTo(func(j *job) *int { return &j.numjobs }, 1, maxNumJobs)),
 	bare("thread", "clones are threads in any case; only their name in the output changes", boolTo(func(j *job) *bool { return &j.thread })),
 	yes("cpus_allowed", sameAsFio, setCPUs),
@@ -195,8 +195,8 @@ var Options = []Option{
 	yes("verify_backlog_batch", sameAsFio, longTo(func(j *job) *int64 { return &j.backlogBatch }, 0, maxBacklog)),
 	accepted("verify_state_load", "the state is in the stamps"),
 	accepted("verify_state_save", "the state is in the stamps"),
-	accepted("verifysort", "obsolete, without effect in fio 3.33 too"),
-	accepted("verifysort_nr", "obsolete, without effect in fio 3.33 too"),
+	accepted("verifysort", "obsolete, also without effect in fio 3.33"),
+	accepted("verifysort_nr", "obsolete, also without effect in fio 3.33"),
 	accepted("experimental_verify", "the state is in the stamps"),
 
 	// Steady state.
@@ -221,13 +221,13 @@ var Options = []Option{
 	yes("log_max_value", "0: averages; 1 if no averaged log is written", boolTo(func(j *job) *bool { return &j.logMax })),
 	yes("log_offset", sameAsFio, boolTo(func(j *job) *bool { return &j.logOffset })),
 	yes("log_prio", sameAsFio, boolTo(func(j *job) *bool { return &j.logPrio })),
-	accepted("log_compression", "logs are kept in memory as they are"),
-	accepted("log_compression_cpus", "logs are kept in memory as they are"),
+	accepted("log_compression", "logs are kept uncompressed in memory"),
+	accepted("log_compression_cpus", "logs are kept uncompressed in memory"),
 	refused("log_store_compressed", "logs are small", "0"),
 	yes("log_unix_epoch", sameAsFio, boolTo(func(j *job) *bool { return &j.unixEpoch })),
 	refused("log_alternate_epoch", "use log_unix_epoch", "0"),
 	refused("log_alternate_epoch_clock_id", "use log_unix_epoch", "0"),
-	accepted("log_entries", "logs are kept in memory as they are"),
+	accepted("log_entries", "logs are kept uncompressed in memory"),
 	accepted("bwavgtime", "samples cover half a second, as by fio's default"),
 	accepted("iopsavgtime", "samples cover half a second, as by fio's default"),
 	accepted("gtod_reduce", keptAnyway),
@@ -239,7 +239,7 @@ var Options = []Option{
 	accepted("clocksource", "the fastest exact clock is used"),
 	yes("unified_rw_reporting", sameAsFio, setUnified),
 	refused("significant_figures", "numbers have four significant figures", "4"),
-	refused("stats", "the output has nothing but the figures", "1"),
+	refused("stats", "the output is nothing but statistics", "1"),
 	refused("disk_util", "the disks are always shown", "1"),
 	refused("block_error_percentiles", noTrim, "0"),
 	yes("kb_base", sameAsFio, setKBBase),
@@ -273,7 +273,7 @@ var Options = []Option{
 	refused("sync_file_range", "use fdatasync"),
 	refused("write_barrier", "use fsync", "0"),
 	refused("atomic", "use direct=1", "0"),
-	noted("write_hint", "the kernel gets no hints", "none", "0"),
+	noted("write_hint", "no hints are passed to the kernel", "none", "0"),
 	accepted("io_submit_mode", "an I/O doesn't wait for earlier ones while the depth allows it, and a rate has response times from its schedule"),
 	noted("serialize_overlap", "writes in flight may overlap", "0"),
 
@@ -296,7 +296,7 @@ var Options = []Option{
 	refused("thp", "the kernel decides whether a mapping has huge pages", "0"),
 	acceptedBare("userspace_reap", "completions are read from the kernel's ring in any case"),
 
-	// What a job is allowed; other work.
+	// A job's limits, and what it may do besides I/O.
 	refused("max_latency", "no I/O is cut off; look at the maximum", "0"),
 	yes("latency_target", "as in fio; it takes no rate, pauses, logs or verify", timeTo(func(j *job) *time.Duration { return &j.target.Latency }, usec)),
 	yes("latency_window", sameAsFio, timeTo(func(j *job) *time.Duration { return &j.target.Window }, usec)),
@@ -313,9 +313,9 @@ var Options = []Option{
 	yes("numa_cpu_nodes", sameAsFio, setCPUNodes),
 	yes("numa_mem_policy", sameAsFio, setMemPolicy),
 	refused("uid", "run Plimsoll as that user"), refused("gid", "run Plimsoll as that group"),
-	refused("exec_prerun", "commands are not run"), refused("exec_postrun", "commands are not run"),
+	refused("exec_prerun", "Plimsoll runs no commands for a job"), refused("exec_postrun", "Plimsoll runs no commands for a job"),
 	refused("profile", "there are no profiles; write the job in full"),
-	accepted("flow_watermark", "obsolete, without effect in fio 3.33 too"),
+	accepted("flow_watermark", "obsolete, also without effect in fio 3.33"),
 	yes("flow", sameAsFio, setFlow),
 	yes("flow_id", sameAsFio, intTo(func(j *job) *int { return &j.flowID }, 0, 1<<31-1)),
 	yes("flow_sleep", sameAsFio, timeTo(func(j *job) *time.Duration { return &j.flowSleep }, usec)),
@@ -353,7 +353,7 @@ var byName = func() map[string]*Option {
 	return m
 }()
 
-// supportedNames are the names that a mistyped or refused one may be near to.
+// supportedNames are the candidates for a mistyped or refused option.
 var supportedNames = func() []string {
 	var all []string
 	for i := range Options {

@@ -49,7 +49,7 @@ func TestBeginningsOfOptionsAreFios(t *testing.T) {
 			t.Errorf("Parse(%q) = %v; fio takes it: %v", args, err, v.want)
 		}
 	}
-	if _, err := Parse(append([]string{"--time=3"}, job...), Source{}); err == nil || !strings.Contains(err.Error(), "several begin so: time_based, timeout") {
+	if _, err := Parse(append([]string{"--time=3"}, job...), Source{}); err == nil || !strings.Contains(err.Error(), "several begin with it: time_based, timeout") {
 		t.Errorf("two options begin with time: %v", err)
 	}
 }

@@ -18,28 +18,28 @@ func setTargetPercent(j *job, v string) error {
 	return nil
 }
 
-// checkTarget refuses what the search for a depth is not done with.
+// checkTarget refuses options that the search for a depth doesn't support.
 func (j *job) checkTarget(bad func(string, ...any) error) error {
 	switch {
 	case j.target.Latency == 0:
 		return nil
 	case j.target.Window == 0:
-		return bad("latency_target needs latency_window, the time in which each depth is judged")
+		return bad("latency_target needs latency_window, the time for which each depth is tried")
 	case j.rate.most()+j.iops.most() > 0 || j.think > 0 || j.flow > 0 || j.replay.log != "":
-		return bad("latency_target with a rate, thinktime, flow or read_iolog is not supported: the depth alone is searched")
+		return bad("latency_target with a rate, thinktime, flow or read_iolog is not supported: only the depth is varied")
 	case j.verify && j.doVerify:
-		return bad("latency_target with verify is not supported; verify in a job of its own")
+		return bad("latency_target with verify is not supported; verify in a separate job")
 	case j.traces() || j.histLog != nil || j.hasDataLogs() || j.steady.Metric != "":
 		return bad("latency_target with logs or steadystate is not supported: the results are those of the last window")
 	case j.ioengine == "posixaio" && j.iodepth > 1:
 		return bad("latency_target with ioengine=posixaio is not supported; use libaio or io_uring")
 	case j.group && j.numjobs > 1:
-		return bad("latency_target with group_reporting is not supported: each clone has a depth of its own")
+		return bad("latency_target with group_reporting is not supported: each clone finds its own depth")
 	}
 	return nil
 }
 
-// latencyTarget is what the clone searches the depth for, nil for nothing.
+// latencyTarget is the target of the clone's search for a depth, nil without one.
 func (c *clone) latencyTarget() *load.LatencyTarget {
 	if c.job.target.Latency == 0 {
 		return nil
@@ -48,7 +48,7 @@ func (c *clone) latencyTarget() *load.LatencyTarget {
 	return &t
 }
 
-// depth is the depth that a job was at, or that its search came to.
+// depth is the job's depth, or the result of its search.
 func (j *jobReport) depth() int {
 	if j.found > 0 {
 		return j.found

@@ -8,8 +8,8 @@ import (
 	"plimsoll/hist"
 )
 
-// terse is fio's output for programs from before it had JSON: a line of fields with semicolons for each job. Versions differ in which
-// fields there are: 2 to 5, see "Terse output" in fio's HOWTO. Times are microseconds, bandwidths KiB a second.
+// terse is fio's older output: one line of fields, separated by semicolons, for each job. Versions 2 to 5 differ in
+// their fields: see "Terse output" in fio's HOWTO. Times are microseconds, bandwidths KiB a second.
 func (r *report) terse(v int) []byte {
 	var w bytes.Buffer
 	for _, j := range r.jobs {
@@ -32,7 +32,7 @@ func (r *report) terse(v int) []byte {
 		}
 		ns, us, ms := j.distribution()
 		for _, x := range ns {
-			us[0] += x // What is under a microsecond has no field of its own.
+			us[0] += x // Latencies under a microsecond have no field.
 		}
 		for _, x := range append(us[:], ms[:]...) {
 			fmt.Fprintf(&w, ";%3.2f%%", x)
@@ -54,11 +54,11 @@ func (r *report) terse(v int) []byte {
 	return w.Bytes()
 }
 
-// terse prints the fields of a direction, zeros if nothing was done in it.
+// terse prints the fields of a direction, zeros if it did no I/O.
 func (d *dirReport) terse(w *bytes.Buffer, j *jobReport, v int) {
 	fmt.Fprintf(w, ";%d;%d;%d;%d", d.bytes>>10, perSecond(d.bytes, d.runtime)>>10, perSecond(d.ops, d.runtime), d.runtime)
 	var none hist.Histogram
-	terseLatency(w, &none) // Submission is not timed apart.
+	terseLatency(w, &none) // Submission is not timed separately.
 	terseLatency(w, &d.lat)
 	n := 0
 	if j.job.clatPct || j.job.latPct {

@@ -11,13 +11,13 @@ import (
 	"plimsoll/load"
 )
 
-// figures is how many digits a number has at most, and latencyFigures one of a latency, as in fio.
+// figures and latencyFigures are the maximum digits of a number and of a latency, as in fio.
 const (
 	figures        = 4
 	latencyFigures = 6
 )
 
-// number prints n with at most that many digits and a suffix: with four, 9999, 10.0k and 1.23M.
+// number prints n with a suffix and at most that many digits: with four, 9999, 10.0k and 1.23M.
 func number(n, thousand float64, figures int, suffixes []string) string {
 	i := 0
 	for n >= math.Pow10(figures) && i < len(suffixes)-1 {
@@ -45,7 +45,7 @@ func count(n float64) string { return number(n, 1000, figures, plainSuffixes) }
 func binary(n int64) string { return number(float64(n), 1024, figures, binarySuffixes) }
 func metric(n int64) string { return number(float64(n), 1000, figures, metricSuffixes) }
 
-// inBase prints bytes in the units of kb_base, and inOther in those that stand in brackets behind them.
+// inBase prints bytes in the units of kb_base, inOther in the units that follow in brackets.
 func inBase(n, kbBase int64) string {
 	if kbBase == 1000 {
 		return metric(n)
@@ -54,10 +54,10 @@ func inBase(n, kbBase int64) string {
 }
 func inOther(n, kbBase int64) string { return inBase(n, otherBase(kbBase)) }
 
-// otherBase is 1000 for 1024, and the other way round.
+// otherBase is 1000 for 1024, and 1024 for 1000.
 func otherBase(kbBase int64) int64 { return kbBase ^ 1000 ^ 1024 }
 
-// head is what fio prints before it starts.
+// head is the output before the jobs start.
 func (r *report) head() []byte {
 	var w bytes.Buffer
 	for _, c := range r.heads {
@@ -68,7 +68,7 @@ func (r *report) head() []byte {
 	return w.Bytes()
 }
 
-// text is fio's normal output, of the whole test or of what it came to so far.
+// text is fio's normal output, for the whole test or for the results so far.
 func (r *report) text() []byte {
 	var w bytes.Buffer
 	w.WriteByte('\n')
@@ -102,7 +102,7 @@ func (r *report) text() []byte {
 	return w.Bytes()
 }
 
-// text is the line of a direction, if anything was done in it.
+// text writes the line of a direction that did any I/O.
 func (s groupDir) text(w *bytes.Buffer, name string, k int64) {
 	if s.any {
 		fmt.Fprintf(w, "%s: bw=%s/s (%s/s), %s/s-%s/s (%s/s-%s/s), io=%s (%s), run=%d-%dmsec\n", name,
@@ -138,7 +138,7 @@ func head(w *bytes.Buffer, c *clone) {
 	}
 }
 
-// span is from the least to the greatest size of a direction.
+// span shows the smallest and the largest block size of a direction.
 func span(all []load.SizeShare, bs, kbBase int64) string {
 	lo, hi := bs, bs
 	for i, s := range all {
@@ -189,7 +189,7 @@ func (j *jobReport) text(w *bytes.Buffer, r *report) {
 	}
 }
 
-// errText is the job's error: the first of those that it went on after.
+// errText is the first of the errors after which the job continued.
 func (j *jobReport) errText() string {
 	if j.firstError == 0 {
 		return " 0"
@@ -206,7 +206,7 @@ func list(names []string, xs []float64) string {
 }
 
 func (d *dirReport) text(w *bytes.Buffer, j *jobReport, name string, write bool, kbBase int64) {
-	// One that was in flight for all of the window is no operation of it, but has a latency.
+	// An I/O that was in flight for the whole window is not counted, but has a latency.
 	if d.ops == 0 && d.lat.Count() == 0 {
 		return
 	}

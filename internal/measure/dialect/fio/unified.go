@@ -2,7 +2,7 @@ package fio
 
 import "plimsoll/load"
 
-// unified is how directions are shown, unified_rw_reporting; its numbers are fio's.
+// unified is the value of unified_rw_reporting, with fio's numbers.
 type unified int
 
 const (
@@ -11,10 +11,10 @@ const (
 	apartAndMixed
 )
 
-// mixedName begins the line of all directions of a group.
+// mixedName begins a group's line of all directions.
 const mixedName = "  MIXED"
 
-// mix is all directions as one: bandwidths and IOPS add up, as those of several clones do.
+// mix combines all directions: bandwidths and IOPS add up, as for several clones.
 func (j *jobReport) mix() *dirReport {
 	m := new(dirReport)
 	for d := range j.dirs {
@@ -28,7 +28,7 @@ func (j *jobReport) mix() *dirReport {
 	return m
 }
 
-// shown are the directions as the outputs count them: what is only shown as one is in the place of reads.
+// shown are the directions as the outputs show them: mixed results take the place of reads.
 func (j *jobReport) shown() [3]*dirReport {
 	if j.job.unified == mixedOnly {
 		return [3]*dirReport{j.mixed, {}, {}}
@@ -36,7 +36,7 @@ func (j *jobReport) shown() [3]*dirReport {
 	return [3]*dirReport{&j.dirs[0], &j.dirs[1], &j.dirs[2]}
 }
 
-// mixedJSON is what all directions have as one beside fio's keys, as dirJSON.
+// mixedJSON is dirJSON for all directions combined.
 func (j *jobReport) mixedJSON(plus bool) object {
 	if j.open == nil {
 		return nil
@@ -50,7 +50,7 @@ func (j *jobReport) mixedJSON(plus bool) object {
 	return m.json(j, plus)
 }
 
-// mix is a group's directions as one.
+// mix combines a group's directions.
 func (g *groupReport) mix() (m groupDir) {
 	for _, d := range g.dirs {
 		switch {

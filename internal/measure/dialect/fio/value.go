@@ -17,13 +17,13 @@ type amount struct {
 	percent bool
 }
 
-// A pair holds a value for reads and one for writes. set tells which were given.
+// A pair holds a value for reads and one for writes, and which of them are set.
 type pair struct {
 	read, write, trim          int64
 	hasRead, hasWrite, hasTrim bool
 }
 
-// set takes over what was given; the other keeps what it had, as in fio.
+// set takes over the values that given has; the other keeps its value, as in fio.
 func (p *pair) set(given pair) {
 	if given.hasRead {
 		p.read, p.hasRead = given.read, true
@@ -39,18 +39,17 @@ func (p *pair) set(given pair) {
 // most is the greater of both.
 func (p pair) most() int64 { return max(p.read, p.write) }
 
-// prefixes are the powers of kb_base that a size's suffix stands for.
+// prefixes are the powers of kb_base for the suffixes of a size.
 var prefixes = map[string]int{"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
-// parseSize reads bytes. With fio's default kb_base=1024 the suffixes are the
-// other way round than the standard has them: k, kb are 1024, kib is 1000 (HOWTO, "Parameter types").
-// A bare ki is 1024, as fio has it.
+// parseSize reads bytes. With fio's default kb_base=1024 the suffixes are reversed from the standard: k and kb are
+// 1024, kib is 1000 (HOWTO, "Parameter types"). A bare ki is 1024.
 func parseSize(s string, kbBase int64) (int64, error) {
 	t := strings.ToLower(strings.TrimSpace(s))
 	if h, ok := strings.CutPrefix(t, "0x"); ok {
 		n, err := strconv.ParseInt(h, 16, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no size; write it as 4k, 1m, 512 or 0x1000", s)
+			return 0, fmt.Errorf("%q is not a size; write it as 4k, 1m, 512 or 0x1000", s)
 		}
 		return n, nil
 	}
@@ -72,7 +71,7 @@ func parseSize(s string, kbBase int64) (int64, error) {
 	power, ok := prefixes[suffix]
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || !ok {
-		return 0, fmt.Errorf("%q is no size; write it as 4k, 1m or 512", s)
+		return 0, fmt.Errorf("%q is not a size; write it as 4k, 1m or 512", s)
 	}
 	mult := int64(1)
 	for range power {
@@ -83,7 +82,7 @@ func parseSize(s string, kbBase int64) (int64, error) {
 	}
 	v := f * float64(mult)
 	if v >= math.MaxInt64 {
-		return 0, fmt.Errorf("%q is larger than any file", s)
+		return 0, fmt.Errorf("%q is larger than the largest possible file", s)
 	}
 	return int64(v), nil
 }
@@ -91,10 +90,10 @@ func parseSize(s string, kbBase int64) (int64, error) {
 // parseAmount reads a size or a percentage.
 func parseAmount(s string, kbBase int64) (amount, error) {
 	if p, ok := strings.CutSuffix(strings.TrimSpace(s), "%"); ok {
-		p = strings.TrimSuffix(p, "%") // Templates of other programs write %% for it, which fio takes.
+		p = strings.TrimSuffix(p, "%") // fio accepts the %% that other programs' templates write.
 		n, err := strconv.Atoi(strings.TrimSpace(p))
 		if err != nil || n < 0 || n > 100 {
-			return amount{}, fmt.Errorf("%q has to be a whole percentage from 0%% to 100%%", s)
+			return amount{}, fmt.Errorf("%q must be a whole percentage from 0%% to 100%%", s)
 		}
 		return amount{int64(n), true}, nil
 	}
@@ -108,11 +107,11 @@ var timeUnits = map[string]time.Duration{
 	"ms": time.Millisecond, "msec": time.Millisecond, "us": time.Microsecond, "usec": time.Microsecond,
 }
 
-// parseTime reads a time. Options differ in what a bare number means: seconds for most, but
-// microseconds for thinktime. D:H:M:S is understood too.
+// parseTime reads a time. bare is the unit of a bare number: seconds for most options, microseconds for thinktime.
+// D:H:M:S works too.
 func parseTime(s string, bare time.Duration) (time.Duration, error) {
 	t := strings.ToLower(strings.TrimSpace(s))
-	bad := fmt.Errorf("%q is no time; write it as 30, 30s, 500ms, 10us, 2m, 1h or 1:30", s)
+	bad := fmt.Errorf("%q is not a time; write it as 30, 30s, 500ms, 10us, 2m, 1h or 1:30", s)
 	if strings.Contains(t, ":") {
 		return parseClock(t, bad)
 	}
@@ -152,11 +151,11 @@ func parseClock(t string, bad error) (time.Duration, error) {
 	return sum, nil
 }
 
-// parseBool reads a switch. fio takes only numbers.
+// parseBool reads 0 or 1. fio takes only numbers.
 func parseBool(s string) (bool, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil || n < 0 || n > 1 {
-		return false, fmt.Errorf("%q has to be 0 or 1", s)
+		return false, fmt.Errorf("%q must be 0 or 1", s)
 	}
 	return n == 1, nil
 }
@@ -165,19 +164,19 @@ func parseBool(s string) (bool, error) {
 func parseInt(s string, least, most int64) (int64, error) {
 	n, err := parseSize(s, 1024)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	if strings.Contains(s, ".") {
-		return 0, fmt.Errorf("%q is no whole number", s)
+		return 0, fmt.Errorf("%q is not a whole number", s)
 	}
 	if n < least || n > most {
-		return 0, fmt.Errorf("%q has to be from %d to %d", s, least, most)
+		return 0, fmt.Errorf("%q must be from %d to %d", s, least, most)
 	}
 	return n, nil
 }
 
-// parsePair reads "reads,writes,trims"; one value holds for all, an empty one keeps what was. Trims have that of
-// writes if they have none.
+// parsePair reads "reads,writes,trims". One value sets all; an empty one keeps the earlier value. Trims default to
+// the value of writes.
 func parsePair(s string, one func(string) (int64, error)) (pair, error) {
 	// fio reads 4k-512k as it reads 4k,512k.
 	parts := strings.Split(strings.ReplaceAll(s, "-", ","), ",")
@@ -211,26 +210,25 @@ func parsePair(s string, one func(string) (int64, error)) (pair, error) {
 	return p, nil
 }
 
-// parseSplit reads one direction of bssplit: 4k/10:64k/:32k/40. Sizes without a share have what is
-// left in equal parts.
+// parseSplit reads one direction of bssplit: 4k/10:64k/:32k/40. Sizes without a share divide the rest equally.
 func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 	var all []load.SizeShare
 	left, open := 100.0, 0
 	for _, e := range strings.Split(s, ":") {
 		size, share, _ := strings.Cut(e, "/")
-		size, _, _ = strings.Cut(size, "-") // Of a range fio takes the first.
+		size, _, _ = strings.Cut(size, "-") // fio uses the first size of a range.
 		n, err := parseSize(size, kbBase)
 		if err != nil {
 			return nil, err
 		}
 		if n < 1 || n > 1<<30 {
-			return nil, fmt.Errorf("%q: a block has from 1 byte to 1 GiB", e)
+			return nil, fmt.Errorf("%q: a block size is from 1 byte to 1 GiB", e)
 		}
 		sh := load.SizeShare{Size: n, Percent: -1}
 		if share != "" {
 			p, err := strconv.Atoi(strings.TrimSuffix(share, ".")) // fio stops reading at the point.
 			if err != nil || p < 0 || p > 100 {
-				return nil, fmt.Errorf("%q: the share has to be a whole percentage from 0 to 100", e)
+				return nil, fmt.Errorf("%q: the share must be a whole percentage from 0 to 100", e)
 			}
 			sh.Percent = float64(p)
 			left -= sh.Percent
@@ -239,14 +237,14 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 		}
 		all = append(all, sh)
 		if len(all) > 64 {
-			return nil, fmt.Errorf("more than 64 sizes")
+			return nil, fmt.Errorf("there are more than 64 sizes")
 		}
 	}
 	switch {
 	case left < 0 && open > 0:
 		return nil, fmt.Errorf("%q: the shares add up to %v %%, which leaves nothing for sizes without one", s, 100-left)
 	case left > 0 && open == 0:
-		all[len(all)-1].Percent += left // As in fio. More than 100 are shares of their sum.
+		all[len(all)-1].Percent += left // As in fio. Shares of more than 100 in all are relative to their sum.
 	}
 	var out []load.SizeShare
 	for _, e := range all {
@@ -260,14 +258,14 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 	return out, nil
 }
 
-// parseEnds reads the ends of a range of sizes, the lesser first.
+// parseEnds reads the ends of a range of sizes, in either order.
 func parseEnds(s string, kbBase int64) (a, b int64, err error) {
 	lo, hi, ok := strings.Cut(s, "-")
 	if !ok {
 		lo, hi, ok = strings.Cut(s, ":")
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("%q has to be two sizes, as in 4k-64k", s)
+		return 0, 0, fmt.Errorf("%q must be two sizes, as in 4k-64k", s)
 	}
 	if a, err = parseSize(lo, kbBase); err == nil {
 		b, err = parseSize(hi, kbBase)
@@ -275,7 +273,7 @@ func parseEnds(s string, kbBase int64) (a, b int64, err error) {
 	return min(a, b), max(a, b), err
 }
 
-// parseRange reads one direction of bsrange, 1k-16k: all multiples of the least size, equally often.
+// parseRange reads one direction of bsrange, 1k-16k: all multiples of the smaller size, equally often.
 func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
 	a, b, err := parseEnds(s, kbBase)
 	if err != nil {
@@ -292,7 +290,7 @@ func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
 	return out, nil
 }
 
-// parseCPUs reads a list of processors, 0-3,6.
+// parseCPUs reads a list of CPUs, 0-3,6.
 func parseCPUs(s string) ([]int, error) {
 	var out []int
 	for _, e := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ':' || r == ' ' }) {
@@ -303,14 +301,14 @@ func parseCPUs(s string) ([]int, error) {
 			b, err = strconv.Atoi(hi)
 		}
 		if err != nil || a < 0 || b < a || b > 1023 {
-			return nil, fmt.Errorf("%q is no list of processors; write it as 0-3,6", s)
+			return nil, fmt.Errorf("%q is not a list of CPUs; write it as 0-3,6", s)
 		}
 		for i := a; i <= b && len(out) < 1024; i++ {
 			out = append(out, i)
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%q names no processor", s)
+		return nil, fmt.Errorf("%q names no CPU", s)
 	}
 	return out, nil
 }
@@ -321,12 +319,12 @@ func parsePercentiles(s string) ([]float64, error) {
 	for _, e := range strings.Split(s, ":") {
 		f, err := strconv.ParseFloat(strings.TrimSpace(e), 64)
 		if err != nil || !(f > 0 && f <= 100) {
-			return nil, fmt.Errorf("%q: a percentile is a number over 0 and up to 100", e)
+			return nil, fmt.Errorf("%q: a percentile must be above 0 and at most 100", e)
 		}
 		out = append(out, f)
 	}
 	if len(out) > maxPercentiles {
-		return nil, fmt.Errorf("%d percentiles; at most 20", len(out))
+		return nil, fmt.Errorf("%d percentiles: there may be at most 20", len(out))
 	}
 	return out, nil
 }

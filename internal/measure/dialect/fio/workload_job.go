@@ -20,7 +20,7 @@ func (j *job) clones(stage []*clone) (out []*clone) {
 	return out
 }
 
-// files is how many files the job's clones have together.
+// files is the number of files of all the job's clones.
 func (j *job) files(stage []*clone) int {
 	seen := map[string]bool{}
 	for _, c := range j.clones(stage) {
@@ -31,12 +31,12 @@ func (j *job) files(stage []*clone) int {
 	return len(seen)
 }
 
-// ownFiles reports whether each clone of the job has its files to itself.
+// ownFiles reports whether the job's clones share no files.
 func (j *job) ownFiles(stage []*clone) bool {
 	return j.files(stage) == j.numjobs*len(j.clones(stage)[0].files)
 }
 
-// workload is the job of c, the first of its clones, with as many threads as there are.
+// workload turns the job into a plan's workload. c is the job's first clone; each clone becomes a thread.
 func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, error)) (workload.Spec, error) {
 	j := c.job
 	bad := func(format string, args ...any) (workload.Spec, error) {
@@ -46,7 +46,7 @@ func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, er
 		return bad("%s", why)
 	}
 	if n, each := j.files(stage), len(c.files); n != each && !j.ownFiles(stage) {
-		return bad("%d files: %d clones share some of them, and a plan's threads share all or none", n, j.numjobs)
+		return bad("%d files: %d clones share some of them; in a plan, threads share all files or none", n, j.numjobs)
 	}
 	var l load.Job
 	for i, o := range j.clones(stage) {
@@ -62,7 +62,7 @@ func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, er
 			l.OffsetIncrement = r.Offset - l.Offset
 		}
 		if r.Offset != l.Offset+int64(i)*l.OffsetIncrement || l.OffsetIncrement < 0 || !alike(l, r) {
-			return bad("numjobs=%d: its clones differ in more than their files and a whole offset_increment, which a plan's threads don't", j.numjobs)
+			return bad("numjobs=%d: in a plan, clones may differ only in their files and in a whole offset_increment", j.numjobs)
 		}
 	}
 	if len(c.files) > 0 && j.ownFiles(stage) && j.numjobs > 1 && l.OffsetIncrement < l.Size {
@@ -76,13 +76,13 @@ func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, er
 	return w, nil
 }
 
-// alike reports whether two clones do the same, but for the place and the time.
+// alike reports whether two clones do the same, apart from place and time.
 func alike(a, b load.Job) bool {
 	a.Filename, a.Files, a.Offset, a.OffsetIncrement, a.RandSeed, a.StartDelay = b.Filename, b.Files, b.Offset, b.OffsetIncrement, b.RandSeed, b.StartDelay
 	return reflect.DeepEqual(a, b)
 }
 
-// regionIn is what the clone does, in bytes: percentages are those of the file as the jobs before have made it, or as it is there.
+// regionIn is the clone's job in bytes: percentages refer to the file as earlier jobs have made it, or as it exists.
 func (c *clone) regionIn(t *Test, sizeOf func(string) (int64, error)) (load.Job, error) {
 	s := c.spec
 	s.Job = c.load
@@ -98,7 +98,7 @@ func (c *clone) regionIn(t *Test, sizeOf func(string) (int64, error)) (load.Job,
 		}
 		for _, other := range c.files[1:] {
 			if o, err := sizeOf(other); err != nil || o != n {
-				return load.Job{}, fmt.Errorf("%s and %s differ in length, and those of a plan's workload don't: give a size", name, other)
+				return load.Job{}, fmt.Errorf("%s and %s differ in length; a plan's workload needs files of one length: give a size", name, other)
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (c *clone) regionIn(t *Test, sizeOf func(string) (int64, error)) (load.Job,
 	return s.Job, nil
 }
 
-// planned is a load job without what a plan leaves to itself, in the words in which a plan says the same.
+// planned drops from a load job what a plan decides itself, and normalizes the rest to a plan's form.
 func planned(l load.Job, j *job) load.Job {
 	l.KeepWritten = false
 	files := int64(max(len(l.Files), 1))
@@ -123,10 +123,10 @@ func planned(l load.Job, j *job) load.Job {
 	repeats := j.random() && !l.RandomMap
 	if j.runtime == 0 {
 		l.Runtime = 0
-		l.RandomMap = false // A pass has one.
+		l.RandomMap = false // Implied by a pass.
 		l.NoRandomMap = repeats && j.norandommap && len(l.ReadSplit)+len(l.WriteSplit) == 0 && l.Distribution == "" && !j.alignedApart()
 		if l.IOSize == l.Size/l.BS*l.BS*files && j.ioSize == (amount{}) && l.NumberIOs == 0 {
-			l.IOSize = 0 // That is the pass.
+			l.IOSize = 0 // Equal to the pass.
 		}
 	}
 	l.WholeRegion = l.NumJobs > 1 && l.OffsetIncrement == 0 && (!j.random() || l.Runtime == 0)
@@ -137,7 +137,7 @@ func planned(l load.Job, j *job) load.Job {
 		l.IOSize *= min(l.Loops, math.MaxInt64/l.IOSize)
 	}
 	if l.Loops == 1 || l.NumberIOs > 0 {
-		l.Loops = 0 // Both ends have them in them.
+		l.Loops = 0 // Contained in both ends.
 	}
 	if l.BlockAlign == l.BS && !repeats {
 		l.BlockAlign = 0
@@ -145,7 +145,7 @@ func planned(l load.Job, j *job) load.Job {
 	return l
 }
 
-// unplanned is why the clone's job is no workload of a plan, "" if it is one.
+// unplanned is the reason why the clone's job can't be a plan's workload, "" if it can.
 func (c *clone) unplanned() string {
 	j, spec := c.job, c.spec
 	for _, o := range []struct {
@@ -157,10 +157,10 @@ func (c *clone) unplanned() string {
 		{j.openDir != "", "opendir: a plan makes its files; give filename or a size"},
 		{c.load.Sizes != nil, "filesize as a range: the files of a plan's workload have one length; give one size"},
 		{c.device, "the job's name is a device, and a place has files; give it another name and a size"},
-		{c.load.AnyAlign, "direct I/O of less than whole sectors is none of a plan's workload"},
+		{c.load.AnyAlign, "direct=1 with blocks of partial sectors: a plan's workload can't do that"},
 		{spec.Steady != nil, "steadystate: a plan's trials end by their own steady_state, which judges several rounds; use runtime and time_based"},
 		{spec.FilesOnly, "create_only: a plan makes the files itself, and such a job measures nothing"},
-		{len(c.load.CPUNodes) > 0 || c.load.MemPolicy != "", "numa_cpu_nodes and numa_mem_policy: a plan's workload has cpus_allowed alone"},
+		{len(c.load.CPUNodes) > 0 || c.load.MemPolicy != "", "numa_cpu_nodes and numa_mem_policy: a plan's workload only has cpus_allowed"},
 		{c.load.Fill, "fill_device: a plan does not fill its places up"},
 		{j.countsErrors(), "continue_on_error: in a plan a failed I/O fails the trial"},
 		{c.load.Target != nil, "latency_target: a plan's workload has one depth; use a job for each"},
@@ -169,13 +169,13 @@ func (c *clone) unplanned() string {
 		{c.load.FlowWeight > 0, "flow: a plan measures each job alone"},
 		{j.refill != nil && *j.refill && j.dedupe == 0 && j.refills(), "refill_buffers: a plan's workload makes its data before it is measured; leave it out"},
 		{c.load.Data == load.DataFixed, "scramble_buffers=0: a plan's workload writes other data in each block; leave it out, or use buffer_pattern"},
-		{spec.AtEnd, "file_append: a plan's files have their length before; use kind: append or wal"},
-		{spec.PreRead, "pre_read: a plan reads no file before its workload"},
+		{spec.AtEnd, "file_append: a plan's files have a fixed length; use kind: append or wal"},
+		{spec.PreRead, "pre_read: a plan does not read files before its workload"},
 		{j.verify && (j.verifyOnly || !j.doVerify || !j.writes()), "verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone"},
 		{j.verify && len(c.files) > 1, "verify: a plan's workload verifies one file; leave out nrfiles"},
-		{j.verify && j.numjobs > 1, "verify: of several clones in a plan each may write over what another reads back; leave numjobs out"},
+		{j.verify && j.numjobs > 1, "verify: in a plan, several clones may overwrite what another reads back; leave out numjobs"},
 		{j.verify && !j.writesAllOnce(),
-			"verify: a plan's workload writes all of its region and reads all of it back; leave out reads, runtime, norandommap, several sizes, verify_backlog and what else leaves blocks out"},
+			"verify: a plan's workload writes all of its region and reads all of it back; leave out reads, runtime, norandommap, several sizes, verify_backlog and all else that skips blocks"},
 	} {
 		if o.has {
 			return o.why

@@ -7,7 +7,7 @@ import (
 	"plimsoll/load"
 )
 
-// setZoneMode sets whether zonesize and its like say where the job goes.
+// setZoneMode turns zonesize and its companions on or off.
 func setZoneMode(j *job, v string) error {
 	switch v {
 	case "none", "strided":
@@ -33,7 +33,7 @@ func zoneTo(f func(*load.Zones) *int64) setter {
 	}
 }
 
-// checkZones refuses what fio refuses when it runs.
+// checkZones refuses what fio refuses at the start of a run.
 func (j *job) checkZones(bad func(string, ...any) error) error {
 	switch {
 	case !j.strided && j.zones.Size > 0:
@@ -46,8 +46,8 @@ func (j *job) checkZones(bad func(string, ...any) error) error {
 	return nil
 }
 
-// zoneEnds sets how many bytes a clone does that goes through zones: as many as its n regions have, in whole blocks, as in
-// fio. A zone that the region's end cuts off ends a sequential one.
+// zoneEnds sets how many bytes a clone with zones does: as many as its n regions have, in whole blocks, as in fio. A
+// sequential job ends at a zone that the region's end cuts off.
 func (c *clone) zoneEnds(region, n int64) {
 	j, l := c.job, &c.load
 	if !j.strided || region == 0 || l.IOSize == 0 || len(l.ReadSplit)+len(l.WriteSplit) > 0 {
