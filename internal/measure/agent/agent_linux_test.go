@@ -16,9 +16,13 @@ import (
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/paralleltest"
 	"plimsoll/internal/testkit/workertest"
 	"plimsoll/load"
 )
+
+// Most tests wait, for a worker that doesn't answer or doesn't end.
+func TestMain(m *testing.M) { paralleltest.Main(m, 8) }
 
 // session opens a worker on the host: the real one, or a script in its place.
 func session(t *testing.T, script string) engine.Session {
@@ -48,6 +52,7 @@ var (
 )
 
 func TestOpenBad(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ name, script, want string }{
 		{"ends", "exit 3", "did not start: exit status 3"},
 		{"last words", "echo first >&2; echo no such folder >&2; exit 3", "did not start: no such folder (exit status 3)"},
@@ -69,6 +74,7 @@ func TestOpenBad(t *testing.T) {
 
 // TestProbe: a worker tries the I/O engines when it is asked, once, and leaves no file behind.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	s := session(t, "")
 	a, err := Open(t.Context(), s)
 	if err != nil {
@@ -96,6 +102,7 @@ func TestProbe(t *testing.T) {
 
 // TestProbeBad: a worker that doesn't answer, or something else, is not used again.
 func TestProbeBad(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ name, script, want string }{
 		{"dies", "read line; exit 4", "exit status 4"},
 		{"silence", "cat >/dev/null", "which I/O engines work"},
@@ -119,6 +126,7 @@ func TestProbeBad(t *testing.T) {
 
 // TestDies: a worker that goes is an error that tells how, whichever call meets it.
 func TestDies(t *testing.T) {
+	t.Parallel()
 	for _, script := range []string{
 		hello + "echo last words >&2; exit 4",                       // Before the request.
 		hello + "exec 0<&-; sleep 0.1; echo last words >&2; exit 4", // The request can't be written.
@@ -142,6 +150,7 @@ func TestDies(t *testing.T) {
 
 // TestDeaf: a worker that doesn't obey is given up after the grace.
 func TestDeaf(t *testing.T) {
+	t.Parallel()
 	a, err := Open(t.Context(), session(t, hello+"while read line; do :; done"))
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +168,7 @@ func TestDeaf(t *testing.T) {
 // TestTimeoutInPrepare: the trial is gone when Prepare returns, and the session is
 // fit for the next.
 func TestTimeoutInPrepare(t *testing.T) {
+	t.Parallel()
 	a, err := Open(t.Context(), session(t, ""))
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +189,7 @@ func TestTimeoutInPrepare(t *testing.T) {
 
 // TestDoneWhenStopped: a trial whose result comes when it is stopped failed as others do.
 func TestDoneWhenStopped(t *testing.T) {
+	t.Parallel()
 	a, err := Open(t.Context(), session(t, hello+`read run; echo '{"ready":{"id":"1"}}'; read start; read stop; echo '{"result":{"id":"1"}}'; cat >/dev/null`))
 	if err != nil {
 		t.Fatal(err)
@@ -216,6 +227,7 @@ func whole(t *testing.T, a *Agent, id string) {
 
 // TestStop: a trial that is ready or runs is ended, without a trace in the next.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	a, err := Open(t.Context(), session(t, ""))
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 // TestTimeoutTellsWaits: of a trial that a deadline ends it is said what its processes did, as long as they did it, in which phase
 // that was and for how long; of one that ended otherwise it isn't.
 func TestTimeoutTellsWaits(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		stop  func(pid int) int // which process is stopped, of the agent's number
 		lost  bool
@@ -27,6 +28,7 @@ func TestTimeoutTellsWaits(t *testing.T) {
 		"the worker": {func(pid int) int { return pid }, true, "worker agent (process "},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			a, err := Open(t.Context(), session(t, ""))
 			if err != nil {
 				t.Fatal(err)

@@ -17,6 +17,7 @@ const result = `{"result":{"id":"1","elapsed":1000,"wall_elapsed":-5,"prepared":
 // TestHostile: a worker that says what can't be, or at the wrong time, is not believed, and no
 // trial of it is waited for.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	spoilt := func(old, with string) string {
 		if !strings.Contains(result, old) {
 			t.Fatalf("the result has no %s", old)
@@ -65,6 +66,7 @@ func TestHostile(t *testing.T) {
 		{"negative preparation", ready, spoilt(`"prepared":1`, `"prepared":-1`), "a time of -1ns"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			// The messages are in files, since a shell's echo would read their escapes.
 			a, err := Open(t.Context(), session(t, hello+"read run; cat <<'END'\n"+row.prepared+"\nEND\nread start; cat <<'END'\n"+row.started+"\nEND\ncat >/dev/null"))
 			if err != nil {
@@ -100,6 +102,7 @@ func TestHostile(t *testing.T) {
 
 // TestEndlessLine: a line without end is given up at the longest that a message may have.
 func TestEndlessLine(t *testing.T) {
+	t.Parallel()
 	a, err := Open(t.Context(), session(t, hello+"read run; exec cat /dev/zero"))
 	if err != nil {
 		t.Fatal(err)
