@@ -91,17 +91,20 @@ func (*brokenError) Is(target error) bool { return target == errBroken }
 // tenth of a second, a busy emulated one half a minute.
 const tryTimeout = 30 * time.Second
 
-// errHung says that a runtime gave no answer in time.
-var errHung = fmt.Errorf("it did not end within %v", tryTimeout)
+// hungError says that a runtime gave no answer within a time.
+type hungError time.Duration
+
+// Error implements error.
+func (e hungError) Error() string { return fmt.Sprintf("it did not end within %v", time.Duration(e)) }
 
 // tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
 // not tried again: each cell of a plan would wait for it anew.
 func (o *Engine) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
 	if o.hung[rt.path] {
 		rt.version = name
-		return errHung
+		return hungError(o.tryTimeout)
 	}
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, o.tryTimeout)
 	defer cancel()
 	began := time.Now()
 	var err error
@@ -109,12 +112,12 @@ func (o *Engine) tryOnce(ctx context.Context, rt *ociRuntime, name string) error
 		err = o.try(ctx, rt)
 	}
 	// The patience of whoever opens a session may end a moment before this one.
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) > tryTimeout/2 {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) > o.tryTimeout/2 {
 		if o.hung == nil {
 			o.hung = map[string]bool{}
 		}
 		o.hung[rt.path] = true
-		return errHung
+		return hungError(o.tryTimeout)
 	}
 	return err
 }
@@ -191,7 +194,7 @@ func (o *Engine) Gone(ctx context.Context, spec engine.Spec) error {
 	if _, err := engine.TrustedProgram(rt.path); err != nil {
 		return fmt.Errorf("the runtime %s, which ran containers before, can't be run any more: %w", rt.path, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.tryTimeout, hungError(o.tryTimeout))
 	defer cancel()
 	err := o.try(ctx, rt)
 	var full *engine.StateFullError

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
@@ -25,6 +26,8 @@ type Engine struct {
 	worker   *engine.Installer
 	journal  engine.Journal
 	lookPath func(string) (string, error)
+	// tryTimeout is shorter in tests of runtimes that hang.
+	tryTimeout time.Duration
 
 	mu sync.Mutex
 	// chosen holds the runtimes that ran a container, by the name asked for: "" is
@@ -44,7 +47,7 @@ func New(state string, worker engine.WorkerSource, lookPath func(string) (string
 		// A runtime takes a path from the bundle, into which it changes.
 		state = abs
 	}
-	return &Engine{state: state, worker: &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: engine.JournalIn(state, "oci"), lookPath: lookPath}
+	return &Engine{state: state, worker: &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: engine.JournalIn(state, "oci"), lookPath: lookPath, tryTimeout: tryTimeout}
 }
 
 // Name implements Engine.

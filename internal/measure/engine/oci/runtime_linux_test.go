@@ -200,6 +200,7 @@ func TestOCIHangingProbe(t *testing.T) {
 	e := oci.New(state, workertest.Source(t), func(name string) (string, error) {
 		return map[string]string{"crun": hang, "runc": runc}[name], nil
 	})
+	oci.SetTryTimeout(e, 6*time.Second) // On a busy machine runc takes seconds.
 	p := e.Probe(t.Context())
 	if !p.OK || !strings.HasPrefix(p.Version, "runc ") || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "did not end") {
 		t.Errorf("Probe() = %+v, want runc, and a note about the other", p)
@@ -215,6 +216,7 @@ func TestOCIHangingOnly(t *testing.T) {
 	hang := script(t, "sleep 1000 & sleep 1000")
 	state := t.TempDir()
 	e := oci.New(state, workertest.Source(t), look(map[string]string{"crun": hang}))
+	oci.SetTryTimeout(e, time.Second)
 	if p := e.Probe(t.Context()); p.OK || !p.Failed || !strings.Contains(p.Missing, "did not end") || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
 	}
@@ -290,13 +292,14 @@ func TestOCIHangingVersion(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	path := script(t, "echo x >>"+asked+"; sleep 1000")
 	e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
+	oci.SetTryTimeout(e, 6*time.Second)
 	spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
-	// The patience of who asks may end a moment before the runtime's time does.
-	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
+	// The caller's patience may end a moment before the runtime's time does.
+	ctx, cancel := context.WithTimeout(t.Context(), 5800*time.Millisecond)
 	defer cancel()
 	for range 3 {
 		_, err := e.Open(ctx, spec)
-		if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "did not end within 30s") {
+		if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "did not end within 6s") {
 			t.Errorf("Open() = %v, want that it did not end, and no refusal", err)
 		}
 	}
