@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/conf/userfile"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/dialect"
@@ -82,7 +83,7 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 	for _, n := range f.notes {
 		dialect.Note(stderr, "%s", n)
 	}
-	test, err := tool.parse(a.fileReader(ctx), rest, f.destructive)
+	test, err := tool.parse(userfile.Reader(ctx, a.stdin), rest, f.destructive)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: interrupted while its files were read", tool.name)
 	}

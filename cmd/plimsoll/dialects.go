@@ -4,19 +4,16 @@ import (
 	"context"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/conf/userfile"
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/dialect"
 	"plimsoll/internal/measure/dialect/ab"
 	"plimsoll/internal/measure/dialect/dd"
 	"plimsoll/internal/measure/dialect/diskspd"
 	"plimsoll/internal/measure/dialect/fio"
 	"plimsoll/internal/measure/dialect/orion"
-	"plimsoll/internal/measure/fingerprint"
 )
 
 // dialectRun is a test as a function.
@@ -30,17 +27,6 @@ func (r dialectRun) Run(ctx context.Context, s dialect.Session, stdout, stderr i
 // wordsOnly is a line that measures nothing, and so needs no worker: it only prints something.
 type wordsOnly struct{ dialectTest }
 
-// fileReader returns what reads the files that a tool's line names, until ctx ends. "-" is standard input.
-func (a *app) fileReader(ctx context.Context) dialect.FileReader {
-	return func(name string, limit int64) ([]byte, error) {
-		open := userfile.Named(name)
-		if name == "-" {
-			open = a.openStdin
-		}
-		return userfile.Read(ctx, open, limit)
-	}
-}
-
 // dialectTools are the tools whose lines Plimsoll takes.
 func dialectTools() []dialectTool {
 	return []dialectTool{
@@ -53,7 +39,7 @@ that can't have its effect is an error; none is ignored silently.`,
   plimsoll fio --name=a --rw=randread --bs=4k --iodepth=32 --direct=1 --size=1g --runtime=10 --time_based
   plimsoll fio job.fio --output-format=json+ --engine docker --place volume`,
 			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
-				t, err := fio.Parse(args, fio.Source{ReadFile: read, Env: os.Getenv, Machine: machineWord, Device: isDevice})
+				t, err := fio.Parse(args, fio.Source{ReadFile: read, Env: os.Getenv, Machine: fio.MachineWord, Device: fio.IsDevice})
 				if err != nil {
 					return nil, err
 				}
@@ -117,12 +103,6 @@ server stalls it gets fewer requests, so few requests see the stall. docs/refere
 	}
 }
 
-// isDevice reports whether there is a device at path.
-func isDevice(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode()&os.ModeDevice != 0
-}
-
 // dialectCommands are the commands of the tools.
 func (a *app) dialectCommands() []*cobra.Command {
 	var all []*cobra.Command
@@ -130,15 +110,4 @@ func (a *app) dialectCommands() []*cobra.Command {
 		all = append(all, a.dialectCommand(t))
 	}
 	return all
-}
-
-// machineWord is what a keyword of fio's job files says of this machine, 0 if it isn't known.
-func machineWord(keyword string) int64 {
-	switch keyword {
-	case "pagesize":
-		return int64(os.Getpagesize())
-	case "ncpus":
-		return int64(runtime.NumCPU())
-	}
-	return fingerprint.Machine(device.Host()).Memory >> 20
 }

@@ -58,7 +58,8 @@ func TestRunInterrupted(t *testing.T) {
 	if r.status != exitDone {
 		t.Fatalf("resume: status %d, stderr:\n%s", r.status, r.stderr)
 	}
-	if want := fmt.Sprintf("%d of 200 trials left", 200-len(before)); !strings.Contains(r.stderr, want) || !strings.Contains(firstLine(r.stderr), " left") {
+	first, _, _ := strings.Cut(r.stderr, "\n")
+	if want := fmt.Sprintf("%d of 200 trials left", 200-len(before)); !strings.Contains(r.stderr, want) || !strings.Contains(first, " left") {
 		t.Errorf("the resumed run announces more than is left, want %q:\n%s", want, r.stderr)
 	}
 	run, after := records(t, dir)

@@ -3,15 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/plan"
-	"plimsoll/internal/measure/record"
-	"plimsoll/internal/text/size"
 )
 
 func (a *app) planCheckCommand() *cobra.Command {
@@ -35,12 +31,12 @@ fault as file:line:column: message, and the exit status is 2.`,
 			}
 			p, err := plan.ParseWith(file, text, o)
 			if asJSON {
-				return errors.Join(a.printJSON(checkReport(p, err)), a.planCount(file, err))
+				return errors.Join(a.printJSON(plan.Check(p, err)), a.planCount(file, err))
 			}
 			if err != nil {
 				return a.planFaults(file, err)
 			}
-			_, err = fmt.Fprintln(a.stdout, "ok: "+planSize(p))
+			_, err = fmt.Fprintln(a.stdout, "ok: "+p.Size())
 			return err
 		},
 	}
@@ -75,79 +71,4 @@ func (a *app) planCount(file string, err error) error {
 		return usageError("%s has a fault", file)
 	}
 	return usageError("%s has %d faults", file, len(faults))
-}
-
-// planSize counts what a plan spans: the cells that there are, and not all combinations of names,
-// since no engine has every kind of place, and --only and exclude take some out.
-func planSize(p *plan.Plan) string {
-	cells, controls := 0, 0
-	workloads, limits, clients := map[string]bool{}, map[string]bool{}, map[int]bool{}
-	type spot struct{ engine, place string }
-	spots, on := map[spot]bool{}, map[string]int{}
-	for _, c := range p.Cells() {
-		if c.Control {
-			controls++
-			continue
-		}
-		cells++
-		workloads[c.Workload], limits[c.Limits], clients[c.Clients] = true, true, true
-		if s := (spot{c.Engine, c.Places()}); !spots[s] {
-			spots[s] = true
-			on[c.Engine]++
-		}
-	}
-	var engines []string
-	for _, e := range p.Engines {
-		if n := on[e.Name]; n > 0 {
-			engines = append(engines, fmt.Sprintf("%d on %s", n, e.Name))
-		}
-	}
-	s := fmt.Sprintf("%s in %s (%s)", size.Plural(len(workloads), "workload"), size.Plural(len(spots), "place"), strings.Join(engines, ", "))
-	if n := len(limits); n > 1 {
-		s += fmt.Sprintf(", %d sets of limits", n)
-	}
-	if n := len(clients); n > 1 {
-		s += fmt.Sprintf(", %d numbers of clients", n)
-	}
-	s += ": " + size.Plural(cells, "cell")
-	if controls > 0 {
-		s += " and " + size.Plural(controls, record.AAControl)
-	}
-	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, size.Plural(p.Blocks, "block"), size.Plural(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
-}
-
-// checkReport is what check prints as JSON.
-func checkReport(p *plan.Plan, err error) any {
-	type fault struct {
-		File    string `json:"file,omitempty"`
-		Line    int    `json:"line,omitempty"`
-		Column  int    `json:"column,omitempty"`
-		Flag    string `json:"flag,omitempty"`
-		Message string `json:"message"`
-	}
-	report := struct {
-		OK bool `json:"ok"`
-		// Cells counts controls too; Seconds is the estimate.
-		Cells   int      `json:"cells"`
-		Trials  int      `json:"trials"`
-		Seconds float64  `json:"estimate_seconds"`
-		Keys    []string `json:"keys"`
-		Faults  []fault  `json:"faults"`
-	}{OK: err == nil, Keys: []string{}, Faults: []fault{}}
-	var faults strict.Errors
-	errors.As(err, &faults)
-	for _, f := range faults {
-		var e *strict.Error
-		if errors.As(f, &e) {
-			report.Faults = append(report.Faults, fault(*e))
-		}
-	}
-	if p == nil {
-		return report
-	}
-	for _, c := range p.Cells() {
-		report.Keys = append(report.Keys, p.Key(c))
-	}
-	report.Cells, report.Trials, report.Seconds = len(report.Keys), p.Trials(), p.Estimate().Seconds()
-	return report
 }

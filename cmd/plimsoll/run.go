@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/planfile"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
 	"plimsoll/internal/measure/store"
@@ -26,9 +27,6 @@ import (
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
 )
-
-// defaultPlan is what plimsoll run runs without a plan.
-const defaultPlan = "places"
 
 // runFlags are the flags of plimsoll run.
 type runFlags struct {
@@ -182,7 +180,7 @@ func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []s
 
 // prepareNew begins a new run.
 func (a *app) prepareNew(ctx context.Context, f runFlags, args []string) (*runJob, error) {
-	file, text, err := a.readPlan(ctx, first(args, defaultPlan))
+	file, text, err := a.readPlan(ctx, first(args, planfile.Default))
 	if err != nil {
 		return nil, err
 	}
@@ -276,14 +274,6 @@ func (a *app) explainNothing(run record.Run) {
 			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Places(), clean.Short(s.Reason))
 		}
 	}
-}
-
-// first returns the first of args, or what stands in for it.
-func first(args []string, otherwise string) string {
-	if len(args) > 0 {
-		return args[0]
-	}
-	return otherwise
 }
 
 // renderReport prints reports in a format; term is for text.

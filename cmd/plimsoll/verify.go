@@ -130,14 +130,12 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 	if f.journal == "" {
 		return usageError("--check needs --journal")
 	}
-	open := a.openStdin
 	if f.journal != "-" {
 		if _, err := os.Stat(f.journal); err != nil {
 			return usageError("--journal: open %s: %w", f.journal, userfile.Reason(err))
 		}
-		open = userfile.Named(f.journal)
 	}
-	in := userfile.Open(ctx, open)
+	in := userfile.Open(ctx, userfile.Argument(f.journal, a.stdin))
 	defer in.Close()
 	r, err := durability.Check(ctx, in, path)
 	if err != nil && ctx.Err() != nil {

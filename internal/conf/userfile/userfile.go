@@ -33,6 +33,19 @@ func Named(name string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return os.Open(name) }
 }
 
+// Argument opens what an argument names: a file, or stdin for "-".
+func Argument(name string, stdin io.Reader) func() (io.ReadCloser, error) {
+	if name == "-" {
+		return func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
+	}
+	return Named(name)
+}
+
+// Reader returns a function that reads what an argument names, as Read does, until ctx ends.
+func Reader(ctx context.Context, stdin io.Reader) func(name string, limit int64) ([]byte, error) {
+	return func(name string, limit int64) ([]byte, error) { return Read(ctx, Argument(name, stdin), limit) }
+}
+
 // Read reads all of what open opens, but no more than limit bytes and one, so that the caller sees that it is too much.
 // It gives up with ctx's cause when ctx ends.
 func Read(ctx context.Context, open func() (io.ReadCloser, error), limit int64) ([]byte, error) {

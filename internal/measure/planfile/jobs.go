@@ -1,9 +1,8 @@
-package main
+package planfile
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,10 +12,12 @@ import (
 	"strings"
 
 	"plimsoll/internal/conf/strict"
+	"plimsoll/internal/measure/dialect"
 	"plimsoll/internal/measure/dialect/fio"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/usage"
 	"plimsoll/load"
 	"plimsoll/plans"
 )
@@ -35,26 +36,25 @@ func isJobFile(file string, text []byte) bool {
 }
 
 // planOfJobs is the plan of a job file: its jobs in the engines and places of the default plan.
-func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte, error) {
-	read := a.fileReader(ctx)
-	test, err := fio.Parse([]string{file}, fio.Source{Env: os.Getenv, Machine: machineWord, ReadFile: func(name string, limit int64) ([]byte, error) {
+func planOfJobs(file string, text []byte, read dialect.FileReader, note func(string)) ([]byte, error) {
+	test, err := fio.Parse([]string{file}, fio.Source{Env: os.Getenv, Machine: fio.MachineWord, ReadFile: func(name string, limit int64) ([]byte, error) {
 		if name == file {
 			return text, nil // It may have been standard input.
 		}
 		return read(name, limit)
 	}})
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, usage.Errorf("%w", err)
 	}
 	jobs, err := test.Plan(lengthOf)
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, usage.Errorf("%w", err)
 	}
-	base, err := plans.Get(defaultPlan)
+	base, err := plans.Get(Default)
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Parse(plans.File(defaultPlan), base)
+	p, err := plan.Parse(plans.File(Default), base)
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +71,15 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 	// An option that a plan has no word for would be lost silently.
 	q, err := plan.Parse(file+" as a plan", out)
 	if err != nil {
-		return nil, usageError("%w", inJobFile(err, jobs))
+		return nil, usage.Errorf("%w", inJobFile(err, jobs))
 	}
 	for i, w := range jobs.Workloads {
 		if lost := differs(w.Job, q.Workloads[i].Job) + differs(plain(w), plain(q.Workloads[i])); lost != "" {
-			return nil, usageError("%s: job %s has options that a plan's workload doesn't have: %s; run it with 'plimsoll fio', in any place", jobs.Where[i], w.Name, lost)
+			return nil, usage.Errorf("%s: job %s has options that a plan's workload doesn't have: %s; run it with 'plimsoll fio', in any place", jobs.Where[i], w.Name, lost)
 		}
 	}
 	for _, n := range jobs.Notes {
-		fmt.Fprintln(a.stderr, "note: "+n)
+		note(n)
 	}
 	return out, nil
 }
