@@ -7,8 +7,7 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// absent adds a sentence for each engine, or place of an engine, that has no
-// measured cell at all.
+// absent adds an answer for each engine, or place of an engine, without any measured cell.
 func (r *Report) absent(opt Options) {
 	type id struct{ engine, place string }
 	measured := map[id]bool{}
@@ -41,13 +40,12 @@ func (r *Report) absent(opt Options) {
 	}
 }
 
-// maxReasons is how many reasons an answer gives before it says where the others are: a place
-// that was skipped for more of them than that has one for each workload.
+// maxReasons is how many reasons an answer gives before it says where the others are. A place may be skipped for a
+// different reason in each workload.
 const maxReasons = 4
 
-// reasons reports why cells were skipped. One reason for all stands alone, several each with the
-// workloads that it holds for, or with the places if the answer is about a whole engine. Those that
-// differ in figures only are one.
+// reasons reports why cells were skipped. A reason that holds for all stands alone. Several stand each with their
+// workloads, or with their places if the answer is about a whole engine. Reasons that differ in figures only count as one.
 func (r *Report) reasons(skips []record.Skip, ofPlace bool, opt Options) string {
 	var kinds []string
 	text := map[string]string{}

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// An absoluteRow is a row of the overview with figures themselves: a ratio of 0.5 says little to who doesn't know of what.
+// An absoluteRow is a row of absolute figures in the overview: a ratio of 0.5 means little without them.
 type absoluteRow struct {
-	// Label is "host dir, rate", Values hold one a workload, "" where there is none.
+	// Label is "host dir, rate". Values holds one value a workload, "" where there is none.
 	Label  string
 	Values []string
 }
 
-// absolute is the rate and the p99 of the baseline for each workload; without a baseline, where there are no ratios, of every place.
+// absolute returns the rate and the p99 of the baseline for each workload, or those of every place where there is no
+// baseline and so no ratio.
 func (r *Report) absolute() []absoluteRow {
 	if r.Against != "" {
 		return r.figures(r.Against, (*Workload).base)
@@ -25,7 +26,7 @@ func (r *Report) absolute() []absoluteRow {
 	return all
 }
 
-// figures are the rows of the cells that of names in the workloads; none if no rate of them is known.
+// figures returns the rows of the cells that of picks from the workloads; none if no rate of them is known.
 func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
 	head := ", rate"
 	if slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Metric.LowerIsBetter() }) {
@@ -48,7 +49,7 @@ func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
 	return []absoluteRow{rate, latency}
 }
 
-// figure is the rate and the p99 of a cell, "" where it isn't known.
+// figure returns the rate and the p99 of a cell, "" where they aren't known.
 func (w *Workload) figure(c *Cell) (rate, p99 string) {
 	u := rateUnit(w.Metric, []Cell{*c})
 	rate = u.format(c.Median) + " " + u.name
@@ -61,7 +62,7 @@ func (w *Workload) figure(c *Cell) (rate, p99 string) {
 	return rate, p99
 }
 
-// label is the place as the overview has it: "host dir", "host nobarrier, less safe".
+// label names the place as the overview does: "host dir", "host nobarrier, less safe".
 func (a *Answer) label() string {
 	s := strings.TrimSpace(a.Engine + " " + a.Place)
 	if c := a.caution(); c != "" {
@@ -70,7 +71,7 @@ func (a *Answer) label() string {
 	return s
 }
 
-// isAbout reports whether a cell is one of the answer's engine and place.
+// isAbout reports whether a cell is of the answer's engine and place.
 func (a *Answer) isAbout(c *Cell) bool {
 	return !c.Control && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place
 }
@@ -87,8 +88,8 @@ func (a *Answer) cell(w *Workload) *Cell {
 	return out
 }
 
-// told are the answers that the overview has a row of ratios for: not those that were skipped, and not those of which, for want
-// of a baseline, there are figures only.
+// told are the answers with a row of ratios in the overview: all but those that were skipped, or have only absolute figures
+// for want of a baseline.
 func (r *Report) told() []Answer {
 	return slices.DeleteFunc(slices.Clone(r.Answers), func(a Answer) bool {
 		return a.skipped() || r.Against == "" && a.figuresOnly() && len(r.figures("", a.cell)) > 0

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// answer sums up what every place of every engine costs over all workloads.
+// answer sums up what each place of each engine costs over all workloads.
 func (r *Report) answer(opt Options) {
 	r.Against = r.against()
 	if r.Against == "" {
@@ -43,7 +43,7 @@ func (r *Report) answer(opt Options) {
 		}
 	}
 	r.rank()
-	// Where all figures are in doubt it is said once, not in each sentence.
+	// If all figures are in doubt, the report says so once and not in each answer.
 	n, of := r.inDoubt()
 	for i := range r.Answers {
 		r.Answers[i].finish(r, n < of)
@@ -83,8 +83,7 @@ func (r *Report) against() string {
 	return name
 }
 
-// againstWhy reports why nothing is compared: the reason of the first workload, since they
-// have the same one as a rule.
+// againstWhy reports why nothing is compared. It is the first workload's reason; the others usually have the same.
 func (r *Report) againstWhy() string {
 	for _, w := range r.Workloads {
 		if w.BaselineWhy != "" {
@@ -94,8 +93,7 @@ func (r *Report) againstWhy() string {
 	return "nothing was measured"
 }
 
-// blank makes the row of a place for which nothing is known yet but what was
-// skipped.
+// blank makes the row of a place with nothing in it but what was skipped.
 func (r *Report) blank(c record.Cell) []Ratio {
 	out := make([]Ratio, len(r.Workloads))
 	for i, w := range r.Workloads {
@@ -128,8 +126,7 @@ func ratioOf(w *Workload, c *Cell) Ratio {
 	return out
 }
 
-// finish writes the sentence.
-// Its doubts are named if some figures of the report have none.
+// finish writes the sentence. It names the place's doubts if some figures of the report have none.
 func (a *Answer) finish(r *Report, tellDoubts bool) {
 	by := map[Kind][]Ratio{}
 	doubts, compared := 0, 0
@@ -170,7 +167,7 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 	a.Text = strings.Join(parts, "; ")
 }
 
-// uncompared is what is said of a place where nothing is compared. A single workload's figures have room in the sentence.
+// uncompared is the text for a place that isn't compared. With a single workload its figures fit into the sentence.
 func (a *Answer) uncompared(r *Report) string {
 	if len(r.Workloads) == 1 {
 		w := &r.Workloads[0]
@@ -185,10 +182,10 @@ func (a *Answer) uncompared(r *Report) string {
 	return "measured, but there is no baseline to compare with"
 }
 
-// doubtText says how many figures of a place are in doubt, and what that means for the order, if the place has one in it.
+// doubtText says how many figures of a place are in doubt. If ordered, it adds that they don't count for the order.
 func doubtText(n, of int, ordered bool) string {
 	if n == of {
-		return "every figure of it is in doubt (!)"
+		return "all of its figures are in doubt (!)"
 	}
 	s := fmt.Sprintf("%s %s in doubt (!)", size.Plural(n, "figure"), plural(n, "is", "are"))
 	if ordered {
@@ -197,7 +194,7 @@ func doubtText(n, of int, ordered bool) string {
 	return s
 }
 
-// verdicts words the comparisons by kind.
+// verdicts describes the comparisons, grouped by kind.
 func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string {
 	var parts []string
 	sound := func(x Ratio) bool { return !x.Doubt }
@@ -226,8 +223,8 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 	return parts
 }
 
-// standsOn names the file system, the disk and the folder under a place. The folder of a
-// daemon's volume is the daemon's own affair: people know it as a volume.
+// standsOn names the file system, the disk and the folder under a place. A volume of a daemon is named as such, since users
+// don't know its folder.
 func standsOn(w record.Where) string {
 	if w.FSType == "" {
 		return ""
@@ -245,8 +242,8 @@ func standsOn(w record.Where) string {
 	return s
 }
 
-// lasting is the part of a path that is there after the run: above the folders that are made for
-// one container, be they Plimsoll's own or a daemon's, which have an id of 64 digits or a number.
+// lasting is the part of a path that still exists after the run. It leaves off the folders made for one container, by
+// Plimsoll or a daemon: their names have an id of 64 digits or a number.
 func lasting(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -259,8 +256,8 @@ func lasting(path string) string {
 	return path
 }
 
-// spanOf says what was seen where nothing was proven: the ratios themselves, so that a
-// reader knows whether a factor of 5 or a difference of 5 % is open.
+// spanOf is the range of the ratios where nothing was proven, so that a reader sees whether a factor of 5 or a difference
+// of 5 % is open.
 func spanOf(s []Ratio) string {
 	low, high := s[0].Ratio, s[0].Ratio
 	for _, x := range s {
@@ -281,8 +278,8 @@ func factor(x float64) string {
 	return fmt.Sprintf("%.0f", x)
 }
 
-// extreme names the workloads of one kind, the one that differs most with its
-// verdict: "slower at 3 of 7 workloads, most at append (slower by 41-48 %)".
+// extreme names the workloads of one kind, and the verdict of the one that differs most: "slower at 3 of 7 workloads, most
+// at append (slower by 41-48 %)".
 func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 	most := s[0]
 	for _, x := range s {
@@ -306,7 +303,7 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, insert(strings.ReplaceAll(strings.TrimSpace(by), " ; ", "; "), aside))
 }
 
-// verdictOf finds the short verdict of a's cell of one workload, and what stands beside it of the cell's safety.
+// verdictOf returns the short verdict of a's cell in one workload, and the words about its safety that belong beside it.
 func (r *Report) verdictOf(a *Answer, name string) (verdict, aside string) {
 	for _, w := range r.Workloads {
 		for i := range w.Cells {
@@ -329,7 +326,7 @@ func all(n, of int) string {
 	return fmt.Sprintf("%d of %s", n, size.Plural(of, "workload"))
 }
 
-// names lists workloads out of so many, four at most by name.
+// names lists workloads out of all, at most four of them by name.
 func names(s []Ratio, of int) string {
 	if len(s) > 4 || len(s) == of && of > 1 {
 		return all(len(s), of)

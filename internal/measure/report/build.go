@@ -37,7 +37,7 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 	return r
 }
 
-// gathered is the trials of a run, sorted out.
+// gathered holds the trials of a run by workload and cell.
 type gathered struct {
 	run    record.Run
 	blocks []int
@@ -46,7 +46,7 @@ type gathered struct {
 	workloads []string
 	cells     map[string][]*group
 	trials    []*record.Trial
-	// stored are the workloads whose figures count until the writes were on the storage: see untilStored.
+	// stored are the workloads whose rates include the time until the writes were on the storage: see untilStored.
 	stored map[string]bool
 }
 
@@ -99,8 +99,7 @@ func (g *gathered) addWorkload(name string) {
 	}
 }
 
-// add keeps one trial a block: a resumed run may have a second go at one that
-// failed, and what was measured counts.
+// add keeps one trial a block. A resumed run may repeat a failed trial; a measured one replaces it.
 func (c *group) add(t *record.Trial) {
 	for i, old := range c.trials {
 		if old.Block == t.Block {
@@ -113,13 +112,13 @@ func (c *group) add(t *record.Trial) {
 	c.trials = append(c.trials, t)
 }
 
-// measured reports whether t has a figure. 0 is one: a trial that moved nothing.
+// measured reports whether t has a figure. 0 is a figure: the trial moved nothing.
 func measured(t *record.Trial) bool {
 	return t.Status == record.Done && t.Value >= 0 && !math.IsInf(t.Value, 0)
 }
 
-// sortCells puts the baseline first, its control second, then engine by engine
-// and place by place in the order of the plan, or of names where the plan doesn't say.
+// sortCells puts the baseline first and its control second. The others follow engine by engine and place by place in the
+// order of the plan, or by name where the plan has no order.
 func (g *gathered) sortCells(w string) {
 	base := g.run.Baseline[w]
 	rank := func(c *group) int {

@@ -9,8 +9,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// workload makes the table of one workload, without the comparisons.
-// It notes the warnings in notes.
+// workload makes the table of one workload, without the comparisons. It adds the warnings to notes.
 func (g *gathered) workload(name string, notes *notebook) Workload {
 	w := Workload{Name: name}
 	for row, c := range g.cells[name] {
@@ -52,7 +51,7 @@ func (g *gathered) hasPlace(c record.Cell) bool {
 	})
 }
 
-// stoodOn is what a trial's data stood on: no storage where there was none, as with requests over a network.
+// stoodOn is the storage under a trial's data; zero where there was none, as with requests over a network.
 func stoodOn(t *record.Trial) record.Where {
 	w := t.FirstWhere()
 	if t.Spec.Kind == workload.HTTP {
@@ -101,7 +100,7 @@ func (c *group) cellOf() Cell {
 	return out
 }
 
-// addFailure keeps what t died of, together with others that died of the same.
+// addFailure counts what t died of, together with trials that died of the same.
 func (c *Cell) addFailure(t *record.Trial) {
 	for i := range c.Failures {
 		if f := &c.Failures[i]; mask(f.Error) == mask(t.Error) && f.Phase == t.Phase {
@@ -112,8 +111,7 @@ func (c *Cell) addFailure(t *record.Trial) {
 	c.Failures = append(c.Failures, Failure{Trials: 1, Error: t.Error, Phase: t.Phase, Progress: t.Progress, Log: t.Log})
 }
 
-// perClient returns the median of every client's own value, or nil for cells of
-// one client.
+// perClient returns the median of each client's own value, or nil for cells of one client.
 func perClient(trials []*record.Trial) []Num {
 	var by [][]float64
 	for _, t := range trials {
@@ -149,11 +147,11 @@ func seriesOf(t *record.Trial) series {
 	return series{block: t.Block, value: t.Value, rates: c.Rates, step: c.Step}
 }
 
-// confidence is that of all intervals in a report.
+// confidence is the level of all intervals in a report.
 const confidence = 0.95
 
-// interval returns the median of values with its distribution-free interval; for
-// fewer than 6 values there is none, and it returns the range.
+// interval returns the median of values with its distribution-free interval, or with the range if there are fewer than 6
+// values.
 func interval(values []float64) (mid, low, high Num, kind string) {
 	s := stats.Summarize(values, confidence)
 	switch {

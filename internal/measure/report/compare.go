@@ -11,9 +11,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// compare asks package stats about all cells of all workloads in one go: the
-// intervals are simultaneous over the whole run, so that the more cells a plan has, the
-// more it takes to call one of them different.
+// compare makes all comparisons of all workloads in one call to package stats. The intervals are simultaneous over the run:
+// the more cells a plan has, the more evidence it takes to call one of them different.
 func (g *gathered) compare(r *Report, opt Options) {
 	m, index := g.matrix()
 	var pairs []stats.Pair
@@ -59,14 +58,13 @@ func (g *gathered) compare(r *Report, opt Options) {
 	}
 }
 
-// isBaseline reports whether the others of c's workload are compared with c.
+// isBaseline reports whether c is the cell that the others of its workload are compared with.
 func (g *gathered) isBaseline(c *group) bool {
 	return !c.cell.Control && c.key == g.run.Baseline[c.cell.Workload]
 }
 
-// baselineFor finds what c is compared with: base, or the cell that is like it with as many
-// clients as c has. What several clients reach together is no measure of a place beside what
-// one client reaches. nil if there is none.
+// baselineFor returns the cell that c is compared with: base, or the cell like it with as many clients as c, because the
+// sum of several clients can't be compared with one client. It is nil if there is no such cell.
 func baselineFor(groups []*group, base, c *group) *group {
 	want := base.cell
 	want.Clients = c.cell.Clients
@@ -78,8 +76,7 @@ func baselineFor(groups []*group, base, c *group) *group {
 	return nil
 }
 
-// single finds the cell that is like c but with one client, nil if there is none
-// or c is it.
+// single returns the cell like c with one client; nil if there is none or it is c.
 func single(groups []*group, c *group) *group {
 	want := c.cell
 	want.Clients = 1
@@ -94,7 +91,7 @@ func single(groups []*group, c *group) *group {
 	return nil
 }
 
-// matrix lays out the values by cell and block; NaN where there is none.
+// matrix returns the values by cell and block; NaN where there is none.
 func (g *gathered) matrix() (stats.Matrix, map[*group]int) {
 	column := make(map[int]int, len(g.blocks))
 	for i, b := range g.compared() {
@@ -121,9 +118,8 @@ func (g *gathered) matrix() (stats.Matrix, map[*group]int) {
 	return m, index
 }
 
-// compared returns the blocks that comparisons rest on: all, but of a run that
-// didn't come to its end only the complete ones, lest a trial that was never
-// run counts as a failed one.
+// compared returns the blocks that comparisons rest on: all of them, but only the complete ones of a run that did not end.
+// Otherwise a trial that was never run would count as failed.
 func (g *gathered) compared() []int {
 	if g.run.Status == record.Done {
 		return g.blocks
@@ -152,7 +148,7 @@ func (g *gathered) complete(b int) bool {
 	return true
 }
 
-// noBaseline says for every cell why it isn't compared.
+// noBaseline writes into every cell why it isn't compared.
 func (w *Workload) noBaseline(base int, key string, line bool) {
 	switch {
 	case base >= 0:
@@ -183,7 +179,7 @@ func (c *Cell) fail() {
 	}
 }
 
-// compared takes over the comparison with the baseline.
+// compared copies the comparison with the baseline.
 func (c *Cell) compared(x stats.Comparison) {
 	c.Kind, c.Verdict = kindOf(x), x.Sentence()
 	if x.Verdict != stats.NoData {
@@ -195,7 +191,7 @@ func (c *Cell) compared(x stats.Comparison) {
 			c.Compared.Low, c.Compared.High = Num(x.PointLow), Num(x.PointHigh)
 		}
 		if x.High == 0 {
-			// A single block has no interval and no test.
+			// A single block gives no interval and no test.
 			c.Compared.Low, c.Compared.High, c.Compared.P = Unknown, Unknown, Unknown
 		}
 	}
@@ -204,7 +200,7 @@ func (c *Cell) compared(x stats.Comparison) {
 	}
 }
 
-// scaling says how the sum over clients compares with one client.
+// scaling compares the sum over clients with one client, in words.
 func (c *Cell) scaling(x stats.Comparison) {
 	switch {
 	case x.Verdict == stats.NoData:
@@ -231,7 +227,7 @@ func kindOf(x stats.Comparison) Kind {
 	return Inconclusive
 }
 
-// noiseFloor keeps the sentence of the A/A control.
+// noiseFloor keeps the result of the A/A control.
 func (w *Workload) noiseFloor(x stats.Comparison) {
 	if !x.Pair.Control || x.Verdict == stats.NoData || x.High == 0 {
 		return
@@ -242,8 +238,8 @@ func (w *Workload) noiseFloor(x stats.Comparison) {
 	}
 }
 
-// short is the verdict for a table's column: what explains it stands once above the
-// table (the noise floor, too few blocks).
+// short is the verdict for a table's column. The noise floor and the number of blocks, which explain it, stand once above
+// the table.
 func (c *Cell) short() string {
 	if c.Kind == Control {
 		return record.AAControl

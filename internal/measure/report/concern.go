@@ -11,27 +11,27 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A Concern is one kind of warning over the whole run, with its gravest case. A report of
-// fifty cells has the same few kinds in most of them; here each stands once.
+// A Concern is one kind of warning over the whole run, with its gravest case. Most cells of a report have the same few
+// kinds; here each stands once.
 type Concern struct {
-	// Mark is "!1" for a doubt, "3" for a note; the doubts come first.
+	// Mark is "!1" for a doubt, "3" for a note. Doubts come first.
 	Mark     string `json:"mark"`
 	Check    string `json:"check"`
 	Severity string `json:"severity"`
-	// Text is the warning of the trial in which it is gravest, Cell and Workload say
-	// which cell that is one of. Where its evidence can't be graded it is the first one.
+	// Text is the warning of the trial in which it is gravest, or of the first one if the evidence can't be graded. Cell
+	// and Workload name one cell that has it.
 	Text     string `json:"text"`
 	Graded   bool   `json:"graded,omitempty"`
 	Workload string `json:"workload"`
 	Cell     string `json:"cell"`
-	// Trials and Cells count where it was raised; OfCells is how many cells the run has. A control's trials count, and
-	// it is one cell with its baseline.
+	// Trials and Cells count where the warning was raised; OfCells is the number of cells of the run. A control counts as
+	// one cell with its baseline.
 	Trials  int `json:"trials"`
 	Cells   int `json:"cells"`
 	OfCells int `json:"of_cells"`
 }
 
-// text is the sentence on a concern: what was seen where it was worst, and how often.
+// text is the sentence about a concern: its worst case, and how often it occurs.
 func (c Concern) text() string {
 	at := c.Workload + ", " + c.Cell
 	trials := size.Plural(c.Trials, "trial")
@@ -45,14 +45,14 @@ func (c Concern) text() string {
 	return fmt.Sprintf("%s (%s in %d of %s; this is the %s: %s)", c.Text, trials, c.Cells, size.Plural(c.OfCells, "cell"), which, at)
 }
 
-// addConcerns merges the footnotes of all workloads by kind, those that touch most
-// cells first, and gives every footnote the mark of its concern.
+// addConcerns merges the footnotes of all workloads by kind, those that concern most cells first. Each footnote gets the
+// mark of its concern.
 func (r *Report) addConcerns(notes []notebook) {
 	type sum struct {
 		Concern
 		grave float64
 		feet  []*Footnote
-		// trials and cells have raised it. Several footnotes of one kind may stand in the same ones.
+		// trials and cells are those with the warning. Several footnotes of one kind may share them.
 		trials map[[3]int]bool
 		cells  map[[2]int]bool
 	}
@@ -108,7 +108,7 @@ func markOf(n int, severity string) string {
 	return fmt.Sprint(n)
 }
 
-// kindOfText is the beginning of a masked warning, up to where it begins to explain.
+// kindOfText is the beginning of a masked warning, up to its explanation.
 func kindOfText(masked string) string {
 	if i := strings.IndexAny(masked, ",;:("); i > 0 {
 		return masked[:i]
@@ -116,7 +116,7 @@ func kindOfText(masked string) string {
 	return masked
 }
 
-// marksOf lists the doubts of a cell by the marks of the report's concerns, each once.
+// marksOf lists the doubts of a cell by their marks in the report's concerns, each once.
 func (w *Workload) marksOf(c *Cell) string {
 	var out []string
 	for _, m := range c.Marks {
@@ -128,8 +128,7 @@ func (w *Workload) marksOf(c *Cell) string {
 	return strings.Join(out, " ")
 }
 
-// inDoubt counts the ratios in doubt, the baseline's own figures included: as many as have
-// a "!" in the overview.
+// inDoubt counts the ratios in doubt, with the baseline's own figures: as many as have a "!" in the overview.
 func (r *Report) inDoubt() (n, of int) {
 	for _, a := range r.Answers {
 		for _, x := range a.Ratios {
@@ -140,7 +139,7 @@ func (r *Report) inDoubt() (n, of int) {
 	return n, of
 }
 
-// doubtText is the sentence on the ratios in doubt; empty if there are none.
+// doubtText says how many ratios are in doubt; empty if none is.
 func (r *Report) doubtText() string {
 	n, of := r.inDoubt()
 	switch {
@@ -154,15 +153,15 @@ func (r *Report) doubtText() string {
 		n, size.Plural(of, "figure"), plural(n, "is", "are"), plural(n, "it", "them"))
 }
 
-// A FailureGroup is what trials of one or more cells died of.
+// A FailureGroup is an error and the trials that died of it, in one or more cells.
 type FailureGroup struct {
 	Failure
 	// Cells names them: "docker layer at wal".
 	Cells []string
 }
 
-// failures gathers what trials died of over the whole run: a daemon that went away kills
-// the cells of every workload, and has to be told once.
+// failures groups the failed trials of the run by their errors. A daemon that goes away kills the cells of every workload,
+// and is reported once.
 func (r *Report) failures() []FailureGroup {
 	var out []FailureGroup
 	at := map[string]int{}
@@ -185,7 +184,7 @@ func (r *Report) failures() []FailureGroup {
 	return out
 }
 
-// text is the sentence on a group: "FAILED in 6 trials at layout: no space (docker layer at seqwrite)".
+// text describes a group: "FAILED in 6 trials at layout: no space (docker layer at seqwrite)".
 func (g FailureGroup) text() string {
 	cells := g.Cells
 	more := ""

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// CSV prints one row a cell, with a head line; figures are in base units (per
-// second, bytes per second, ns) and unknown ones are empty. Raw trials are in the JSON form.
+// CSV prints a head line and one row a cell. Figures are in base units (per second, bytes per second, ns); unknown ones are
+// empty. Raw trials are in the JSON form.
 type CSV struct{}
 
 // csvHead names the columns; docs/reference/report.md explains them.
@@ -78,7 +78,7 @@ func csvRow(r *Report, w *Workload, c *Cell) []string {
 	}, append(csvPace(w, c), safe(c.Source))...)
 }
 
-// csvPace are the columns of an open loop and of a steady state, empty where there is none.
+// csvPace returns the columns of an open loop and of a steady state, empty where there is none.
 func csvPace(w *Workload, c *Cell) []string {
 	out := make([]string, 9)
 	if o := c.Open; o != nil {
@@ -111,8 +111,8 @@ func plainNum(n Num) string {
 	return strconv.FormatFloat(float64(n), 'g', 7, 64)
 }
 
-// safe keeps a spreadsheet from taking foreign text for a formula
-// (https://owasp.org/www-community/attacks/CSV_Injection), and control characters out.
+// safe prevents a spreadsheet from reading text as a formula (https://owasp.org/www-community/attacks/CSV_Injection), and
+// removes control characters.
 func safe(s string) string {
 	s = clean.Line(s)
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {

@@ -17,7 +17,7 @@ var patterns = map[string]string{
 	load.RW: "sequential read and write", load.RandRW: "random read and write",
 }
 
-// describe says in words what I/O a workload does.
+// describe says what I/O a workload does.
 func describe(s workload.Spec) string {
 	switch s.Kind {
 	case workload.Append:
@@ -32,7 +32,7 @@ func describe(s workload.Spec) string {
 		if h := s.HTTP; h != nil {
 			kept := ""
 			if h.KeepAlive {
-				kept = " that are kept"
+				kept = " that are kept open"
 			}
 			return fmt.Sprintf("%s requests of %s over %s%s: a closed loop", commas(strconv.Itoa(h.Requests)), h.Address, size.Plural(h.Concurrency, "connection"), kept)
 		}
@@ -79,8 +79,8 @@ func describeJob(j load.Job, files int, s workload.SteadyState) string {
 		}
 	}
 	add(j.RWMixRead != nil, "%d %% reads", deref(j.RWMixRead))
-	// At a depth the next I/O waits for one before: a slow place is asked less, and its
-	// latencies are not those of users who don't wait.
+	// In a closed loop, each I/O waits for an earlier one. A slow place gets fewer requests, and its latencies are not
+	// those of users who don't wait.
 	add(!j.OpenLoop(), "closed loop at depth %d", max(j.IODepth, 1))
 	add(j.OpenLoop(), "depth up to %d", max(j.IODepth, 1))
 	add(j.NumJobs > 1, "%d jobs", j.NumJobs)
@@ -122,7 +122,7 @@ func describeJob(j load.Job, files int, s workload.SteadyState) string {
 	return strings.Join(parts, ", ")
 }
 
-// sizesText are the sizes of a job's I/Os: "4 KiB", "4 KiB (60 %) and 64 KiB (40 %)".
+// sizesText lists the sizes of a job's I/Os: "4 KiB", "4 KiB (60 %) and 64 KiB (40 %)".
 func sizesText(j load.Job) string {
 	split := func(all []load.SizeShare) string {
 		var parts []string
@@ -143,7 +143,7 @@ func sizesText(j load.Job) string {
 	return "reads " + reads + ", writes " + writes
 }
 
-// process says how the I/Os of an open loop arrive, if not evenly.
+// process says how the I/Os of an open loop arrive, unless evenly.
 func process(j load.Job) string {
 	if j.RateProcess == load.Poisson {
 		return " at random times"
@@ -165,7 +165,7 @@ func orDefault(n, def int64) int64 {
 	return n
 }
 
-// bytesText prints a size exactly if it is a round one in binary units: "4 KiB".
+// bytesText prints a size, exactly if it is round in binary units: "4 KiB".
 func bytesText(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	i, v := 0, n

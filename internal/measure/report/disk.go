@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// diskOf sums the bytes of all measured trials, above and below.
+// diskOf sums the bytes of all measured trials, of the application and of the device.
 func diskOf(trials []*record.Trial) Disk {
 	d := Disk{Read: Unknown, Write: Unknown}
 	var appRead, appWritten, devRead, devWritten int64
@@ -62,8 +62,8 @@ func (d Disk) String() string {
 	return "?"
 }
 
-// percent prints a share, with one decimal only where it decides: 0.4 %. A share
-// of 1,000 % or more is a factor: a write of 64 bytes that costs a page and a journal block.
+// percent prints a share, with one decimal only where it matters: 0.4 %. A share of 1,000 % or more is printed as a factor:
+// a write of 64 bytes may cost a page and a journal block.
 func percent(n Num) string {
 	p := float64(n) * 100
 	switch {

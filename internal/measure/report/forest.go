@@ -12,15 +12,15 @@ const (
 	forestEdge   = 10
 )
 
-// Ratios beyond these are drawn as an arrow at the edge: one place in memory, six
-// times as fast, must not press all others together.
+// Ratios beyond these are drawn as an arrow at the edge: a place in memory that is six times as fast must not squeeze all
+// others.
 const (
 	forestLeast = 0.25
 	forestMost  = 2.0
 )
 
-// forestScale is the common scale of a workload's ratios. Factors are as far apart as
-// they are wide, hence a log scale; it always shows the zone of equivalence.
+// forestScale is the common scale of a workload's ratios. It is logarithmic, so that equal factors have equal widths, and
+// always includes the zone of equivalence.
 func forestScale(w *Workload, margin float64) scale {
 	s := scale{low: 1 - 2*margin, high: 1 + 2*margin, from: forestEdge, to: forestWidth - forestEdge, log: true}
 	for _, c := range w.Cells {
@@ -85,7 +85,7 @@ func (p *svg) arrow(class string, x, y, back float64) {
 	fmt.Fprintf(p, `<path class="arrow %s" d="M%s %sl%s -5v10z"/>`, class, coord(x), coord(y), coord(back))
 }
 
-// forestAxis draws the column's head: factors at round places.
+// forestAxis draws the column's head: marks at round factors.
 func forestAxis(s scale, margin float64) template.HTML {
 	p := newSVG(forestWidth, forestHeight, "scale of the ratios to the baseline")
 	p.rect("zone", s.at(1-margin), forestHeight-4, s.at(1+margin)-s.at(1-margin), 4)

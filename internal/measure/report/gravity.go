@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// graver says which figure of a warning's evidence tells how grave it is: key, as a share
-// of the figure per if there is one. less is set where less is worse. The
-// first that the evidence has counts. The keys are those of package check.
+// graver lists the figures of evidence that show how grave a warning is: key, divided by the figure per if there is one.
+// less is set if a smaller value is graver. The first entry that the evidence has counts. The keys are those of package
+// check.
 var graver = []struct {
 	key, per string
 	less     bool
@@ -34,8 +34,8 @@ var graver = []struct {
 	{key: "unwritten", per: "extents"},
 }
 
-// gravity orders warnings of one kind: the greater, the graver. It is -Inf where the evidence
-// doesn't say; then the first one counts.
+// gravity orders warnings of one kind: a greater value is graver. It is -Inf where the evidence has no such figure; the
+// first warning counts then.
 func gravity(w record.Warning) float64 {
 	unknown := math.Inf(-1)
 	if len(w.Evidence) == 0 {
@@ -43,7 +43,7 @@ func gravity(w record.Warning) float64 {
 	}
 	var e map[string]any
 	if json.Unmarshal(w.Evidence, &e) != nil {
-		return unknown // Evidence of another make.
+		return unknown // Evidence with other keys.
 	}
 	for _, g := range graver {
 		v, ok := e[g.key].(float64)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sizes of a latency picture in pixels, and the number of steps of its curve.
+// The sizes of a latency picture in pixels, and the number of steps of its curve.
 const (
 	histWidth  = 420
 	histHeight = 44
@@ -33,8 +33,8 @@ func histScale(w *Workload) scale {
 	return s
 }
 
-// histPath is the outline of l: the share of operations in each step of the
-// logarithm of latency, by its square root, which lets a thin tail be seen.
+// histPath is the outline of l: the share of operations in each step of the logarithm of latency. It draws the square root
+// of the share, which makes a thin tail visible.
 func histPath(l *Latency, s scale) string {
 	var bins [histBins]float64
 	lowLog, span := math.Log(s.low), math.Log(s.high)-math.Log(s.low)
@@ -67,8 +67,7 @@ func histPath(l *Latency, s scale) string {
 	return d.String()
 }
 
-// histogram draws the latencies of one cell over the outline of the baseline,
-// which is defined once under the id base.
+// histogram draws the latencies of one cell over the outline of the baseline, which is defined once under the id base.
 func histogram(c *Cell, l *Latency, s scale, base string, isBase bool) template.HTML {
 	p := newSVG(histWidth, histHeight, fmt.Sprintf("latencies of %s: p50 %s, p99 %s, p99.9 %s", c.Label, l.percentileText(l.P50), l.percentileText(l.P99), l.percentileText(l.P999)))
 	id := ""

@@ -16,11 +16,10 @@ import (
 //go:embed page.html
 var pageText string
 
-// HTML prints one self-contained page: no script runs, nothing is loaded. The
-// JSON form is embedded in it for machines.
+// HTML prints one self-contained page: it runs no script and loads nothing. The JSON form is embedded in it for machines.
 type HTML struct{}
 
-// The views hold what the template shows: the model with its pictures.
+// The views hold what the template shows: the model and its pictures.
 type (
 	pageView struct {
 		Title, Note string
@@ -29,13 +28,13 @@ type (
 	}
 	reportView struct {
 		*Report
-		// ID begins the ids of the report's parts.
+		// ID is the prefix of the ids of the report's parts.
 		ID      string
 		Machine string
 		When    string
-		// Doubts are those about the whole run.
+		// Doubts are the doubts about the whole run.
 		Doubts []doubtView
-		// Compared and OverallText say how places were compared and put in order.
+		// Compared and OverallText say how places were compared and ordered.
 		Compared, OverallText string
 		// Absolute are the baseline's own figures.
 		Absolute []absoluteRow
@@ -54,12 +53,12 @@ type (
 		*Workload
 		ID                string
 		ValueHead, Spread string
-		// RatioSpread is the head of the ratios' intervals, empty if there is none.
+		// RatioSpread is the head of the column of the ratios' intervals, empty if there is none.
 		RatioSpread          string
 		ForestAxis, HistAxis template.HTML
 		Rows                 []rowView
 		Courses              bool
-		// First is set for the one whose pictures are shown unasked.
+		// First is set for the cell whose pictures are open at first.
 		First       bool
 		SkippedHere []Skip
 	}
@@ -105,7 +104,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		return err
 	}
 	v.Data = template.JS(data)
-	// Into memory first: an error in the middle must not leave half a page.
+	// The page goes into memory first: an error must not leave half a page.
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
 		return err
@@ -150,7 +149,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead()}
 	ratios, lat := forestScale(w, r.Run.Margin), histScale(w)
 	v.ForestAxis = forestAxis(ratios, r.Run.Margin)
-	base := map[int]string{} // By number of clients.
+	base := map[int]string{} // By the number of clients.
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		row := rowView{Cell: c, Odd: c.outlierText(), Pace: c.paceText(w.Class), Forest: forest(c, ratios, r.Run.Margin)}
@@ -194,7 +193,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	return v
 }
 
-// factsOf lists what is known of the place under a cell.
+// factsOf lists the facts about the place under a cell.
 func factsOf(w record.Where) [][2]string {
 	var out [][2]string
 	add := func(name, value string) {

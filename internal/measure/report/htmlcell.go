@@ -12,8 +12,8 @@ type doubtView struct {
 	Why  []string
 }
 
-// doubtViews lists the doubts about the run, then its failures, then the figures in doubt. Each kind of
-// warning stands once, with its worst case: the marks of the tables explain the others.
+// doubtViews lists the doubts about the run, then its failures, then the figures in doubt. Each kind of warning stands
+// once, with its worst case; the marks in the tables explain the others.
 func (r *Report) doubtViews() (out []doubtView) {
 	for _, m := range r.Remarks {
 		if m.Severity == record.Doubt {
@@ -35,7 +35,8 @@ func (r *Report) doubtViews() (out []doubtView) {
 	return out
 }
 
-// A percentileView is a percentile in a table of the page. Where there is none, Few says how many I/Os were too few for it.
+// A percentileView is a percentile in a table of the page. Few is set instead where there were too few I/Os, and says how
+// many.
 type percentileView struct {
 	Value, Few string
 }
@@ -53,8 +54,8 @@ func (l *Latency) percentileViews() []percentileView {
 	return out
 }
 
-// verdictView splits the verdict of a table into the words of its first line and the small print below: what would
-// settle it, where the data is, and the test's p.
+// verdictView splits a verdict into the words of its first line and the small print below: what would settle it, where the
+// data is, and the test's p.
 func (c *Cell) verdictView(p string) (short, aside string) {
 	short, aside, _ = strings.Cut(c.short(), ", ")
 	if p == "" {

@@ -11,35 +11,36 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// An Interference is what a client loses next to others that do the same, against what it does alone in the same
+// An Interference is how much pace a client loses next to others that do the same, compared with running alone in the same
 // place under the same limits.
 type Interference struct {
 	Workload string `json:"workload"`
-	// Cell is the Index of the cell with several clients, Alone that of the one with a single client.
+	// Cell is the Index of the cell with several clients, Alone that of the cell with one.
 	Cell  int    `json:"cell"`
 	Alone int    `json:"alone"`
 	Label string `json:"label"`
-	// Clients is how many ran at once: one client and its neighbours.
+	// Clients is how many ran at the same time: one client and its neighbours.
 	Clients int `json:"clients"`
-	// Score is the share of its pace that a client loses: 0 nothing, 0.5 half of it. It is 1 less the ratio of the geometric
-	// mean of the clients' paces to the pace alone, paired by block. Below 0 it gains.
+	// Score is the share of its pace that a client loses: 0 is nothing, 0.5 half of it. It is 1 minus the ratio of the
+	// geometric mean of the clients' paces to the pace alone, paired by block. Below 0 the client gains.
 	Score Num `json:"score"`
-	// Low and High bound it, together with all other scores of the report at 95 %; unknown with a single block.
+	// Low and High bound the score, together with all other scores of the report at 95 %; unknown with a single block.
 	Low  Num `json:"low"`
 	High Num `json:"high"`
-	// N is how many blocks count; Tentative that they are too few to prove anything.
+	// N is how many blocks count. Tentative is set when they are too few to prove anything.
 	N         int  `json:"n"`
 	Tentative bool `json:"tentative,omitempty"`
-	// PaceAlone and PaceBeside are medians in Unit: of the single client, and of the geometric mean of several.
+	// PaceAlone and PaceBeside are medians in Unit: of the single client's pace, and of the geometric mean of several
+	// clients' paces.
 	PaceAlone  Num    `json:"pace_alone"`
 	PaceBeside Num    `json:"pace_beside"`
 	Unit       string `json:"unit"`
-	// ToStorage is set where the pace counts the time until buffered writes were on the storage.
+	// ToStorage is set if the pace includes the time until buffered writes were on the storage.
 	ToStorage bool `json:"to_storage,omitempty"`
 	// Verdict is "unhindered", "hindered" or "inconclusive"; "looks hindered" where Tentative.
 	Verdict string `json:"verdict"`
 
-	// engine, place and limits are the cell's; place has the limits with it where they are not the plain ones.
+	// engine, place and limits are the cell's; place includes the limits unless there are none.
 	engine, place, limits string
 }
 
@@ -50,8 +51,9 @@ const (
 	unclear    = "inconclusive"
 )
 
-// paceOf is the rate of one client of a trial, in the unit of the trial's metric, or a second's share of a time. What the kernel's flusher wrote back after the
-// window counts with the time that it took: else it would be the speed of memory.
+// paceOf is the rate of one client of a trial in the unit of the trial's metric, or its inverse where the metric is a time.
+// What the kernel's flusher wrote back after the window counts with the time that it took. Otherwise it would be the speed
+// of memory.
 func paceOf(t *record.Trial, client int) (pace float64, storage bool) {
 	r := &t.Results[client]
 	v := metricOf(t).Rate(r.Value(metricOf(t)))
@@ -61,7 +63,7 @@ func paceOf(t *record.Trial, client int) (pace float64, storage bool) {
 	return v * float64(r.Elapsed) / float64(r.Elapsed+r.Settled), true
 }
 
-// paceUnit is the unit of paces where m is what is compared.
+// paceUnit is the unit of paces for the metric m.
 func paceUnit(m workload.Metric) string {
 	if m.LowerIsBetter() {
 		return "1/s"
@@ -69,7 +71,7 @@ func paceUnit(m workload.Metric) string {
 	return m.Unit
 }
 
-// pacesOf are the geometric means of the clients' paces by block.
+// pacesOf returns the geometric means of the clients' paces by block.
 func (g *gathered) pacesOf(c *group, blocks []int) (paces []float64, storage bool) {
 	paces = make([]float64, len(blocks))
 	for i := range paces {
@@ -90,7 +92,7 @@ func (g *gathered) pacesOf(c *group, blocks []int) (paces []float64, storage boo
 	return paces, storage
 }
 
-// interference compares the cells of several clients with those of one.
+// interference compares the cells of several clients with those of one client.
 func (g *gathered) interference(r *Report, opt Options) {
 	var m stats.Matrix
 	var pairs []stats.Pair
@@ -124,7 +126,7 @@ func (g *gathered) interference(r *Report, opt Options) {
 	}
 }
 
-// middle is the median of what is known.
+// middle is the median of the known values.
 func middle(values []float64) Num {
 	mid, _, _, _ := interval(slices.DeleteFunc(slices.Clone(values), math.IsNaN))
 	return mid
@@ -155,7 +157,7 @@ func (r *Report) interferenceSheet() *sheet {
 	if len(r.Interference) == 0 {
 		return nil
 	}
-	s := &sheet{Title: "interference", Legend: "the loss of a client next to others that do the same, against alone: 0 % none, 50 % half of its pace", Columns: []sheetColumn{
+	s := &sheet{Title: "interference", Legend: "how much pace a client loses next to others that do the same, compared with running alone: 0 % nothing, 50 % half of it", Columns: []sheetColumn{
 		{Head: "workload", Left: true, Group: true}, {Head: "engine", Left: true, Group: true}, {Head: "where", Left: true}, {Head: "clients", Group: true},
 		{Head: "alone"}, {Head: "beside", Drop: 2}, {Head: "score"}, {Head: "95 % interval", Drop: 1}, {Head: "verdict", Left: true},
 	}}
@@ -180,7 +182,7 @@ func (f *Interference) span() string {
 	return strings.TrimSuffix(share(f.Low), " %") + " to " + share(f.High)
 }
 
-// kind is the verdict as that of a comparison.
+// kind is the score's verdict as the kind of a comparison.
 func (f *Interference) kind() Kind {
 	switch {
 	case f.Verdict == unclear:
@@ -191,8 +193,8 @@ func (f *Interference) kind() Kind {
 	return Slower
 }
 
-// share is a score in percent. A gain of more than the whole pace is told as that: of so wide an interval nobody wants
-// to know more.
+// share is a score in percent. A gain of more than the whole pace is printed as "< -100 %": more digits would suggest a
+// precision that so wide an interval doesn't have.
 func share(n Num) string {
 	if n < -1 {
 		return "< -100 %"

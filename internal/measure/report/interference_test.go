@@ -146,9 +146,9 @@ func TestHeadlineOfProof(t *testing.T) {
 		{"nothing proved", 6, []Interference{
 			{Score: 0.89, Low: -0.3, High: 0.97, Verdict: unclear, engine: "oci", place: "disk"},
 			{Score: 0, Low: -0.3, High: 0.3, Verdict: unclear, engine: "oci", place: "disk"},
-		}, "The loss of a client next to others that do the same is not proved: all 2 rows have no proven verdict."},
+		}, "It is not proved how much pace a client loses next to others that do the same: all 2 rows have no proven verdict."},
 		{"too few blocks", 3, []Interference{{Score: 0.5, Low: 0.4, High: 0.6, Tentative: true, Verdict: "looks hindered", engine: "oci", place: "disk"}},
-			"The loss of a client next to others that do the same is not proved: the one row has no proven verdict."},
+			"It is not proved how much pace a client loses next to others that do the same: the one row has no proven verdict."},
 		{"some", 6, []Interference{
 			{Score: 0.5, Low: 0.412, High: 0.587, Verdict: hindered, engine: "oci", place: "disk", limits: "none"},
 			{Score: 0.7, Low: 0.655, High: 0.744, Verdict: hindered, engine: "oci", place: "disk", limits: "none"},

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// ioEngine names what did the I/O of one workload, and why. A plan that leaves it to each cell
-// (io_engine: best) has nothing chosen: there the cells say what they used.
+// ioEngine names the I/O engine of one workload, and why it was used. A plan with io_engine: best leaves the choice to each
+// cell; the cells then say what they used.
 func (g *gathered) ioEngine(name string, cells []Cell) (engine, why string) {
 	choice, ok := g.run.IOEngine[name]
 	if !ok || choice.Engine != "" {
@@ -21,7 +21,7 @@ func (g *gathered) ioEngine(name string, cells []Cell) (engine, why string) {
 	for i := range cells {
 		e := cells[i].IOEngine
 		if e == "" {
-			continue // It failed before it did any.
+			continue // It failed before it did any I/O.
 		}
 		if by[e] == nil {
 			used = append(used, e)
@@ -46,7 +46,7 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// usedEngine is what did the I/O of a cell's trials, by their own account.
+// usedEngine is the I/O engine that a cell's trials report.
 func usedEngine(trials []*record.Trial) string {
 	var used []string
 	for _, t := range trials {
@@ -59,9 +59,8 @@ func usedEngine(trials []*record.Trial) string {
 	return strings.Join(used, ", ")
 }
 
-// ioEngineTexts says which I/O engine did the I/O and why, once for the workloads that have it in
-// common. The append, wal and tree workloads have none, and it is said so: their figures are those
-// of the system calls themselves.
+// ioEngineTexts says which I/O engine was used and why, once for all workloads with the same answer. The append, wal and
+// tree workloads have none, and the text says so: their figures are those of the system calls themselves.
 func (r *Report) ioEngineTexts() []string {
 	type said struct{ what, why string }
 	var order []said

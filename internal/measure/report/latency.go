@@ -7,12 +7,12 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// percentileSamples is how many operations have to lie beyond a percentile for it to be
-// printed: p99.9 needs 10,000 of them.
+// percentileSamples is how many operations must lie beyond a percentile for it to be printed: p99.9 needs 10,000
+// operations.
 const percentileSamples = 10
 
-// latencies merges the histograms of all trials and clients, class by class, in
-// the order of the worker's classes, and takes the figures from them.
+// latencies merges the histograms of all trials and clients, class by class in the worker's order, and derives the figures
+// from them.
 func latencies(trials []*record.Trial) []Latency {
 	out := histograms(trials)
 	for i := range out {
@@ -21,7 +21,7 @@ func latencies(trials []*record.Trial) []Latency {
 	return out
 }
 
-// histograms is latencies without the figures.
+// histograms merges as latencies does, without the figures.
 func histograms(trials []*record.Trial) []Latency {
 	var out []Latency
 	for _, t := range trials {
@@ -34,8 +34,8 @@ func histograms(trials []*record.Trial) []Latency {
 					continue
 				}
 				if c.Response != nil {
-					// An open loop: what a user waits for counts from when the I/O was
-					// due. The service time stands beside it under its own name.
+					// In an open loop, a user waits from when the I/O was due. The service time stands beside it under its
+					// own name.
 					class(&out, c.Name).hist.Merge(c.Response)
 					class(&out, c.Name+" (service)").hist.Merge(c.Lat)
 					continue
@@ -57,7 +57,7 @@ func class(all *[]Latency, name string) *Latency {
 	return &(*all)[len(*all)-1]
 }
 
-// finish takes the figures from the merged histogram.
+// finish derives the figures from the merged histogram.
 func (l *Latency) finish() {
 	l.Ops = l.hist.Count()
 	l.P50, l.P99, l.P999 = l.percentile(50), l.percentile(99), l.percentile(99.9)
@@ -77,10 +77,10 @@ func (l *Latency) percentile(p float64) Num {
 	return Num(l.hist.Percentile(p))
 }
 
-// needed is the least number of operations behind percentile p: 10/(1-p).
+// needed is the least number of operations for percentile p: 10/(1-p).
 func needed(p float64) float64 { return math.Round(percentileSamples / (1 - p/100)) }
 
-// buckets lists the buckets of h that hold anything, by their middle in ns.
+// buckets lists the non-empty buckets of h, each by its middle in ns.
 func buckets(h *hist.Histogram) [][2]uint64 {
 	var out [][2]uint64
 	for i, n := range h.All() {
@@ -89,8 +89,8 @@ func buckets(h *hist.Histogram) [][2]uint64 {
 	return out
 }
 
-// mainClass is the class whose latency the tables show: the first that any cell
-// has operations of, syncs only if there is nothing else.
+// mainClass is the class whose latency the tables show: the first that any cell has operations of. It is syncs only if
+// there is nothing else.
 func mainClass(cells []Cell) string {
 	for _, c := range cells {
 		for _, l := range c.Latency {

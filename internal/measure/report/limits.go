@@ -17,34 +17,34 @@ type LimitRow struct {
 	Cell     int       `json:"cell"`
 	Label    string    `json:"label"`
 	Key      limit.Key `json:"key"`
-	// Asked and Seen are bytes or I/Os a second, or CPUs; Seen is the median of the trials, Low and High the least and the
-	// most. At the device Asked is the sum over the clients.
+	// Asked and Seen are bytes or I/Os a second, or CPUs. Seen is the median of the trials; Low and High are the least and
+	// the greatest. At the device, Asked is the sum over the clients.
 	Asked Num `json:"asked"`
 	Seen  Num `json:"seen"`
 	Low   Num `json:"low"`
 	High  Num `json:"high"`
-	// At says where it was seen: "application" or "device".
+	// At is where it was seen: "application" or "device".
 	At string `json:"at"`
-	// Error is Seen over Asked, less 1.
+	// Error is Seen over Asked, minus 1.
 	Error   Num           `json:"error"`
 	Verdict judge.Verdict `json:"verdict"`
-	// Cause and Why say why it is unproved, as one of the trials has it: "too short", and the same in words. Why also says what a file
-	// system adds, where a limit is held by that.
+	// Cause and Why are the reason of one of the trials why the limit is unproved: a word such as "too short", and a
+	// sentence. If a limit is held only with what the file system adds, Why says how much that is.
 	Cause judge.Cause `json:"cause,omitempty"`
 	Why   string      `json:"why,omitempty"`
-	// Trials count, NotHeld of them showed more than the limit.
+	// Trials is how many trials count; in NotHeld of them the limit was exceeded.
 	Trials  int `json:"trials"`
 	NotHeld int `json:"not_held"`
-	// Applied says what the kernel had: "write_bps=10MiB on loop0 (7:0) in /plimsoll-1".
+	// Applied lists the limits that the kernel had: "write_bps=10MiB on loop0 (7:0) in /plimsoll-1".
 	Applied []string `json:"applied,omitempty"`
-	// Implied says what the limit means in the other unit at the workload's block sizes.
+	// Implied is the limit converted to the other unit at the workload's block sizes.
 	Implied string `json:"implied,omitempty"`
 
-	// engine and place are the cell's, with limits and clients where they are not the plain ones.
+	// engine and place are the cell's. place includes limits and clients unless they are the plain ones.
 	engine, place string
 }
 
-// limits compares what cells were limited to with what they did.
+// limits compares the limits of cells with their figures.
 func (g *gathered) limits(r *Report) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -56,7 +56,7 @@ func (g *gathered) limits(r *Report) {
 	}
 }
 
-// limitsOf are the rows of one cell.
+// limitsOf returns the rows of one cell.
 func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 	seen := map[limit.Key][]triallimit.Row{}
 	for _, t := range c.trials {
@@ -87,7 +87,8 @@ func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 	return rows
 }
 
-// verdictOver is the trial whose verdict counts for all: one that was not held, else one of those that most agree with.
+// verdictOver picks the trial whose verdict stands for all: one in which the limit was not held, else one with the most
+// frequent verdict.
 func verdictOver(all []triallimit.Row) triallimit.Row {
 	if i := slices.IndexFunc(all, func(p triallimit.Row) bool { return p.Verdict == judge.NotHeld }); i >= 0 {
 		return all[i]
@@ -103,7 +104,7 @@ func verdictOver(all []triallimit.Row) triallimit.Row {
 	if len(held) > len(not) {
 		return held[0]
 	}
-	// Why most of the others are unproved.
+	// The most frequent reason for being unproved.
 	most, best := map[judge.Cause]int{}, not[0]
 	for _, p := range not {
 		if most[p.Cause]++; most[p.Cause] > most[best.Cause] {
@@ -113,7 +114,7 @@ func verdictOver(all []triallimit.Row) triallimit.Row {
 	return best
 }
 
-// appliedOf is what was set for a key.
+// appliedOf lists the limits that were set for a key.
 func appliedOf(t *record.Trial, k limit.Key) (words []string) {
 	if h := t.FirstWhere().Held; h != nil {
 		for _, a := range h.Applied {
@@ -125,7 +126,7 @@ func appliedOf(t *record.Trial, k limit.Key) (words []string) {
 	return words
 }
 
-// implied is what a rate means at the workload's block sizes.
+// implied converts a rate at the workload's block sizes.
 func implied(t *record.Trial, k limit.Key) string {
 	if !k.Rate() {
 		return ""
@@ -140,7 +141,7 @@ func (r *Report) limitsSheet() *sheet {
 	if len(r.Limits) == 0 {
 		return nil
 	}
-	s := &sheet{Title: "limits", Legend: "asked: the limit; seen: the median of the trials; held: within 5 % of the limit, and in no trial beyond", Columns: []sheetColumn{
+	s := &sheet{Title: "limits", Legend: "asked: the limit; seen: the median of the trials; held: within 5 % of the limit, and exceeded in no trial", Columns: []sheetColumn{
 		{Head: "workload", Left: true, Group: true}, {Head: "engine", Left: true, Group: true}, {Head: "where", Left: true}, {Head: "limit", Left: true},
 		{Head: "asked"}, {Head: "seen"}, {Head: "off", Drop: 1}, {Head: "seen at", Left: true, Drop: 2}, {Head: "verdict", Left: true},
 	}}
@@ -160,10 +161,10 @@ func (r *Report) limitsSheet() *sheet {
 			s.note(fmt.Sprintf("%s, %s, %s: %s.", l.Workload, l.place, l.Key, l.Why))
 		}
 		if l.At == triallimit.Device {
-			s.note("Buffered I/O: asked and seen are those of all clients together, at the device, until it was on the storage.")
+			s.note("Buffered I/O: asked and seen are of all clients together, at the device, until the data was on the storage.")
 		}
 	}
-	// Behind the reasons, which belong to the verdicts.
+	// After the reasons, which belong to the verdicts.
 	for _, l := range r.Limits {
 		if l.Implied != "" {
 			s.note(l.Implied + ".")
@@ -172,14 +173,14 @@ func (r *Report) limitsSheet() *sheet {
 	return s
 }
 
-// unproved says in the table why limits are.
+// unproved explains in the table why limits are unproved.
 var unproved = map[judge.Cause]string{
-	judge.TooShort: "Unproved, too short: the kernel throttles in slices of 100 ms, and two of them are much of a short window; from 4 s on they are less than 5 %.",
+	judge.TooShort: "Unproved, too short: the kernel throttles in slices of 100 ms, and two slices are a large part of a short window; from 4 s on they are less than 5 %.",
 	judge.Shared:   "Unproved, shared: others used the device too.",
 	judge.Slower:   "Unproved, slower: something else was slower than the limit.",
 }
 
-// verdict is the verdict as the table has it: "held", "NOT held in 2 of 6", "unproved: too short".
+// verdict is the verdict for the table: "held", "NOT held in 2 of 6", "unproved: too short".
 func (l *LimitRow) verdict() string {
 	switch {
 	case l.Cause != "":
@@ -198,7 +199,7 @@ func (l *LimitRow) text(n Num) string {
 	return triallimit.Text(l.Key, float64(n))
 }
 
-// kind is the verdict as that of a comparison.
+// kind is the limit's verdict as the kind of a comparison.
 func (l *LimitRow) kind() Kind {
 	switch l.Verdict {
 	case judge.Held:

@@ -196,17 +196,16 @@ func mdTable(p *printer, head []string, rows [][]string) {
 	}
 }
 
-// mdSpecial escapes what would be markup. HTML is escaped as entities, so that no
-// renderer sees a tag.
+// mdSpecial escapes markup. HTML is escaped as entities, so that no renderer sees a tag.
 var mdSpecial = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
 	"&", "&amp;", "<", "&lt;", ">", "&gt;",
 )
 
-// md makes text safe inside a line or a table of markdown.
+// md escapes text for a line or a table of markdown.
 func md(s string) string { return mdSpecial.Replace(clean.Line(s)) }
 
-// mdCode prints text in a fence that it can't close.
+// mdCode prints text in a fence that the text can't close.
 func mdCode(s string) string {
 	s = clean.Text(s)
 	fence := "```"

@@ -8,30 +8,29 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// mostNext bounds the blocks that Next asks for: twenty, or three times what there was. What
-// needs more than that is settled by a quieter machine or longer trials sooner.
+// mostNext is the most blocks that Next asks for, or three times those there were, if that is more. Beyond that, a quieter
+// machine or longer trials settle a question sooner.
 const mostNext = 20
 
-// leastBlocks is the least at which package stats proves anything.
+// leastBlocks is the least number of blocks with which package stats proves anything.
 const leastBlocks = 6
 
-// A Next is what to do about the cells that are not settled: inconclusive, or with too few
-// blocks behind them to prove what they look like.
+// A Next is what to do about the cells that are not settled: those that are inconclusive, or have too few blocks to prove
+// their verdict.
 type Next struct {
-	// Command goes on with the run until it has Blocks blocks in all. Empty (and Blocks 0)
-	// where more blocks would settle nothing.
+	// Command continues the run until it has Blocks blocks in all. It is empty, and Blocks 0, where more blocks would
+	// settle nothing.
 	Command string `json:"command,omitempty"`
 	Blocks  int    `json:"blocks,omitempty"`
-	// Open cells are not settled; Settles of them may be settled by then, if their
-	// ratios stay where they are.
+	// Open is how many cells are not settled. Settles is how many of them that many blocks may settle, if their ratios stay
+	// as they are.
 	Open    int `json:"open"`
 	Settles int `json:"settles"`
 	// Busy is set when other work on the machine put a trial in doubt.
 	Busy bool `json:"busy,omitempty"`
 }
 
-// next finds out what would settle the open cells; nil if none is open, or the run has yet to
-// be ended.
+// next finds out what would settle the open cells. It is nil if no cell is open, or if the run is unfinished.
 func (r *Report) next(opt Options) *Next {
 	if r.Run.Status != record.Done || r.Run.Blocks <= 0 {
 		return nil
@@ -48,7 +47,7 @@ func (r *Report) next(opt Options) *Next {
 			n.Open++
 			total := r.Run.Blocks + x.More
 			if x.Tentative && (c.Kind != Inconclusive || total > most) {
-				// What so few blocks look like, and what they expect, is to be shown by six.
+				// With so few blocks, take six first and see.
 				total = leastBlocks
 			}
 			if total = max(total, leastBlocks); total > r.Run.Blocks && total <= most {
@@ -66,16 +65,16 @@ func (r *Report) next(opt Options) *Next {
 	return &n
 }
 
-// neighbour is the check whose doubts are about other work on the machine.
+// neighbour is the check that reports other work on the machine.
 const neighbour = "neighbour"
 
-// why explains a Next, to stand beside its command or in its place.
+// why explains a Next, beside its command or in its place.
 func (n *Next) why() string {
 	open := size.Plural(n.Open, "cell") + " " + plural(n.Open, "is", "are") + " not settled"
 	if n.Command == "" {
 		busy := ""
 		if n.Busy {
-			busy = " on a quieter machine, or"
+			busy = " on a quieter machine or"
 		}
 		return open + ", and a few more blocks would not settle " + plural(n.Open, "it", "them") + ": measure" + busy + " with longer trials"
 	}

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// engines is the order of engines in tables: from no isolation to the most.
+// engines is the order of engines in tables, by increasing isolation.
 var engines = []string{"host", "oci", "docker", "vm", "swarm"}
 
 func engineOrder(name string) int {
@@ -19,8 +19,7 @@ func engineOrder(name string) int {
 	return len(engines)
 }
 
-// placeOrder sorts a plan's names of places by the kind that they begin with,
-// as most of them do ("bind", "bind-ssd").
+// placeOrder sorts a plan's names of places by the kind that most of them begin with ("bind", "bind-ssd").
 func placeOrder(name string) int {
 	for i, k := range place.Kinds {
 		if strings.HasPrefix(name, string(k)) {
@@ -40,8 +39,8 @@ func limitsOrder(name string) int {
 // plainLimits reports whether a set of limits is the plan's name for no limits.
 func plainLimits(name string) bool { return name == "" || name == "none" }
 
-// planOrder is the position of a workload's name in the plan's text, so that
-// tables follow the plan and not the shuffle. Names that aren't there go last.
+// planOrder is the position of a workload's name in the plan's text, so that tables follow the plan and not the random
+// order of the run. Names that aren't in the text go last.
 func (g *gathered) planOrder(name string) int {
 	for i, line := range strings.Split(g.run.PlanText, "\n") {
 		if strings.HasPrefix(strings.Trim(strings.TrimSpace(line), `"'`), name) {
@@ -54,7 +53,7 @@ func (g *gathered) planOrder(name string) int {
 	return 1 << 30
 }
 
-// placeLabel names a place with whatever isn't plain about it.
+// placeLabel names a place, its limits and clients unless they are the plain ones.
 func placeLabel(c record.Cell) string {
 	s := c.Places()
 	if !plainLimits(c.Limits) {
@@ -78,7 +77,7 @@ func label(c record.Cell) string {
 	return s
 }
 
-// baseOf is the row of the cell that the one in a row is a copy of: of a control its baseline's, of others their own.
+// baseOf is the row of the cell that the cell in row copies: for a control its baseline's, for others their own.
 func baseOf(cells []Cell, row int) int {
 	c := cells[row].Cell
 	if !c.Control {

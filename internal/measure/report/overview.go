@@ -7,8 +7,7 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// overview prints the ratios of all places and workloads, in as many tables side by side
-// as the width asks for.
+// overview prints the ratios of all places and workloads, in as many side-by-side tables as the width needs.
 func (p *textPage) overview() {
 	if len(p.r.Answers) == 0 || len(p.r.Workloads) == 0 {
 		return
@@ -65,13 +64,12 @@ func (p *textPage) overview() {
 	flush()
 }
 
-// skipped reports whether nothing of a place was run: its answer says why, and a row of
-// nothing else would only repeat it.
+// skipped reports whether nothing of a place was run. Its answer says why, and needs no row.
 func (a Answer) skipped() bool {
 	return !slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind != Skipped })
 }
 
-// legend explains the overview, or says why it has no ratios.
+// legend explains the overview, or why it has no ratios.
 func (r *Report) legend() string {
 	if r.Against == "" {
 		return clean.Line(r.AgainstWhy)
@@ -80,7 +78,7 @@ func (r *Report) legend() string {
 	if text := r.overallText(); text != "" {
 		overall = "; " + text
 	}
-	return "ratio to " + clean.Line(r.Against) + ", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt" + overall
+	return "ratio to " + clean.Line(r.Against) + ", about the median of the ratios within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt" + overall
 }
 
 func (x Ratio) style() style {
@@ -93,7 +91,7 @@ func (x Ratio) style() style {
 // signs are the short forms of verdicts.
 var signs = map[Kind]string{Slower: "-", Faster: "+", Equivalent: "=", Inconclusive: "?"}
 
-// short is the field of the overview: "0.53 -", "1.02 =!", "FAILED".
+// short is the text of a field of the overview: "0.53 -", "1.02 =!", "FAILED".
 func (x Ratio) short() string {
 	switch x.Kind {
 	case Failed:
@@ -113,7 +111,7 @@ func (x Ratio) short() string {
 	return fmt.Sprintf("%s %-2s", shortRatio(x.Ratio), mark)
 }
 
-// sign is the verdict on a ratio as a sign; a question mark behind it: too few blocks to prove it.
+// sign is the verdict on a ratio as a sign, with a question mark if there are too few blocks to prove it.
 func (x Ratio) sign() string {
 	if x.Tentative && x.Kind != Inconclusive {
 		return signs[x.Kind] + "?"

@@ -11,26 +11,26 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// OpenLoop says of a cell whose I/Os come by a schedule (rate_iops, rate) what was offered and what came of
-// it, over all trials. The cell's Latency has two entries for each class then: response times, from when
-// an I/O was due, and under "CLASS (service)" service times, from when it was started.
+// OpenLoop compares offered and achieved rates of a cell whose I/Os follow a schedule (rate_iops, rate), over all trials.
+// The cell's Latency then has two entries for each class: response times, from when an I/O was due, and under "CLASS
+// (service)" service times, from when it was started.
 type OpenLoop struct {
 	// Offered and Achieved are I/Os a second of all clients; Achieved is the median over the trials.
 	Offered  Num `json:"offered"`
 	Achieved Num `json:"achieved"`
-	// Due is how many I/Os there should have been. Late of them were started more than 1 ms after their time, at
-	// worst by MaxLate, and Missed never.
+	// Due is how many I/Os should have been started. Late of them were started more than 1 ms after their time, MaxLate at
+	// worst; Missed of them never.
 	Due     int64 `json:"due"`
 	Late    int64 `json:"late"`
 	Missed  int64 `json:"missed"`
 	MaxLate Num   `json:"max_late_ns"`
 }
 
-// Steady says of a cell with a steady state how many of its trials had one.
+// Steady says how many trials of a cell reached the steady state that its job asked for.
 type Steady struct {
 	// Round is the length of a round in seconds.
 	Round float64 `json:"round_s"`
-	// Reached of Of trials had a steady state; After is the median time in seconds to its beginning.
+	// Reached of Of trials had a steady state. After is the median time in seconds until it began.
 	Reached int `json:"reached"`
 	Of      int `json:"of"`
 	After   Num `json:"after_s"`
@@ -39,17 +39,17 @@ type Steady struct {
 // TrialSteady is the course of a trial with a steady state.
 type TrialSteady struct {
 	Steady bool `json:"steady"`
-	// From and To are the rounds that count, [From, To), After is when the first of them began, in seconds, and Round the
-	// length of one that was asked for.
+	// The rounds [From, To) count. After is when the first of them began, in seconds; Round is the length of a round in the
+	// job.
 	From  int     `json:"from"`
 	To    int     `json:"to"`
 	After float64 `json:"after_s"`
 	Round float64 `json:"round_s"`
-	// Rates is the metric, round by round, of all rounds.
+	// Rates is the metric of every round.
 	Rates []Num `json:"rates"`
 }
 
-// openLoopOf sums a cell's trials up; nil for a closed loop.
+// openLoopOf sums up a cell's trials; nil for a closed loop.
 func openLoopOf(trials []*record.Trial) *OpenLoop {
 	var o *OpenLoop
 	var achieved []float64
@@ -71,7 +71,7 @@ func openLoopOf(trials []*record.Trial) *OpenLoop {
 	return o
 }
 
-// steadyOf sums a cell's trials up; nil where no steady state was asked for.
+// steadyOf sums up a cell's trials; nil if the job asked for no steady state.
 func steadyOf(trials []*record.Trial) *Steady {
 	var s *Steady
 	var after []float64
@@ -108,11 +108,11 @@ func trialSteady(t *record.Trial) *TrialSteady {
 	return s
 }
 
-// paceText are the sentences on a cell's schedule and its steady state, which stand below the table.
+// paceText returns the sentences about a cell's schedule and steady state that stand below the table.
 func (c *Cell) paceText(class string) []string {
 	var out []string
 	if o := c.Open; o != nil {
-		late := fmt.Sprintf("all %s were started in time", commas(fmt.Sprint(o.Due)))
+		late := fmt.Sprintf("all %s were started on time", commas(fmt.Sprint(o.Due)))
 		if o.Late+o.Missed > 0 {
 			late = fmt.Sprintf("of %s due, %s started late, at worst by %s, and %s never", commas(fmt.Sprint(o.Due)), commas(fmt.Sprint(o.Late)), durationText(o.MaxLate), commas(fmt.Sprint(o.Missed)))
 		}
@@ -146,13 +146,12 @@ func perSecond(n Num) string {
 	return commas(fmt.Sprintf("%.0f", float64(n)))
 }
 
-// openLoop reports whether the workload's I/Os come by a schedule.
+// openLoop reports whether the workload's I/Os follow a schedule.
 func (w *Workload) openLoop() bool {
 	return slices.ContainsFunc(w.Cells, func(c Cell) bool { return c.Open != nil })
 }
 
-// LatencyName is what the latencies of the workload's tables and pictures are: those of an open loop count from when an
-// I/O was due.
+// LatencyName names the latencies in the workload's tables and pictures: those of an open loop count from when an I/O was due.
 func (w *Workload) LatencyName() string {
 	if w.openLoop() {
 		return strings.TrimSpace(w.Class + " response time")

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// addP99Interval gives the p99 of l its interval over the trials. The histograms of a trial's clients
-// are one: clients run at the same time and share their luck.
+// addP99Interval gives the p99 of l its interval over the trials. The histograms of a trial's clients are merged into one,
+// because clients run at the same time under the same conditions.
 func (l *Latency) addP99Interval(trials []*record.Trial, seed uint64) {
 	l.P99Low, l.P99High = Unknown, Unknown
 	if !l.P99.Known() {
@@ -41,13 +41,13 @@ func (l *Latency) addP99Interval(trials []*record.Trial, seed uint64) {
 	}
 }
 
-// classHistogram merges the clients' histograms of one class of a trial; nil for a trial that
-// has none. The result may be the record's own.
+// classHistogram merges the clients' histograms of one class of a trial; nil if the trial has none. The result may belong
+// to the record, and must not be changed.
 func classHistogram(t *record.Trial, name string) *hist.Histogram {
 	if t.Status == record.Done && len(t.Results) == 1 {
 		for _, c := range t.Results[0].Classes {
 			if c.Name == name && c.Response == nil && c.Lat.Count() > 0 {
-				return c.Lat // To merge one would be half of the work of a big report.
+				return c.Lat // A copy would be half of the work of a big report.
 			}
 		}
 	}
@@ -67,8 +67,8 @@ func (l *Latency) p99Text() string {
 	return durationText(l.P99Low) + " – " + durationText(l.P99High)
 }
 
-// outliers finds the trials of a cell that lie far from its others, by block. They stay in all
-// figures: to look into them is the reader's.
+// outliers finds the trials of a cell that lie far from its others, by block. They stay in all figures; the reader decides
+// what to do about them.
 func outliers(trials []*record.Trial) (blocks []int) {
 	var rates []float64
 	var of []*record.Trial

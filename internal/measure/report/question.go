@@ -14,13 +14,13 @@ const Question = "Where may I put my container's data on this machine, and what 
 // defaultPlan is the name of the plan that asks Question.
 const defaultPlan = "places"
 
-// questionOf is the heading of a run's report: what the plan says of itself. The plan's
-// text may be that of another version, so only this one key is read.
+// questionOf is the heading of a run's report: the plan's description. The plan's text may come from another version of
+// Plimsoll, so only this one key is read.
 func questionOf(run record.Run) string {
 	var p struct {
 		Description string `yaml:"description"`
 	}
-	// A text that can't be read has no description; the name is left then.
+	// A text that can't be read has no description; the plan's name is used instead.
 	if err := yaml.Unmarshal([]byte(run.PlanText), &p); err == nil {
 		if d := strings.Join(strings.Fields(p.Description), " "); d != "" {
 			return d
@@ -35,12 +35,12 @@ func questionOf(run record.Run) string {
 	return "What was found with the plan " + run.Plan
 }
 
-// isLine reports whether a run is a recorded line of another tool, which has no plan.
+// isLine reports whether a run is a recorded command line of another tool, which has no plan.
 func isLine(run record.Run) bool {
 	return run.PlanText == "" && run.Command != "" && strings.HasPrefix(run.Command, "plimsoll "+run.Plan)
 }
 
-// questionOfAll is the question of all reports of a set, empty if they have different ones.
+// questionOfAll is the common question of a set's reports, empty if they differ.
 func questionOfAll(reports []*Report) string {
 	q := ""
 	for i, r := range reports {

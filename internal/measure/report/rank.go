@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// rank gives every place its overall cost: the geometric mean of the ratios over the workloads
-// in which every place has one that is not in doubt. Means over different workloads would put a
-// place ahead for what it was not asked to do. A place without any such ratio has no overall cost, nor has one
-// that is less safe than it promises; neither stands in the way of others. Where no workload is left, no place has one. Whether these figures put the places in an
-// order is a matter of their intervals: see order.
+// rank gives every place its overall cost: the geometric mean of the ratios over the workloads in which every place has a
+// ratio without doubt. Means over different workloads would favour a place for work that it wasn't given. A place without
+// any such ratio has no overall cost, nor does a place that is less safe than it promises; neither affects the others. If
+// no workload is left, no place has one. Whether the costs put the places in an order depends on their intervals: see
+// order.
 func (r *Report) rank() {
 	r.Ranked = nil
 	ranked := slices.DeleteFunc(slices.Clone(r.Answers), func(a Answer) bool { return len(a.Unsafe) > 0 || !slices.ContainsFunc(a.Ratios, Ratio.sound) })
@@ -29,8 +29,8 @@ func (r *Report) rank() {
 	r.Order = r.order()
 }
 
-// addOverall takes the means over some workloads. The ratios' intervals hold together, so that those of their
-// means do, too.
+// addOverall takes the means over the ranked workloads. The ratios' intervals hold simultaneously, so those of their means
+// do, too.
 func (a *Answer) addOverall(ranked []string) {
 	a.Overall, a.OverallLow, a.OverallHigh = Unknown, Unknown, Unknown
 	if len(a.Unsafe) > 0 {
@@ -45,7 +45,7 @@ func (a *Answer) addOverall(ranked []string) {
 		n++
 		ratio += math.Log(float64(x.Ratio))
 		if x.Tentative || !x.Low.Known() || !x.High.Known() || x.Low <= 0 {
-			// Too few blocks: it bounds nothing.
+			// Too few blocks: there are no bounds.
 			low, high = math.Inf(-1), math.Inf(1)
 			continue
 		}
@@ -61,21 +61,21 @@ func (a *Answer) addOverall(ranked []string) {
 	}
 }
 
-// An Order says what the order of places shows.
+// An Order says how much of the order of places is proved.
 type Order string
 
 // The orders.
 const (
-	// NoOrder: no two places of an engine are proved to differ, so that the list follows the plan.
+	// NoOrder: no two places of an engine are proved to differ. The list follows the plan.
 	NoOrder Order = "none"
-	// PartOrder: some are. Places that stand next to each other need not differ.
+	// PartOrder: some places are proved to differ. Adjacent ones may not.
 	PartOrder Order = "part"
 	// FullOrder: each place is proved cheaper than the next one.
 	FullOrder Order = "full"
 )
 
-// order looks for evidence: two places of one engine whose overall figures have intervals that don't overlap. What
-// is in memory stands last whatever it costs, and the baseline first.
+// order compares the overall intervals of the places of each engine: two that don't overlap are proof. Places in memory
+// stand last whatever they cost, and the baseline first.
 func (r *Report) order() Order {
 	apart, open := false, false
 	for i := range r.Answers {
@@ -100,7 +100,7 @@ func (r *Report) order() Order {
 	return FullOrder
 }
 
-// ordered reports whether an answer's overall figure gives it its place in the list.
+// ordered reports whether an answer's position in the list comes from its overall cost.
 func (a *Answer) ordered() bool {
 	base := slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind == Base })
 	return a.Overall.Known() && !a.Memory && !base
@@ -120,7 +120,7 @@ func (r *Report) severalPlaces() bool {
 	return false
 }
 
-// cheaper compares two places of an engine by their overall figures, where these are in an order.
+// cheaper compares two places of an engine by their overall costs, if both are ordered.
 func (r *Report) cheaper(a, b Answer) int {
 	if r.Order == NoOrder {
 		return 0
@@ -131,7 +131,7 @@ func (r *Report) cheaper(a, b Answer) int {
 // sound reports whether a ratio may count for an order.
 func (x Ratio) sound() bool { return x.Ratio.Known() && x.Ratio > 0 && !x.Doubt }
 
-// comparedText says with what the places are compared and how they are put in order.
+// comparedText says what the places are compared with, and how they are ordered.
 func (r *Report) comparedText() string {
 	s := fmt.Sprintf("Compared with %s over %s, ", r.Against, size.Plural(len(r.Workloads), "workload"))
 	if r.severalClients() {
@@ -148,12 +148,12 @@ func (r *Report) comparedText() string {
 	case FullOrder:
 		return s + "the cheapest place first" + by + "."
 	case PartOrder:
-		return s + "the cheapest place first as far as their intervals are apart" + by + "."
+		return s + "the cheapest place first where intervals don't overlap" + by + "."
 	}
 	if !r.severalPlaces() {
 		return strings.TrimSuffix(s, ", ") + "."
 	}
-	return s + "in no order: the figures don't tell the places of an engine apart" + by + "."
+	return s + "in no order: the figures don't prove a difference between places of an engine" + by + "."
 }
 
 func rankedNames(names []string) string {

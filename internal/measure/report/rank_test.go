@@ -19,10 +19,10 @@ func TestOrderNeedsEvidence(t *testing.T) {
 		first  string // of oci
 		text   string
 	}{
-		{"one figure after another is open", 6, []fixturePlace{base, at("layer", 0.8, 0.5), at("bind", 1, 0.5)}, NoOrder, "layer", "in no order: the figures don't tell the places of an engine apart."},
-		{"too few blocks", 3, []fixturePlace{base, at("layer", 0.5, 0.001), at("bind", 1, 0.001)}, NoOrder, "layer", "in no order: the figures don't tell the places of an engine apart."},
+		{"one figure after another is open", 6, []fixturePlace{base, at("layer", 0.8, 0.5), at("bind", 1, 0.5)}, NoOrder, "layer", "in no order: the figures don't prove a difference between places of an engine."},
+		{"too few blocks", 3, []fixturePlace{base, at("layer", 0.5, 0.001), at("bind", 1, 0.001)}, NoOrder, "layer", "in no order: the figures don't prove a difference between places of an engine."},
 		{"all apart", 8, []fixturePlace{base, at("layer", 0.5, 0.01), at("bind", 1, 0.01)}, FullOrder, "bind", "the cheapest place first."},
-		{"some apart", 8, []fixturePlace{base, at("layer", 0.5, 0.01), at("bind", 1, 0.01), at("volume", 1, 0.01)}, PartOrder, "", "the cheapest place first as far as their intervals are apart."},
+		{"some apart", 8, []fixturePlace{base, at("layer", 0.5, 0.01), at("bind", 1, 0.01), at("volume", 1, 0.01)}, PartOrder, "", "the cheapest place first where intervals don't overlap."},
 		{"memory is no evidence", 8, []fixturePlace{base, at("layer", 1, 0.01), at("tmpfs", 9, 0.01)}, NoOrder, "layer", "over 1 workload."},
 	} {
 		f := newFixture()

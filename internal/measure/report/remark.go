@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// remarks says what has to be known about the run as a whole, doubts first.
+// remarks are the sentences about the run as a whole, doubts first.
 func remarks(r *Report, g *gathered, opt Options) []Remark {
 	var out []Remark
 	add := func(grade, format string, args ...any) {
 		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
 	}
 	if r.Run.Quick {
-		add(record.Doubt, "%s %s nothing: %s orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", size.Plural(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"), plural(r.Run.Blocks, "it shows", "they show"))
+		add(record.Doubt, "%s %s nothing: %s only orders of magnitude; use 6 or more for verdicts (the plan's own number, or --blocks)", size.Plural(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"), plural(r.Run.Blocks, "it shows", "they show"))
 	}
 	if text := unfinished(r, g, opt); text != "" {
 		add(record.Doubt, "%s", text)
@@ -43,8 +43,8 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 	return out
 }
 
-// runWarnings are the doubts about the whole run. What was found of several cells in the same
-// words, behind their names and a colon, is told of the first, with how many others there are.
+// runWarnings are the doubts about the whole run. Warnings with the same words after a cell's name and a colon become one:
+// the first cell's, with the number of others.
 func runWarnings(all []record.Warning) []Remark {
 	var out []Remark
 	var more []int
@@ -76,7 +76,7 @@ func blocksText(r *Report, g *gathered) string {
 	return size.Plural(r.Run.Blocks, "block")
 }
 
-// unfinished reports how much of a run that didn't come to its end was measured.
+// unfinished says how much of a run that did not end was measured.
 func unfinished(r *Report, g *gathered, opt Options) string {
 	if r.Run.Status == record.Done {
 		return ""
@@ -87,7 +87,7 @@ func unfinished(r *Report, g *gathered, opt Options) string {
 	}
 	how := map[string]string{
 		record.Interrupted: "the run was interrupted",
-		record.Running:     "the run is not over, or was killed",
+		record.Running:     "the run is still going on, or was killed",
 		record.Failed:      "the run failed",
 	}[r.Run.Status]
 	if how == "" {
@@ -95,7 +95,7 @@ func unfinished(r *Report, g *gathered, opt Options) string {
 	}
 	text := fmt.Sprintf("%s: %s measured", how, size.Plural(len(g.trials), "trial"))
 	if g.run.PlanText == "" {
-		return text // A line of another tool: its command alone repeats it.
+		return text // A line of another tool: to continue, repeat its command.
 	}
 	return fmt.Sprintf("%s, %d of %s complete; plimsoll run --resume %s%s measures the rest",
 		text, whole, size.Plural(r.Run.Blocks, "block"), r.Run.ID, opt.Flags)
@@ -138,7 +138,7 @@ func drift(r *Report) string {
 	case !d.Drifting:
 		return fmt.Sprintf("no drift seen from the first trial to the last (%s)", interval)
 	}
-	return fmt.Sprintf("drift: from the first trial to the last the values changed by %+.1f %% (%s); the random order keeps that out of the ratios, it only widens them", 100*d.Change, interval)
+	return fmt.Sprintf("drift: from the first trial to the last the values changed by %+.1f %% (%s); the random order keeps it out of the ratios, but widens their intervals", 100*d.Change, interval)
 }
 
 // rateText prints a rate with a scaled count: "5.12 M I/Os per second".

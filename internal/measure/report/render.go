@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// A Renderer prints a set of reports. It decides nothing: all figures and
-// sentences are in the model.
+// A Renderer prints a set of reports. It makes no decisions: all figures and sentences are in the model.
 type Renderer interface {
 	Render(w io.Writer, s Set) error
 }
@@ -19,13 +18,11 @@ type Renderer interface {
 // A Set is one or more reports that are printed together.
 type Set struct {
 	Reports []*Report
-	// Note says, for several reports, that they are not compared with each
-	// other, and in what their machines differ.
+	// Note says, for several reports, that they are not compared with each other, and how their machines differ.
 	Note string
 }
 
-// NewSet makes a set of reports. Runs are never compared with each other: each is
-// compared within itself only, and the note says so.
+// NewSet makes a set of reports. Each run is compared only within itself, and the note says so.
 func NewSet(reports ...*Report) Set {
 	s := Set{Reports: reports}
 	if len(reports) < 2 {
@@ -36,13 +33,13 @@ func NewSet(reports ...*Report) Set {
 		s.Note += "; they were measured on machines that differ in " + strings.Join(d, ", ") +
 			", so a figure of one run says nothing about another's"
 	} else {
-		s.Note += ": they are of the same machine, but blocks of different runs are not paired"
+		s.Note += ": they ran on the same machine, but blocks of different runs are not paired"
 	}
 	s.Note += "."
 	return s
 }
 
-// differences names what the fingerprints of the reports differ in.
+// differences names the properties in which the machines of the reports differ.
 func differences(reports []*Report) []string {
 	var out []string
 	first := reports[0].Run.Machine
@@ -71,7 +68,7 @@ func differences(reports []*Report) []string {
 // Formats are the names of the formats that New knows.
 var Formats = []string{"text", "html", "md", "json", "csv"}
 
-// New returns the renderer of a format. Text is for the terminal options alone.
+// New returns the renderer of a format. Only the text format uses term.
 func New(format string, term Terminal) (Renderer, error) {
 	switch format {
 	case "text":
@@ -88,7 +85,7 @@ func New(format string, term Terminal) (Renderer, error) {
 	return nil, fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats, ", "))
 }
 
-// FormatOf guesses the format from a file's name; "" if its ending says nothing.
+// FormatOf derives the format from a file's name; "" if its extension is unknown.
 func FormatOf(file string) string {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".html", ".htm":
@@ -105,7 +102,7 @@ func FormatOf(file string) string {
 	return ""
 }
 
-// printer keeps the first error of a row of writes.
+// printer writes, and keeps the first error.
 type printer struct {
 	w   io.Writer
 	err error

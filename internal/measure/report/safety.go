@@ -6,7 +6,8 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// A caution is what keeps a place from being as safe as others, in two words that stand beside every verdict on it. Empty: nothing is known to.
+// A caution says in two words why a place is less safe than others. It stands beside every verdict on the place. It is
+// empty if no reason is known.
 type caution string
 
 const (
@@ -14,7 +15,7 @@ const (
 	lessSafe caution = "less safe"
 )
 
-// caution is that of a cell.
+// caution is the cell's, from its own trials.
 func (c *Cell) caution() caution {
 	switch {
 	case c.Disk.Memory:
@@ -25,7 +26,7 @@ func (c *Cell) caution() caution {
 	return ""
 }
 
-// caution is that of a place.
+// caution is the place's, from all of its cells.
 func (a *Answer) caution() caution {
 	switch {
 	case a.Memory:
@@ -36,7 +37,7 @@ func (a *Answer) caution() caution {
 	return ""
 }
 
-// unsafeIn reports whether at least half of trials have syncs that a power cut may undo.
+// unsafeIn reports whether at least half of the trials have syncs that a power cut may undo.
 func unsafeIn(trials []*record.Trial) bool {
 	n := 0
 	for _, t := range trials {
@@ -50,7 +51,7 @@ func unsafeIn(trials []*record.Trial) bool {
 	return n > 0 && 2*n >= len(trials)
 }
 
-// warnOf adds to the verdict on a cell what sets it apart from the baseline in safety: one is not simply faster than the other.
+// warnOf adds to the verdict on a cell how its safety differs from the baseline's: a less safe cell is not simply faster.
 func (c *Cell) warnOf(base *Cell) {
 	if c.Compared == nil || c.Kind == Control {
 		return
@@ -67,7 +68,7 @@ func (c *Cell) warnOf(base *Cell) {
 	c.Verdict = insert(c.Verdict, c.aside)
 }
 
-// insert puts words behind a verdict, before how many trials of it failed.
+// insert adds words to a verdict, before the number of failed trials.
 func insert(verdict, words string) string {
 	verdict, failed, ok := strings.Cut(verdict, ";")
 	if ok {
@@ -76,7 +77,7 @@ func insert(verdict, words string) string {
 	return verdict + words + failed
 }
 
-// safetyText says first of all what a place lacks; empty: nothing.
+// safetyText says why a place is less safe, at the start of its answer; empty if it isn't.
 func (a *Answer) safetyText() string {
 	switch {
 	case a.Memory && a.memoryWhy != "":

@@ -11,14 +11,14 @@ import (
 const (
 	seriesWidth  = 210
 	seriesHeight = 44
-	// manyTrials is from where on lines would be a blot, and a band is drawn.
+	// manyTrials is the number of trials from which a band is drawn: as many lines would blot.
 	manyTrials = 12
-	// manyPoints is how many points of a trial are drawn at most.
+	// manyPoints is the most points drawn for one trial.
 	manyPoints = 200
 )
 
-// courseOf draws the rate inside the trials, interval by interval: a line a
-// trial, or the band of them all with its median.
+// courseOf draws the rate inside the trials, interval by interval: one line for each trial, or the band of them all with
+// its median.
 func courseOf(c *Cell) template.HTML {
 	p := newSVG(seriesWidth, seriesHeight, c.Label+": rate inside the trials, a line each, from 0 to the greatest")
 	most, longest := 0.0, 0
@@ -75,8 +75,8 @@ func backwards(v []float64, x, y scale) string {
 	return d.String()
 }
 
-// blocksOf draws the value of every trial by block, from 0, with the median as a line:
-// a drift, a step or two levels are seen at once.
+// blocksOf draws the value of every trial by block, from 0, with the median as a line. It shows a drift, a step or two
+// levels at a glance.
 func blocksOf(c *Cell, blocks int) template.HTML {
 	p := newSVG(seriesWidth, seriesHeight, c.Label+": the value of each trial by block, from 0 to the greatest, with the median")
 	most, first, last := 0.0, 0, blocks-1
@@ -93,7 +93,7 @@ func blocksOf(c *Cell, blocks int) template.HTML {
 		m := y.at(float64(c.Median))
 		p.line("med", 0, m, seriesWidth, m)
 	}
-	// One path of strokes of no length with round ends: dots, at a third of the markup.
+	// One path of zero-length strokes with round ends: dots, with a third of the markup.
 	var d, odd strings.Builder
 	for _, s := range c.series {
 		to := &d

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// A sheet is a table about the run as a whole, beside the overview: of the limits, of the interference.
+// A sheet is a table about the run as a whole, beside the overview: of the limits, or of the interference.
 type sheet struct {
 	Title, Legend string
 	Columns       []sheetColumn
@@ -15,18 +15,18 @@ type sheet struct {
 	Notes []string
 }
 
-// A sheetColumn is the head of a column and how its cells stand.
+// A sheetColumn is the head of a column and the alignment of its cells.
 type sheetColumn struct {
 	Head string
-	// Left is for words.
+	// Left is set for columns of words.
 	Left bool
-	// Group is set for a column that a terminal has no room for: sheetRow.Group says it.
+	// Group is set for a column that a terminal has no room for: sheetRow.Group replaces it there.
 	Group bool
-	// Drop is that of column.
+	// Drop is the same as column's.
 	Drop int
 }
 
-// A sheetRow is one row, whose last cell is a verdict of a kind.
+// A sheetRow is one row. Its last cell is a verdict, of the given kind.
 type sheetRow struct {
 	Cells []string
 	Kind  Kind
@@ -34,7 +34,7 @@ type sheetRow struct {
 	Group string
 }
 
-// sheets are those that the report has.
+// sheets are the report's tables.
 func (r *Report) sheets() (all []*sheet) {
 	for _, s := range []*sheet{r.interferenceSheet(), r.limitsSheet()} {
 		if s != nil {
@@ -44,17 +44,17 @@ func (r *Report) sheets() (all []*sheet) {
 	return all
 }
 
-// note adds one that isn't there yet.
+// note adds a note, unless it is there already.
 func (s *sheet) note(text string) {
 	if !slices.Contains(s.Notes, text) {
 		s.Notes = append(s.Notes, text)
 	}
 }
 
-// Sheets is for the page.
+// Sheets is for the page's template.
 func (v reportView) Sheets() []*sheet { return v.Report.sheets() }
 
-// grouped are the rows by their headings, in the order in which these come first.
+// grouped returns the rows by heading, in the order in which the headings first occur.
 func (s *sheet) grouped() (rows []sheetRow) {
 	var order []string
 	for _, r := range s.Rows {
@@ -105,7 +105,7 @@ func (p *textPage) sheets() {
 	}
 }
 
-// mdSheets does the same in markdown.
+// mdSheets prints the same tables in markdown.
 func mdSheets(p *printer, r *Report) {
 	for _, s := range r.sheets() {
 		p.f("\n## %s\n\n%s.\n\n", md(s.Title), md(s.Legend))

@@ -10,10 +10,9 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// untilStored makes the figures of a workload count until its writes were on the storage, if the kernel's flusher wrote them
-// back in all of its trials and was measured. That is what limits and interference are judged by. The bytes of the window
-// alone are those that memory took: beside them, a cell that its limit holds at 10 MiB/s would be no slower than
-// one without.
+// untilStored makes a workload's figures include the time until its writes were on the storage, if the kernel's flusher
+// wrote them back in all of its trials and was measured. Limits and interference are judged by that time. The bytes of the
+// window alone went to memory: by them, a cell that is limited to 10 MiB/s would be no slower than one without a limit.
 func (g *gathered) untilStored() {
 	g.stored = map[string]bool{}
 	for _, t := range g.trials {
@@ -30,7 +29,7 @@ func (g *gathered) untilStored() {
 	}
 }
 
-// stored reports whether t, if it was measured, has a rate that can count until its writes were on the storage.
+// stored reports whether the rate of t, if it was measured, can include the time until its writes were on the storage.
 func stored(t *record.Trial) bool {
 	if !measured(t) {
 		return true
@@ -41,7 +40,7 @@ func stored(t *record.Trial) bool {
 	return !slices.ContainsFunc(t.Results, func(r workload.Result) bool { return r.Flushed == nil || r.Settled <= 0 || r.Elapsed <= 0 })
 }
 
-// countStored is a copy of t whose figure and whose device's bytes go on until the writes were on the storage.
+// countStored is a copy of t whose figure and device bytes go on until the writes were on the storage.
 func countStored(t *record.Trial) *record.Trial {
 	c := *t
 	var window, settled time.Duration
@@ -58,7 +57,7 @@ func countStored(t *record.Trial) *record.Trial {
 			c.Truth[i].DeviceWritten += t.Results[i].Flushed.Bytes
 		}
 	}
-	// The doubt that the window shows the speed of memory is not one of this figure.
+	// The doubt that the window shows the speed of memory doesn't apply to this figure.
 	c.Warnings = slices.DeleteFunc(slices.Clone(t.Warnings), ofWrites)
 	return &c
 }
@@ -69,5 +68,6 @@ func ofWrites(w record.Warning) bool {
 	return w.Check == check.Cache && json.Unmarshal(w.Evidence, &e) == nil && e.Direction == "written"
 }
 
-// storedText follows the description of a workload whose figures count until the writes were on the storage.
+// storedText is appended to the description of a workload whose figures include the time until the writes were on the
+// storage.
 const storedText = ", until it was on the storage"

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// summary is what the tables of the interference and the limits come to, a sentence each.
+// summary sums up the tables of interference and limits, a sentence each.
 func (r *Report) summary() {
 	for _, s := range []string{r.interferenceText(), r.limitsText()} {
 		if s != "" {
@@ -19,8 +19,8 @@ func (r *Report) summary() {
 	}
 }
 
-// interferenceText says what clients lose under each set of limits, or in each place where there is one set only. It says of a
-// row what that proves, which is its interval, and nothing of a row that proves nothing.
+// interferenceText says what clients lose under each set of limits, or in each place if there is only one set. It reports
+// the proven interval of each row, and nothing of rows that prove nothing.
 func (r *Report) interferenceText() string {
 	type span struct {
 		name      string
@@ -57,7 +57,7 @@ func (r *Report) interferenceText() string {
 	case all == 0:
 		return ""
 	case open == all:
-		return fmt.Sprintf("The loss of a client next to others that do the same is not proved: %s no proven verdict.", rowsText(open, all))
+		return fmt.Sprintf("It is not proved how much pace a client loses next to others that do the same: %s no proven verdict.", rowsText(open, all))
 	}
 	var parts []string
 	for _, s := range spans {
@@ -70,7 +70,7 @@ func (r *Report) interferenceText() string {
 	return text + "."
 }
 
-// rowsText is the beginning of a sentence on rows of the interference: "all 32 rows have".
+// rowsText counts rows at the beginning of a sentence: "all 32 rows have".
 func rowsText(n, of int) string {
 	switch {
 	case of == 1:
@@ -93,7 +93,7 @@ func lossText(low, high Num) string {
 	return fmt.Sprintf("%.0f to %.0f %%", l, h)
 }
 
-// limitsText says how many limits held, and names the first that didn't.
+// limitsText says how many limits held, and names the worst that didn't.
 func (r *Report) limitsText() string {
 	if len(r.Limits) == 0 {
 		return ""

@@ -11,11 +11,10 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// The pictures are small and stand in table rows, so that a picture and its
-// figures are read together, and so that all pictures of a column share one scale.
+// The pictures are small and stand in table rows, so that a picture is read together with its figures and all pictures of a
+// column share one scale.
 
-// An svg is a picture in the making. Colours come from classes, so that the page's style
-// sheet can turn it dark.
+// An svg is a picture in the making. Its colours come from classes, so that the page's style sheet can provide a dark mode.
 type svg struct {
 	strings.Builder
 }
@@ -43,7 +42,7 @@ func (s *svg) text(class, anchor string, x, y float64, text string) {
 	fmt.Fprintf(s, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coord(x), coord(y), html.EscapeString(clean.Line(text)))
 }
 
-// end returns the picture as markup: everything foreign in it is escaped above.
+// end returns the picture as markup. All text from outside has been escaped above.
 func (s *svg) end() template.HTML {
 	s.WriteString("</svg>")
 	return template.HTML(s.String())

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A column of a text table. Columns with a lower drop value are given room first;
-// those with 0 always have it.
+// A column of a text table. Columns with a lower drop value get room first; those with 0 always get it.
 type column struct {
 	head  string
 	left  bool
@@ -25,7 +24,7 @@ func (c *column) width() int {
 	return w
 }
 
-// room is how much a column takes of a table's width, 0 if it has no figure: then it goes.
+// room is the column's part of a table's width, 0 if it has no figure: such a column is left out.
 func (c *column) room() int {
 	if !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" && s != notKnown }) {
 		return 0
@@ -33,8 +32,8 @@ func (c *column) room() int {
 	return c.width() + 2
 }
 
-// fit keeps the columns that must stay and, in the order of their drop values,
-// those of the others that still find room. Those without any figure go anyway.
+// fit keeps the columns that must stay, and those of the others that still fit, in the order of their drop values. Columns
+// without any figure are left out.
 func fit(columns []column, width int) []column {
 	columns = slices.DeleteFunc(columns, func(c column) bool {
 		return c.room() == 0
@@ -61,7 +60,7 @@ func fit(columns []column, width int) []column {
 	return out
 }
 
-// lines lays the table out: a head line, and a line a row.
+// lines returns the head line and a line for each row.
 func lines(columns []column, paint painter) []string {
 	rows := 0
 	for i := range columns {
@@ -97,8 +96,8 @@ func lines(columns []column, paint painter) []string {
 	return out
 }
 
-// wrap breaks text at spaces so that no line is wider than width, if it can. The
-// text begins in column indent, and so do the lines after the first.
+// wrap breaks text at spaces so that no line is wider than width, if it can. The text begins in column indent, and so do
+// the following lines.
 func wrap(text string, width, indent int) string {
 	var b strings.Builder
 	at := indent
@@ -132,7 +131,7 @@ func words(text string) []string {
 	return out
 }
 
-// style is the meaning of a piece of text, painted where the writer is a terminal.
+// style is the meaning of a piece of text. It is painted if the writer is a terminal.
 type style int
 
 const (
@@ -145,13 +144,12 @@ const (
 	alarm
 )
 
-// painter colours text; the one for plain writers returns it as it is.
+// painter colours text; the one for plain writers returns it unchanged.
 type painter func(style, string) string
 
 func noPaint(_ style, s string) string { return s }
 
-// ansi colours with the 16 colours of the terminal's own palette, so that they
-// suit dark and light ones.
+// ansi uses the 16 colours of the terminal's own palette, which suit dark and light terminals.
 func ansi(st style, s string) string {
 	codes := [...]string{none: "", bold: "1", dim: "2", good: "32", bad: "31", unsure: "33", alarm: "1;31"}
 	if st == none || s == "" {

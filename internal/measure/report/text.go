@@ -13,27 +13,23 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Terminal is what a text report has to know of its reader.
+// Terminal describes the reader's terminal and what it asked for.
 type Terminal struct {
-	// Width in columns; 0 means 100. It is taken as 80 at least and 160 at most.
+	// Width is the number of columns. 0 means 100; less than 80 is taken as 80, more than 160 as 160.
 	Width int
-	// Colour turns colours on: set it only if the writer is a terminal and
-	// NO_COLOR is unset (https://no-color.org).
+	// Colour turns colours on. Set it only if the writer is a terminal and NO_COLOR is unset (https://no-color.org).
 	Colour bool
-	// Full prints the tables of all workloads, each with all warnings about it. Without it the
-	// warnings stand once for the whole run, and the tables are left out where too few
-	// blocks were run for their intervals to mean anything.
+	// Full prints the tables of all workloads, each with all its warnings. Without it each warning stands once for the
+	// whole run, and the tables are left out if there are too few blocks for their intervals to mean anything.
 	Full bool
-	// Interrupted says that the reader has just broken the run off: what was measured
-	// so far is told shortly.
+	// Interrupted is set when the reader has just interrupted the run: the report is a short summary of what was measured.
 	Interrupted bool
-	// More says where the rest is, as pairs of a word and a path or command; it is printed last.
+	// More lists where to find the rest, as pairs of a word and a path or command. It is printed last.
 	More [][2]string
 }
 
-// Text prints reports for a terminal. The screen stands at the end when the program ends, so
-// what decides is there: the answer in words, the overview, and each kind of doubt
-// once. The tables of the workloads come before it.
+// Text prints reports for a terminal. The end of the output stays on the screen, so the most important parts come last: the
+// answer in words, the overview, and each kind of doubt once. The tables of the workloads come before them.
 type Text struct{ Terminal Terminal }
 
 // textPage is one report being printed.
@@ -43,7 +39,7 @@ type textPage struct {
 	width int
 	paint painter
 	full  bool
-	// tables is set when those of the workloads are printed.
+	// tables is set when the workloads' tables are printed.
 	tables bool
 }
 
@@ -88,7 +84,7 @@ func (t Text) Render(w io.Writer, s Set) error {
 	return p.err
 }
 
-// soFar tells what an interrupted run measured.
+// soFar summarizes what an interrupted run measured.
 func (p *textPage) soFar() {
 	p.f("\n")
 	p.remarks(record.Doubt)
@@ -99,7 +95,7 @@ func (p *textPage) soFar() {
 	}
 }
 
-// more says where the rest is.
+// more says where to find the rest.
 func (p *textPage) more(where [][2]string) {
 	wide := 0
 	for _, m := range where {
@@ -128,7 +124,7 @@ func whenText(run record.Run) string {
 	return when
 }
 
-// machineText is the fingerprint of a machine in a line.
+// machineText is the fingerprint of a machine in one line.
 func machineText(m record.Machine) string {
 	parts := []string{m.Hostname, strings.TrimSpace(m.OS + " " + m.Kernel + " " + m.Arch)}
 	if m.CPUs > 0 {
@@ -192,7 +188,7 @@ func (p *textPage) answers() {
 	p.f("\n")
 }
 
-// remarks prints those of one severity.
+// remarks prints the remarks of one severity.
 func (p *textPage) remarks(severity string) {
 	for _, m := range p.r.Remarks {
 		if m.Severity != severity {
@@ -206,8 +202,8 @@ func (p *textPage) remarks(severity string) {
 	}
 }
 
-// concerns prints every doubt once: those about the run, those about figures, and what failed.
-// The notes come after them. A full report has the last three with the tables.
+// concerns prints every doubt once: about the run, about figures, and the failures. The notes follow. In a full report, all
+// but the doubts about the run stand with the tables.
 func (p *textPage) concerns() {
 	p.remarks(record.Doubt)
 	if text := p.r.doubtText(); text != "" {
@@ -219,7 +215,7 @@ func (p *textPage) concerns() {
 	for _, g := range p.r.failures() {
 		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
 	}
-	if !p.tables { // Which have them.
+	if !p.tables { // The tables have them.
 		for _, w := range p.r.Workloads {
 			for _, s := range skipsByReason(w.Skipped) {
 				if !s.Everywhere {
@@ -240,7 +236,7 @@ func (p *textPage) concerns() {
 	}
 }
 
-// quieter is the style of the words behind a mark: doubts are yellow, notes dim.
+// quieter is the style of the words behind a mark: yellow for doubts, dim for notes.
 func quieter(st style) style {
 	if st == alarm {
 		return unsure
@@ -276,7 +272,7 @@ func (p *textPage) workload(w *Workload, table []column) {
 	p.asides(w)
 }
 
-// thin says which percentiles have too few operations behind them.
+// thin says which percentiles have too few operations.
 func (w *Workload) thin() string {
 	var cells []string
 	least, most := uint64(math.MaxUint64), uint64(0)
@@ -297,15 +293,14 @@ func (w *Workload) thin() string {
 	if most > least {
 		only += " to " + commas(strconv.FormatUint(most, 10))
 	}
-	return fmt.Sprintf("p99.9 takes 10,000 I/Os and p99 1,000: n/a at %s (only %s I/Os)", where, only)
+	return fmt.Sprintf("p99.9 needs 10,000 I/Os and p99 1,000: n/a at %s (only %s I/Os)", where, only)
 }
 
-// asides prints what belongs to the numbers of a table: footnotes, failures,
-// scaling and skipped cells.
+// asides prints the footnotes, failures, scaling and skipped cells below a table.
 func (p *textPage) asides(w *Workload) {
 	for _, f := range w.Footnotes {
 		if !p.full {
-			break // They stand once for all workloads, in concerns.
+			break // concerns prints them once for all workloads.
 		}
 		st := dim
 		if f.Severity == record.Doubt {
@@ -344,7 +339,7 @@ func (p *textPage) asides(w *Workload) {
 	}
 }
 
-// text is the sentence on a failure.
+// text describes a failure.
 func (f Failure) text() string {
 	s := "FAILED in " + size.Plural(f.Trials, "trial")
 	if f.Phase != "" {
@@ -366,7 +361,7 @@ func (p *textPage) foot() {
 	p.next()
 }
 
-// next says what would settle what is open.
+// next prints what would settle the open cells.
 func (p *textPage) next() {
 	n := p.r.Next
 	if n == nil {

@@ -15,32 +15,31 @@ import (
 // headInterval is the head of the column of a ratio's interval.
 const headInterval = "95 % interval"
 
-// The order in which columns give way on a narrow terminal, the last one first: what a verdict
-// rests on, the test beside it, and what a reader must not miss come before the others.
+// The order in which columns are dropped on a narrow terminal, the last one first. The evidence of a verdict, its test, and
+// the marks are kept longest.
 const (
-	dropInterval = iota + 1 // 0 never gives way.
+	dropInterval = iota + 1 // 0 is never dropped.
 	dropP
 	dropP99
 	dropDisk
-	dropOthers // from here on
+	dropOthers // all later columns
 )
 
 // A tableStyle says how a workload's table is worded.
 type tableStyle struct {
-	// narrow takes the shortest words for everything, to make room for columns.
+	// narrow uses the shortest words for everything, to make room for columns.
 	narrow bool
-	// tight, in a narrow table, shortens figures and heads that are common knowledge, too.
+	// tight, in a narrow table, also shortens well-known figures and heads.
 	tight bool
-	// merged marks cells with the doubts of the whole run and not with the footnotes of the
-	// workload.
+	// merged marks cells with the doubts of the whole run instead of the workload's footnotes.
 	merged bool
-	// all shows how many trials there were even where all cells have as many, and the whole labels.
+	// all shows the number of trials even where all cells have the same, and the full labels.
 	all bool
 }
 
-// fitted lays the tables of all workloads out for a width, with the same columns in all of them:
-// a column that comes and goes from table to table is looked for in vain. What a verdict rests on, the
-// ratio with its interval, the bytes that reached the device, and the p99 are worth shorter words.
+// fitted lays out the tables of all workloads for a width, with the same columns in all of them: readers would search for a
+// column that comes and goes. It shortens words to keep the ratio with its interval, the bytes that reached the device, and
+// the p99.
 func (r *Report) fitted(width int, merged bool) [][]column {
 	wide, lost := r.fit(width, tableStyle{merged: merged})
 	if lost >= dropOthers {
@@ -56,8 +55,8 @@ func (r *Report) fitted(width int, merged bool) [][]column {
 	return narrow
 }
 
-// fit is fitted in one style; lost is the drop of the most important column that found no room, 0 if
-// those that never give way didn't, and more than that of any column if all found room.
+// fit lays out the tables in one style. lost is the drop value of the most important column that found no room: 0 if one
+// that is never dropped found none, and more than that of any column if all found room.
 func (r *Report) fit(width int, how tableStyle) (out [][]column, lost int) {
 	lost = math.MaxInt
 	var tables [][]column
@@ -67,8 +66,7 @@ func (r *Report) fit(width int, how tableStyle) (out [][]column, lost int) {
 	if len(tables) == 0 {
 		return nil, lost
 	}
-	// The columns of all tables are the same ones in the same order, but for their words: each
-	// is kept if it finds room in every table.
+	// All tables have the same columns in the same order, with other words. A column is kept if it fits in every table.
 	first := tables[0]
 	order := make([]int, len(first))
 	for i := range order {
@@ -107,8 +105,8 @@ func (r *Report) fit(width int, how tableStyle) (out [][]column, lost int) {
 	return out, lost
 }
 
-// columns lays out a workload's table. The drop values say what goes first on a
-// narrow terminal: never the value, the ratio and the verdict.
+// columns lays out a workload's table. The drop values say what goes first on a narrow terminal: never the value, the ratio
+// and the verdict.
 func (w *Workload) columns(how tableStyle) []column {
 	u := rateUnit(w.Metric, w.Cells)
 	var (
@@ -134,7 +132,7 @@ func (w *Workload) columns(how tableStyle) []column {
 	if how.narrow {
 		between = "-"
 		if w.Metric.Unit == "1/s" && w.Metric.Name != "IOPS" {
-			value.head = u.name // The heading above the table says what is counted.
+			value.head = u.name // The heading above the table names what is counted.
 		}
 	}
 	pWords := pText
@@ -167,7 +165,7 @@ func (w *Workload) columns(how tableStyle) []column {
 		if uneven || how.all {
 			put(&n, fmt.Sprint(c.N))
 		} else {
-			put(&n, "") // The report says how many blocks there were.
+			put(&n, "") // The head of the report has the number of blocks.
 		}
 		if c.N == 0 {
 			for _, col := range []*column{&value, &spread, &ratio, &ratioCI, &p, &p50, &p99, &p999, &cpu, &disk} {
@@ -215,7 +213,7 @@ func (w *Workload) columns(how tableStyle) []column {
 	return []column{place, value, marks, spread, n, ratio, ratioCI, p, verdict, p50, p99, p999, cpu, disk}
 }
 
-// shortLabel is the label without what the verdict beside it says: that this is the A/A control.
+// shortLabel is the label without "A/A control", which the verdict beside it says.
 func (c *Cell) shortLabel() string {
 	if c.Kind == Control {
 		return strings.TrimSuffix(c.Label, controlSuffix)
@@ -223,36 +221,36 @@ func (c *Cell) shortLabel() string {
 	return c.Label
 }
 
-// tooWide is the factor between the ends of an interval from which its figures say nothing.
+// tooWide is the ratio of an interval's ends from which its figures mean nothing.
 const tooWide = 10
 
-// sayTooWide stands in the place of such an interval.
+// sayTooWide is printed in place of such an interval.
 const sayTooWide = "too wide to say"
 
-// intervalText prints the interval of a ratio; one that spans more than an order of magnitude
-// and proves nothing is said to do so, since its ends would look like findings.
+// intervalText prints the interval of a ratio. One that spans more than an order of magnitude and proves nothing is
+// replaced by words, since its ends would look like findings.
 func (c *Cell) intervalText(between string) string {
 	x := c.Compared
 	if !x.Low.Known() || !x.High.Known() {
-		return notKnown // One block has none; a column without any is left out.
+		return notKnown // One block gives no interval; a column without any is left out.
 	}
 	if x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
 		return sayTooWide
 	}
 	if c.Kind == Faster && x.High >= 2 {
-		// The verdict is in factors too: one row must not have two versions of them.
+		// The verdict is in factors, too: both must be rounded alike.
 		low, high := stats.Factors(float64(x.Low), float64(x.High))
 		return low + between + high
 	}
 	return ratioText(x.Low) + between + ratioText(x.High)
 }
 
-// shorter is short in fewer words, for narrow tables: "inconclusive, ~6" is about 6 more blocks,
-// and how far equivalence reaches is the same for all cells.
+// shorter is short in fewer words, for narrow tables. "inconclusive, ~6" is about 6 more blocks. The margin of equivalence
+// is left out: it is the same for all cells.
 func (c *Cell) shorter() string {
 	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower", "FAILED", "FAIL").Replace(strings.Replace(c.short(), c.aside, "", 1))
 	if c.Kind == Failed {
-		s = c.short() // There is nothing else in the row.
+		s = c.short() // The row has nothing else.
 	}
 	if rest, ok := strings.CutPrefix(s, "looks "); ok {
 		verdict, failed, _ := strings.Cut(rest, ";")
@@ -274,7 +272,7 @@ func (c *Cell) shorter() string {
 	return insert(s, c.aside)
 }
 
-// The percentiles of a class that a cell may not have.
+// The percentiles of a class, unknown if a cell doesn't have it.
 func (l *Latency) p50() Num  { return l.at(func(l *Latency) Num { return l.P50 }) }
 func (l *Latency) p99() Num  { return l.at(func(l *Latency) Num { return l.P99 }) }
 func (l *Latency) p999() Num { return l.at(func(l *Latency) Num { return l.P999 }) }
@@ -299,7 +297,7 @@ func (w *Workload) valueHead(u unit) string {
 	return strings.TrimSpace(prefix + " " + name)
 }
 
-// spreadHead says what the columns of low and high are.
+// spreadHead is the head of the columns of low and high.
 func (w *Workload) spreadHead() string {
 	head := ""
 	for _, c := range w.Cells {
@@ -312,7 +310,7 @@ func (w *Workload) spreadHead() string {
 		}
 	}
 	if head == headInterval {
-		return "median's interval" // The ratio has one too.
+		return "median's interval" // The ratio has an interval, too.
 	}
 	return head
 }
@@ -326,7 +324,7 @@ func (w *Workload) markText(c *Cell) string {
 	return strings.Join(out, " ")
 }
 
-// notKnown stands for a figure that there is none of.
+// notKnown is printed for a figure that doesn't exist.
 const notKnown = "n/a"
 
 func known(n Num, format func(Num) string) string {
@@ -343,13 +341,14 @@ func pText(n Num) string {
 	return fmt.Sprintf("%.3f", float64(n))
 }
 
-// pShort is pText without the zero that each p begins with: .031.
+// pShort is pText without the leading zero: .031.
 func pShort(n Num) string { return strings.Replace(pText(n), "0.", ".", 1) }
 
-// tightWords shortens a verdict further than shorter does: "slower 13-19 %", "inconclusive ~6", "5.9-6.8x, memory", whose ratio says that it is faster.
+// tightWords shortens a verdict further than shorter does: "slower 13-19 %", "inconclusive ~6", "5.9-6.8x, memory" (the
+// ratio shows that it is faster).
 var tightWords = strings.NewReplacer("slower by ", "slower ", "faster by ", "faster ", "inconclusive, ~", "inconclusive ~", "x faster, in memory", "x, memory", "x faster, less safe", "x, less safe")
 
-// ofTrials finds of how many trials some failed: "; 1/6 FAIL". The report's head has the number of blocks.
+// ofTrials finds the number of all trials in "; 1/6 FAIL". The head of the report has the number of blocks.
 var ofTrials = regexp.MustCompile(`\b([0-9]+)/[0-9]+ FAIL$`)
 
 // cut shortens s to n runes.

@@ -2,7 +2,7 @@ package report
 
 import "strings"
 
-// skipsByReason puts cells that were skipped for the same reason together.
+// skipsByReason merges cells that were skipped for the same reason.
 func skipsByReason(all []Skip) []Skip {
 	var out []Skip
 next:
@@ -18,7 +18,7 @@ next:
 	return out
 }
 
-// lastLines keeps the end of a log.
+// lastLines returns the last n lines of a log.
 func lastLines(s string, n int) []string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if len(lines) > n {

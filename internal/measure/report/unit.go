@@ -23,8 +23,7 @@ func (u unit) format(n Num) string {
 	return digits(float64(n)/u.div, 3)
 }
 
-// rateUnit finds the unit for the values of a metric by the greatest of them. Bytes are
-// binary, as in the plan's sizes.
+// rateUnit picks the unit for a metric's values by the greatest of them. Bytes are binary, as in the plan's sizes.
 func rateUnit(m workload.Metric, cells []Cell) unit {
 	most, least := 0.0, math.Inf(1)
 	for _, c := range cells {
@@ -40,15 +39,14 @@ func rateUnit(m workload.Metric, cells []Cell) unit {
 	}
 	if m.Unit == "B/s" {
 		for _, u := range []unit{{1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}} {
-			// A column goes up one unit late: 1,600 MiB/s next to 40 MiB/s reads well.
+			// Bytes change to the next unit late: 1,600 MiB/s next to 40 MiB/s reads well.
 			if most >= 10*u.div || most >= u.div && u.div < 1<<30 {
 				return u
 			}
 		}
 		return unit{1, "B/s"}
 	}
-	// Thousands only where the least figure still has two digits then: 890 next to 12,000
-	// reads better than 0.89 next to 12.
+	// Thousands only if the least figure keeps two digits: 890 next to 12,000 reads better than 0.89 next to 12.
 	div, prefix := siPrefix(min(least, most) / 10)
 	if prefix == "" {
 		return unit{1, "/s"}
@@ -56,7 +54,7 @@ func rateUnit(m workload.Metric, cells []Cell) unit {
 	return unit{div, prefix + "/s"}
 }
 
-// durationText prints a latency of so many ns in the unit that fits it: "134 µs".
+// durationText prints a latency in ns with the unit that fits it: "134 µs".
 func durationText(n Num) string {
 	if !n.Known() {
 		return "n/a"
@@ -77,8 +75,8 @@ func siPrefix(v float64) (float64, string) {
 	return 1, ""
 }
 
-// digits prints v with n significant digits, but never cuts whole ones, and puts
-// commas into thousands: 0.0123, 1.23, 123, 12,345.
+// digits prints v with n significant digits, but all digits before the point, and commas at thousands: 0.0123, 1.23, 123,
+// 12,345.
 func digits(v float64, n int) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return strconv.FormatFloat(v, 'f', -1, 64)

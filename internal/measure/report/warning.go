@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// notebook gathers the warnings of one workload. The same check with the same
-// words is one footnote, however often it was raised and with whatever figures.
+// notebook gathers the warnings of one workload. Warnings of the same check with the same words are one footnote, whatever
+// their figures.
 type notebook struct {
 	entries []*entry
 }
@@ -22,20 +22,20 @@ type notebook struct {
 type entry struct {
 	check, severity, masked, text string
 	marks                         []cellMark
-	// grave is the gravity of text, worst the row of the cell that it is of.
+	// grave is the gravity of text; worst is the row of its cell.
 	grave float64
 	worst int
 }
 
-// cellMark says in which trials of a cell a warning stands. The cell is numbered by its row in the
-// workload's table, and its trials by their place in the cell.
+// cellMark lists the trials of a cell that have a warning. The cell is numbered by its row in the workload's table, the
+// trials by their place in the cell.
 type cellMark struct {
 	row    int
 	trials []int
 	of     int
 }
 
-// add notes the warnings of the trials of the cell in one row.
+// add notes the warnings of the trials of the cell in a row.
 func (n *notebook) add(row int, trials []*record.Trial) {
 	for i, t := range trials {
 		for _, w := range t.Warnings {
@@ -61,7 +61,7 @@ func (n *notebook) entry(w record.Warning, row int) *entry {
 	return e
 }
 
-// count notes that the warning stands in one of the trials of a cell. A trial counts once.
+// count notes that one of the trials of a cell has the warning. A trial counts once.
 func (e *entry) count(row, trial, of int) {
 	if k := len(e.marks) - 1; k < 0 || e.marks[k].row != row {
 		e.marks = append(e.marks, cellMark{row: row, of: of})
@@ -79,7 +79,7 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 	var out []Footnote
 	doubted := make([]map[int]bool, len(cells))
 	for i, e := range n.entries {
-		// What follows the text, the cells, is a part of the sentence.
+		// The list of cells continues the sentence, which therefore has no full stop.
 		f := Footnote{Mark: markOf(i+1, e.severity), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
 		var where []cellTrials
 		for _, m := range e.marks {
@@ -95,7 +95,8 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 			for _, t := range m.trials {
 				doubted[m.row][t] = true
 			}
-			// A doubt about one trial of six doesn't spoil a median. Half of the trials do, whichever doubts they have.
+			// A doubt about one trial of six doesn't spoil a median. Doubts about half of the trials do, whichever they
+			// are.
 			c.Doubt = 2*len(doubted[m.row]) >= m.of
 		}
 		f.Where = whereText(e.marks, where, cells)
@@ -107,11 +108,10 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 // maxWhere is how many cells a sentence names before it only counts them.
 const maxWhere = 8
 
-// cellTrials is a cell with a warning, and in how many of its trials.
+// cellTrials is a cell with a warning, and the number of its trials that have it.
 type cellTrials struct{ label, trials string }
 
-// whereText lists the cells of a footnote, those with equally many trials
-// together, or says "in all cells" where that is so.
+// whereText lists the cells of a footnote, those with the same number of trials together, or says "in all cells".
 func whereText(marks []cellMark, where []cellTrials, cells []Cell) string {
 	trials, of := 0, 0
 	for _, m := range marks {
@@ -151,7 +151,7 @@ func inTrials(n, of int) string {
 	return fmt.Sprintf("in %d of %s", n, size.Plural(of, "trial"))
 }
 
-// severity takes what is no Doubt for a Note.
+// severity is Note for anything but Doubt.
 func severity(s string) string {
 	if s == record.Doubt {
 		return s
@@ -166,11 +166,10 @@ func severityOrder(s string) int {
 	return 1
 }
 
-// units are those behind figures.
+// units are those that follow figures.
 var units = []string{"bytes", "KiB", "MiB", "GiB", "TiB", "B", "ns", "µs", "ms", "min", "s", "k", "M", "G"}
 
-// mask replaces the figures of a text with their units, so that the same sentence with other
-// figures is known to be the same.
+// mask replaces the figures of a text by their units, so that sentences that differ only in figures are equal.
 func mask(s string) string {
 	var b strings.Builder
 	figure := false
