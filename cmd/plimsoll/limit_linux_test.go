@@ -113,7 +113,7 @@ func TestLimit(t *testing.T) {
 	do(exitDone, []string{"unchanged"}, "set", "web", "--volume", "data", "--write-bps", "8MiB")
 	do(exitDone, []string{"memory=256MiB", "write_bps=8MiB", "loop"}, "show", "web")
 	// The container's own group does not hold what the flusher writes back.
-	do(exitNotHeld, []string{"limit NOT held: asked 8 MiB/s", "held: asked 8 MiB/s", "NOT held: 1 of 2 rows", "the kernel's flusher writes it out, in the root group", "fix: plimsoll limit set web --volume data --write-bps 8MiB --device-wide"}, "verify", "web", "--volume", "data", "--time", "3s", "--modes", "direct,buffered")
+	do(exitNotHeld, []string{"limit NOT held: asked 8 MiB/s", "held: asked 8 MiB/s", "NOT held: 1 of 2 rows", "the kernel's flusher writes the data out, in the root group", "fix: plimsoll limit set web --volume data --write-bps 8MiB --device-wide"}, "verify", "web", "--volume", "data", "--time", "3s", "--modes", "direct,buffered")
 	do(exitDone, []string{"container web: cleared"}, "clear", "web")
 	do(exitDone, []string{"no limits"}, "show", "web")
 	// The volume has a device of its own: it is held there, too.

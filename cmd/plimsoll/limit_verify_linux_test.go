@@ -106,7 +106,7 @@ func TestLimitVerifyMembers(t *testing.T) {
 	disktest.Format(t, two, "btrfs", "-d", "raid0", "-m", "raid1", one)
 	dir := disktest.Mount(t, one, "btrfs", 0, "device="+two)
 	set := l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", "8MiB")
-	if want := "note: " + dir + ": Each of the 2 devices gets the limit. With the profile raid0 a file is on all or on one of them: up to 2 times the limit goes through in all."; !strings.Contains(set, want) {
+	if want := "note: " + dir + ": Each of the 2 devices gets the limit. With the profile raid0 a file is on all or on one of them: up to 2 times the limit passes in all."; !strings.Contains(set, want) {
 		t.Errorf("no %q in\n%s", want, set)
 	}
 	text := l.do(t, exitDone, "verify", name, "--path", dir, "--modes", "direct", "--time", "3s")

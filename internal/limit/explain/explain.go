@@ -1,19 +1,19 @@
-// Package explain says of a path where its limits go, which ways of writing they hold, what escapes
-// them, and what can be done instead.
+// Package explain reports where the limits of a path go, which ways of writing they hold, what escapes them, and what
+// to do about it.
 //
-// The kernel charges every I/O to the control group that it was submitted from, and
-// holds it back at the queue of a device. Three things follow. A limit of bandwidth or IOPS
-// belongs on the block device right under the file system, since what is further down may be
-// submitted by a thread of the kernel, in the root group. A weight belongs on the disk at the
-// bottom, since only devices with queues of their own share them out. And a write that
-// stays in the page cache is submitted later, by the flusher: whether it is charged to the writer
-// depends on the version of the groups and on the file system.
+// The kernel charges every I/O to the control group that submitted it, and throttles it at a device's queue. Three
+// rules follow. A limit of bandwidth or IOPS belongs on the block device directly under the file system: a kernel
+// thread in the root group may submit the I/O of devices further down. A weight belongs on the disk at the bottom,
+// since only devices with their own queues divide their time by weight. And the kernel's flusher submits writes that
+// stay in the page cache, later: whether it charges them to the writer depends on the cgroup version and on the file
+// system.
 //
-// Easily got wrong: I/O that is charged right at the top may be charged to no group one layer below (a buffered
-// loop device, RAID 5), and st_dev and partitions are no devices that take a limit.
+// Easily got wrong: I/O that is charged correctly at the top may be charged to no group one layer below (a buffered
+// loop device, RAID 5), and neither st_dev nor a partition is a device that takes a limit.
 //
 // The rules are those of the kernel's Documentation/admin-guide/cgroup-v2.rst ("Writeback") and
-// cgroup-v1/blkio-controller.rst. The tests of this package hold them against the kernel that they
+// cgroup-v1/blkio-controller.rst. The tests of this package check them on the running kernel: they were written on
+// Linux 6.18 with version 1 and Linux 6.1 with version 2.
 // run on: Linux 6.18 with version 1 and Linux 6.1 with version 2, when they were written.
 package explain
 
@@ -25,27 +25,27 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Verdict says how much of what a container does a limit holds.
+// A Verdict is how much of a container's I/O a limit holds.
 type Verdict string
 
 // Verdicts.
 const (
 	// Held: all of it.
 	Held Verdict = "held"
-	// Late: all of it, once the memory that unwritten data may take is full.
+	// Late: all of it, but only once unwritten data fills the memory allowed for it.
 	Late Verdict = "late"
-	// Partly: some of it is charged to nobody, or it depends on what can't be seen.
+	// Partly: some of it is charged to no container, or it depends on what can't be seen.
 	Partly Verdict = "partly"
-	// Leaks: none of it that matters.
+	// Leaks: next to none of it.
 	Leaks Verdict = "leaks"
 	// Never: the container can't do this here.
 	Never Verdict = "never"
 )
 
-// rank orders verdicts by how much escapes.
+// rank orders verdicts by how much I/O escapes.
 var rank = map[Verdict]int{Held: 0, Late: 1, Partly: 2, Leaks: 3}
 
-// worse returns the verdict by which more escapes.
+// worse returns the verdict that lets more I/O escape.
 func worse(a, b Verdict) Verdict {
 	if rank[b] > rank[a] {
 		return b
@@ -58,47 +58,47 @@ type Spot struct {
 	Name  string `json:"name"`
 	Major uint32 `json:"major"`
 	Minor uint32 `json:"minor"`
-	// MaxIO is how many bytes one I/O has at most there; a larger one counts as several. 0: unknown.
+	// MaxIO is the size in bytes of the largest I/O there; a larger one is split and counts as several. 0: unknown.
 	MaxIO int64 `json:"max_io,omitempty"`
-	// ReadsOnly is set where only what was never written since the container was made is
-	// read from: a lower folder of an overlay on another device.
+	// ReadsOnly marks a device that is only read: it holds a lower folder of an overlay, with files that have not
+	// been written since the container was made.
 	ReadsOnly bool `json:"reads_only"`
-	// MQ is set where it has request queues of its own (blk-mq), at which the kernel holds io.latency.
+	// MQ is set where the device has its own request queues (blk-mq), where the kernel holds io.latency.
 	MQ bool `json:"-"`
-	// Why is the reason why it is this device, where that is no matter of course.
+	// Why is the reason for this device, where it isn't obvious.
 	Why string `json:"why,omitempty"`
 }
 
 // Number is the device's.
 func (s Spot) Number() device.Number { return device.Number{Major: s.Major, Minor: s.Minor} }
 
-// An Explanation is all that is known about the limits of one path.
+// An Explanation is everything known about the limits of one path.
 type Explanation struct {
 	Path string `json:"path"`
-	// Possible is set if anything that a container does there can be held to a limit. Otherwise Why says
-	// why not, and Instead what can be done.
+	// Possible is set if limits can hold anything that a container does there. Otherwise Why says why not, and
+	// Instead what can be done.
 	Possible bool   `json:"possible"`
 	Why      string `json:"why,omitempty"`
 	Instead  string `json:"instead,omitempty"`
-	// Hard are the devices that limits of bandwidth and IOPS go on. Each gets the whole limit.
+	// Hard are the devices for limits of bandwidth and IOPS. Each gets the whole limit.
 	Hard []Spot `json:"hard"`
-	// Weights are the disks that weights go on.
+	// Weights are the disks for weights.
 	Weights []Weight `json:"weights"`
-	// Modes are the ways to read and write, and what is held of each.
+	// Modes are the ways to read and write, and how much of each is held.
 	Modes []Mode `json:"modes"`
-	// Notes are further things to know, each a sentence.
+	// Notes are further remarks, each a sentence.
 	Notes []string `json:"notes"`
-	// Tree is what the path stands on, from the mount to the disks.
+	// Tree is what lies under the path, from the mount to the disks.
 	Tree *Layer `json:"tree"`
 
-	// others are where other data on a device of Hard is mounted.
+	// others are the mounts of other data on the devices of Hard.
 	others []string
-	// several is what Several says, and mend what Mend does.
+	// several and mend are the results of Several and Mend.
 	several, mend string
 }
 
-// Others lists where other data on the devices of the path's limits is mounted: whom a limit for a whole device slows down too.
-// It is empty for a path that is all that there is on its device.
+// Others lists the mounts of other data on the devices of the path's limits, which a limit for a whole device also
+// slows down. It is empty if the path is all that the device holds.
 func (e *Explanation) Others() []string { return slices.Clone(e.others) }
 
 // Path explains a path that exists, or a block device's node.
@@ -110,7 +110,7 @@ func (h *Host) Path(path string) (*Explanation, error) {
 	return h.stack(path, s), nil
 }
 
-// Inside explains a path that a container was found to have on a mount: path is what it is called.
+// Inside explains a path on a mount of a container. path is its name in the output.
 func (h *Host) Inside(path string, pid, mountID int) (*Explanation, error) {
 	s, err := h.fs.OfInside(pid, mountID)
 	if err != nil {
@@ -119,12 +119,12 @@ func (h *Host) Inside(path string, pid, mountID int) (*Explanation, error) {
 	return h.stack(path, s), nil
 }
 
-// Own reports whether the path has its one device to itself: it is the mount point of the device's only file system, and shows
-// the whole of it. A limit for the device slows nobody else down then. A folder of a file system, such as a volume below
-// /var/lib/docker, shares its device with the other folders, also where that file system has a disk of its own.
+// Own reports whether the path has its only device to itself: it is the mount point of the device's only file system,
+// and shows all of it. A limit for the device then slows down nothing else. A folder of a file system, such as a
+// volume below /var/lib/docker, shares its device with the other folders, even if that file system has its own disk.
 func (e *Explanation) Own() bool { return e.Possible && len(e.Hard) == 1 && len(e.others) == 0 }
 
-// stack explains what a path was found to stand on.
+// stack explains a path by the stack of mounts and devices under it.
 func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	e := &Explanation{Path: path}
 	data := s.Tree.Data()
@@ -156,8 +156,8 @@ func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	return e
 }
 
-// spots lists where the hard limits of a mount go: the whole disk of a partition, each member of
-// a btrfs, and what an overlay only reads from.
+// spots lists the devices for a mount's hard limits: the whole disk of a partition, each member of a btrfs, and the
+// devices of an overlay's lower folders.
 func spots(n *device.Node) []Spot {
 	var list []Spot
 	add := func(n *device.Node, reads bool) {
@@ -188,7 +188,7 @@ func spots(n *device.Node) []Spot {
 	return list
 }
 
-// notes says what else there is to know.
+// notes adds the remarks.
 func (h *Host) notes(e *Explanation, data *device.Node) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -202,9 +202,9 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 	if slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Device == Held }) {
 		names := strings.Join(hardNames(e.Hard), ", ")
 		if len(e.others) == 0 {
-			add("A limit in the root group for %s holds the writes that escape the container's own limit, and no other data is written there. The two limits add up: version 1 has no common one.", names)
+			add("A limit in the root group for %s holds the writes that escape the container's own limit, and no other data is written there. The two limits add up: version 1 can't combine them.", names)
 		} else {
-			add("A limit in the root group for %s would hold the writes that escape, but it would slow down all buffered writes to the device, those of other data too (%s). Give the volume a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
+			add("A limit in the root group for %s would hold the writes that escape, but it would slow down all buffered writes to the device, including those of other data (%s). Give the volume a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
 		}
 	}
 	if h.IO == 2 && len(hardNames(e.Hard)) > 0 && slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Name == Buffered && m.Group == Leaks }) {
@@ -222,7 +222,7 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 	return notes
 }
 
-// hardNames lists the devices that are written to.
+// hardNames lists the devices that take writes.
 func hardNames(spots []Spot) (names []string) {
 	for _, s := range spots {
 		if !s.ReadsOnly {
@@ -232,13 +232,14 @@ func hardNames(spots []Spot) (names []string) {
 	return names
 }
 
-// Several says what a limit on each of several devices lets through in all, "" where the data is on one.
+// Several says how much passes in all where each of several devices has the limit, "" where the data is on one
+// device.
 func (e *Explanation) Several() string { return e.several }
 
-// Mend says what would have version 2 hold the buffered writes that it lets past, "" where it does or nothing would.
+// Mend says how to make version 2 hold the buffered writes that escape, "" where none escape or nothing helps.
 func (e *Explanation) Mend() string { return e.mend }
 
-// members counts the devices that a btrfs has its data on.
+// members counts the devices of a btrfs.
 func members(data *device.Node) int {
 	n := 0
 	for _, b := range data.Below {
@@ -249,14 +250,14 @@ func members(data *device.Node) int {
 	return n
 }
 
-// spread says what n times a limit on n members lets through in all, by the profile of the data (mkfs.btrfs(8)).
+// spread says how much passes in all with the limit on each of n members, by the data's profile (mkfs.btrfs(8)).
 func spread(profile string, n int) string {
 	copies := map[string]int{"single": 1, "raid0": 1, "dup": 2, "raid1": 2, "raid10": 2, "raid1c3": 3, "raid1c4": 4}[profile]
 	switch {
 	case copies == 0:
-		return "How the data is spread over them decides how much goes through in all."
+		return "How much passes in all depends on how the data is spread over them."
 	case copies == 1:
-		return fmt.Sprintf("With the profile %s a file is on all or on one of them: up to %d times the limit goes through in all.", profile, n)
+		return fmt.Sprintf("With the profile %s a file is on all or on one of them: up to %d times the limit passes in all.", profile, n)
 	case copies >= n:
 		return fmt.Sprintf("With the profile %s every byte is written to each of them: writes get the limit, reads up to %d times that.", profile, n)
 	}

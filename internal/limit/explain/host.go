@@ -11,15 +11,15 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// Statuses of an Ability.
+// Values of Ability.Status.
 const (
 	OK  = "ok"
 	Not = "no"
-	// Almost: something is missing that can be had.
+	// Almost: something is missing, and can be had.
 	Almost = "partly"
 )
 
-// An Ability is something that the machine can do, or why not and what would enable it.
+// An Ability is something that the machine can do, or the reason why not and what would enable it.
 type Ability struct {
 	// Status is OK, Almost or Not.
 	Status string `json:"status"`
@@ -27,25 +27,25 @@ type Ability struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
-// A Host is what limits can do on a machine.
+// A Host is a machine's abilities to limit.
 type Host struct {
 	// IO and Memory are the versions of the two controllers: 1, 2, or 0 for none.
 	IO     int `json:"io"`
 	Memory int `json:"memory"`
-	// ChargesV1 is set on kernels that charge buffered writes to who wrote in version 1 too: those of
-	// Alibaba Cloud Linux, booted with cgwb_v1.
+	// ChargesV1 is set on kernels that charge buffered writes to their writer in version 1 too: those of Alibaba
+	// Cloud Linux, booted with cgwb_v1.
 	ChargesV1 bool `json:"charges_v1"`
 
 	fs device.FS
-	// root is the topmost group of the I/O controller, nil if there is none.
+	// root is the topmost group of the I/O controller that is visible, nil if there is none.
 	root *hierarchy.Group
 	// dir is the topmost group of the I/O controller.
 	dir string
-	// kernel is the version of the kernel, {6, 18}.
+	// kernel is the kernel's version, {6, 18}.
 	kernel [2]int
 }
 
-// Look looks at a machine.
+// Look examines a machine.
 func Look(fs device.FS) (*Host, error) {
 	tree, err := hierarchy.Read(fs)
 	if err != nil {
@@ -54,7 +54,7 @@ func Look(fs device.FS) (*Host, error) {
 	return On(fs, tree), nil
 }
 
-// On is Look where the hierarchies are known.
+// On is Look with a known hierarchy.
 func On(fs device.FS, tree *hierarchy.Tree) *Host {
 	h := &Host{fs: fs, kernel: version(device.Text(fs.Proc, "sys", "kernel", "osrelease"))}
 	if root, err := tree.Root(hierarchy.IO); err == nil {
@@ -67,7 +67,7 @@ func On(fs device.FS, tree *hierarchy.Tree) *Host {
 	return h
 }
 
-// version reads "6.18.44-fc". What it can't read is 0.
+// version reads "6.18.44-fc". A text that it can't read is version 0.
 func version(release string) (v [2]int) {
 	for i, part := range strings.SplitN(release, ".", 3) {
 		if i < len(v) {
@@ -77,17 +77,17 @@ func version(release string) (v [2]int) {
 	return v
 }
 
-// since reports whether the kernel is of a version or later. One that isn't known is new.
+// since reports whether the kernel has at least this version. An unknown kernel counts as new.
 func (h *Host) since(major, minor int) bool {
 	return h.kernel[0] == 0 || h.kernel[0] > major || h.kernel[0] == major && h.kernel[1] >= minor
 }
 
-// rates reports whether the kernel can hold rates at all.
+// rates reports whether the kernel supports rates at all.
 func (h *Host) rates() bool {
 	return h.IO == 2 || h.IO == 1 && device.Exists(h.dir, "blkio.throttle.write_bps_device")
 }
 
-// Rates is about limits of bandwidth and IOPS.
+// Rates reports whether bandwidth and IOPS can be limited.
 func (h *Host) Rates() Ability {
 	switch {
 	case h.IO == 0:
@@ -100,7 +100,7 @@ func (h *Host) Rates() Ability {
 	return Ability{Status: OK}
 }
 
-// Buffered is about limits on buffered writes.
+// Buffered reports whether limits hold buffered writes.
 func (h *Host) Buffered() Ability {
 	switch {
 	case h.IO == 0:

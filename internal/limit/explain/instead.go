@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// instead says what can be done where a mount can't be limited.
+// instead says what to do where a mount can't be limited.
 func instead(n *device.Node) string {
 	m := n.Data().Mount
 	const image = "a disk image on it, bound to a loop device, takes limits"
@@ -32,5 +32,5 @@ func instead(n *device.Node) string {
 	case t == "btrfs" || m.Major != 0:
 		return "look from the host, where sysfs shows the device, or name the device itself"
 	}
-	return "nothing of a container is kept there"
+	return "containers keep no data there"
 }

@@ -7,19 +7,19 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Layer is a node of the tree, with what limits do there.
+// A Layer is a node of the tree, with the effect of limits there.
 type Layer struct {
 	*device.Node
-	// Limit is set where a hard limit goes.
+	// Limit marks the device for a hard limit.
 	Limit bool `json:"limit"`
-	// Weight is set where a weight goes.
+	// Weight is set on a device for a weight.
 	Weight *Weight `json:"weight,omitempty"`
-	// Charge reports how much of what is held at the top is still charged to the container here. A limit
-	// on a layer where it isn't Held lets the rest through.
+	// Charge is how much of the I/O held at the top is still charged to the container here. A limit on a layer where
+	// it isn't Held lets the rest pass.
 	Charge Verdict `json:"charge"`
-	// Lost says by what it got lost.
+	// Lost says where the charge is lost.
 	Lost string `json:"lost,omitempty"`
-	// Below stands in for the node's own.
+	// Below replaces the node's own field.
 	Below []*Layer `json:"below"`
 }
 
@@ -39,19 +39,19 @@ func (h *Host) layer(n *device.Node, charge Verdict, lost string) *Layer {
 	return l
 }
 
-// mark marks the devices of hard limits.
+// mark marks the devices for hard limits.
 func (l *Layer) mark(spots []Spot) {
 	if l.Device != nil && l.Kind != device.KindPartition && slices.ContainsFunc(spots, func(s Spot) bool { return s.Name == l.Name }) {
 		l.Limit = true
-		return // What is beneath a limit gets none.
+		return // Devices beneath a limit get none.
 	}
 	for _, b := range l.Below {
 		b.mark(spots)
 	}
 }
 
-// handsOn reports how much of what is charged to a container at a layer still is at the one
-// below, and why not all.
+// handsOn is how much of the I/O charged to a container at n is still charged to it at the layer below, and why not
+// all.
 func (h *Host) handsOn(n, below *device.Node) (Verdict, string) {
 	switch n.Kind {
 	case device.KindMount:
@@ -63,7 +63,7 @@ func (h *Host) handsOn(n, below *device.Node) (Verdict, string) {
 	case device.KindMD:
 		return parity("md "+n.Level, n.Level)
 	case device.KindBcache:
-		// With writeback, too, large and sequential I/O goes past the cache, in the name of who asked for it.
+		// With writeback, too, large and sequential I/O bypasses the cache and stays charged to its submitter.
 		if n.CacheMode == "writeback" && below.Role == device.RoleBacking {
 			return Partly, "threads of bcache write back the cached data"
 		}
@@ -74,8 +74,8 @@ func (h *Host) handsOn(n, below *device.Node) (Verdict, string) {
 	return Held, ""
 }
 
-// loop: the thread of a loop device does its I/O for the group that asked for it, since Linux 5.14. What it writes to
-// the page cache of the file's own file system is subject to the same rules as any buffered write.
+// loop is about loop devices: since Linux 5.14 their thread does the I/O for the group that asked for it. Its writes
+// to the page cache of the backing file are buffered writes like any others.
 func (h *Host) loop(n, below *device.Node) (Verdict, string) {
 	file := "the page cache of " + n.Name + "'s file is written out by the kernel's flusher"
 	switch {
@@ -90,7 +90,7 @@ func (h *Host) loop(n, below *device.Node) (Verdict, string) {
 	return Leaks, file
 }
 
-// parity: what stripes with parity write is put together by a thread, from the writes of many.
+// parity is about stripes with parity: a thread assembles them from the writes of several groups.
 func parity(what, level string) (Verdict, string) {
 	for _, l := range []string{"raid4", "raid5", "raid6"} {
 		if strings.HasPrefix(level, l) {
@@ -100,7 +100,7 @@ func parity(what, level string) (Verdict, string) {
 	return Held, ""
 }
 
-// threads are the targets of the device mapper that do a part of their I/O in threads of their own, or all of it.
+// threads are the targets of the device mapper that do some or all of their I/O in their own threads.
 // Threads of crypt submit for the group that asked since commit 2df8b310bcfe ("dm: use bio_clone_blkg_association").
 var threads = map[string]struct {
 	charge Verdict
@@ -122,7 +122,7 @@ var threads = map[string]struct {
 	"crypt":           {Partly, "threads of crypt encrypt and write it: in the root group, on kernels without a fix of February 2026"},
 }
 
-// mapper: linear, striped and multipath hand on what they get with its charge.
+// mapper is about the device mapper: linear, striped and multipath pass I/O on with its charge.
 func mapper(n *device.Node) (Verdict, string) {
 	charge, why := Held, ""
 	worst := func(c Verdict, w string) {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// Names of modes, as those of limit verify.
+// Names of modes, the same as in limit verify.
 const (
 	// Read is a read that misses the page cache, or goes around it.
 	Read = "read"
@@ -21,36 +21,35 @@ const (
 	Buffered = "buffered"
 )
 
-// A Mode is a way to read or write, and what limits hold of it.
+// A Mode is a way to read or write, and how much of it limits hold.
 type Mode struct {
 	Name string `json:"name"`
-	// Group is what a limit in the container's own group holds.
+	// Group is how much a limit in the container's own group holds.
 	Group Verdict `json:"group"`
-	// Device is what holds with a limit in the root group as well, for the same device. It is
-	// version 1's: the root of version 2 takes none. "": nothing more.
+	// Device is how much is held with an additional limit in the root group for the same device. Only version 1 has
+	// such limits. "": nothing more.
 	Device Verdict `json:"device,omitempty"`
 	Why    string  `json:"why,omitempty"`
 }
 
-// tells lists the file systems that tell the kernel whose data they write out (SB_I_CGROUPWB): ext4 with
-// which ext2 and ext3 are mounted too, xfs since Linux 5.3, and block devices by themselves.
+// tells lists the file systems that record which group wrote their data (SB_I_CGROUPWB): ext4 (which also mounts ext2
+// and ext3), xfs since Linux 5.3, and bare block devices.
 var tells = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", device.RawBlock}
 
-// journalled reports whether an ext4 writes its data to the journal first. A thread of
-// the kernel does that, and such an ext4 doesn't record which group it is.
+// journalled reports whether an ext4 writes its data to the journal first. A kernel thread does that, and such an
+// ext4 doesn't record which group wrote.
 func journalled(m *device.Mount) bool {
 	return strings.HasPrefix(m.FSType, "ext") && m.Has("data=journal")
 }
 
-// compressed reports whether a btrfs is mounted to compress. Threads of the kernel do that, and
-// submit the result.
+// compressed reports whether a btrfs is mounted with compression. Kernel threads compress and submit the data.
 func compressed(m *device.Mount) bool {
 	return m.FSType == "btrfs" && slices.ContainsFunc(strings.Split(m.Options, ","), func(o string) bool {
 		return o == "compress" || strings.HasPrefix(o, "compress=") || strings.HasPrefix(o, "compress-force")
 	})
 }
 
-// modes says what is held of each mode. s is what a container sees, data the mount whose file system
+// modes is how much of each mode is held. s is the stack that a container sees, data the mount whose file system
 // writes.
 func (h *Host) modes(s *device.Stack, data *device.Node) []Mode {
 	read, write := Mode{Group: Held}, h.writeRules(data.Mount)
@@ -61,8 +60,8 @@ func (h *Host) modes(s *device.Stack, data *device.Node) []Mode {
 		read = Mode{Group: Leaks, Why: around}
 	case readOnly(s.Tree) || readOnly(data):
 		write = always(Mode{Group: Never, Why: "it is mounted read-only"})
-	case len(s.Devices) == 0: // An overlay whose lower folders are on devices.
-		read = Mode{Group: Partly, Why: "what the lower folders have; for the rest: " + s.Why}
+	case len(s.Devices) == 0: // An overlay with its lower folders on devices.
+		read = Mode{Group: Partly, Why: "data in the lower folders is; for other data: " + s.Why}
 		write = always(Mode{Group: Leaks, Why: s.Why})
 	}
 	read.Name = Read
@@ -75,21 +74,21 @@ func (h *Host) modes(s *device.Stack, data *device.Node) []Mode {
 	return list
 }
 
-// Reasons that hold for reads and writes.
+// Reasons for reads and writes alike.
 const (
 	served = "the program that serves it does the I/O, in its own group"
 	around = "with dax, data goes around the block layer"
 )
 
-// readOnly reports whether nothing can be written.
+// readOnly reports whether the mount takes no writes.
 func readOnly(n *device.Node) bool {
 	return n.Mount.Has("ro") || n.Mount.FSType == "overlay" && n.Mount.Upper == ""
 }
 
-// dax reports whether a file system on persistent memory leaves the block layer out.
+// dax reports whether a file system on persistent memory bypasses the block layer.
 func dax(m *device.Mount) bool { return m.Has("dax") || m.Has("dax=always") }
 
-// writeRules picks the rules for what is written to a file system.
+// writeRules picks the rules for writes to a file system.
 func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
 	told := slices.Contains(tells, m.FSType) && !journalled(m)
 	switch {
@@ -111,7 +110,7 @@ func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
 	}
 	return func(mode string) Mode {
 		r := rules(mode)
-		// Whatever escapes is submitted in the root group, which has limits in version 1.
+		// Escaping I/O is submitted in the root group, which can have limits in version 1.
 		if h.IO == 1 && r.Group != Held {
 			r.Device = Held
 		}
@@ -121,7 +120,7 @@ func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
 
 func always(m Mode) func(string) Mode { return func(string) Mode { return m } }
 
-// charged: the kernel knows whose data it writes out.
+// charged is the rule where the kernel records whose data it writes out.
 func charged(mode string) Mode {
 	if mode == Buffered {
 		return Mode{Group: Late, Why: "the writer is slowed down when its unwritten data fills its share of memory"}
@@ -129,49 +128,49 @@ func charged(mode string) Mode {
 	return Mode{Group: Held}
 }
 
-// submitter: whoever submits the I/O pays.
+// submitter is the rule where the group that submits the I/O is charged.
 func (h *Host) submitter(mode string) Mode {
 	switch mode {
 	case BufferedSync:
-		return Mode{Group: Held, Why: "by the fsync, which submits it; data that the kernel wrote out before (after 30 s, or beyond a tenth of memory) escaped"}
+		return Mode{Group: Held, Why: "the fsync submits the data for the container; data that the kernel wrote out earlier (after 30 s, or beyond a tenth of memory) escapes"}
 	case Buffered:
 		return Mode{Group: Leaks, Why: h.flusher()}
 	}
 	return Mode{Group: Held}
 }
 
-// early is submitter of a btrfs: many small writes need room for what it has to note of each, and to have that sooner threads of the
-// kernel write them out before the fsync. Measured on Linux 6.18: of 2,048 writes of 4 KiB with gaps between them, then one fsync,
+// early is submitter for a btrfs. Many small writes need metadata space, and to free it early, kernel threads write
+// data out before the fsync. Measured on Linux 6.18: of 2,048 writes of 4 KiB with gaps between them, then one fsync,
 // 95 % escaped; of 16 MiB in one piece, nothing.
 func (h *Host) early(mode string) Mode {
 	if mode == BufferedSync {
-		return Mode{Group: Partly, Why: "the fsync submits large writes; of many small ones threads of btrfs write a part before it, in the root group"}
+		return Mode{Group: Partly, Why: "the fsync submits large writes for the container; threads of btrfs write some of many small ones earlier, in the root group"}
 	}
 	return h.submitter(mode)
 }
 
-// flusher reports why the container isn't charged.
+// flusher is the reason why the container isn't charged.
 func (h *Host) flusher() string {
 	switch {
 	case h.IO == 1:
-		return "the kernel's flusher writes it out, in the root group (cgroup version 1)"
+		return "the kernel's flusher writes the data out, in the root group (cgroup version 1)"
 	case h.Memory != 2:
-		return "the kernel's flusher writes it out, in the root group: the memory controller is not in version 2"
+		return "the kernel's flusher writes the data out, in the root group: the memory controller is not in version 2"
 	}
-	return "the kernel's flusher writes it out, in the root group: this file system doesn't record which group wrote the data"
+	return "the kernel's flusher writes the data out, in the root group: this file system doesn't record which group wrote the data"
 }
 
-// journal: with data=journal every byte is written twice, once by the journal's thread. Measured on
-// Linux 6.18: of 32 MiB at the device for 16 MiB with fsync, 16 were charged; with O_DIRECT, which it turns into
-// buffered writes, and with buffered writes, 10.
+// journal is the rule for data=journal: every byte is written twice, once by the journal's thread. Measured on Linux
+// 6.18 for 16 MiB with fsync: of 32 MiB at the device, 16 were charged. With buffered writes, and with O_DIRECT,
+// which it turns into buffered writes, 10 were.
 func (h *Host) journal(string) Mode {
-	return Mode{Group: Partly, Why: "with data=journal every byte is written twice, and by the journal's thread at least once, in the root group"}
+	return Mode{Group: Partly, Why: "with data=journal every byte is written twice, at least once by the journal's thread, in the root group"}
 }
 
-// compression: threads of btrfs submit what they have compressed. With version 2 they submit it
-// for the writer's group; with version 1, measured on Linux 6.18, all of 16 MiB escaped in every mode. Direct writes are
-// not compressed, but since Linux 6.14 those to files with checksums go through the page cache, and are (btrfs(5), "Checksumming").
-// Measured on Linux 6.1: 98 % of them were charged.
+// compression is the rule for a btrfs with compression: its threads submit the compressed data. With version 2 they
+// submit it for the writer's group; with version 1, measured on Linux 6.18, all of 16 MiB escaped in every mode.
+// Direct writes are not compressed, but since Linux 6.14 those to files with checksums go through the page cache and
+// are compressed (btrfs(5), "Checksumming"). Measured on Linux 6.1: 98 % of them were charged.
 func (h *Host) compression(mode string) Mode {
 	if mode == Direct && !h.since(6, 14) {
 		return Mode{Group: Held}

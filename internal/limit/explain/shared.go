@@ -9,16 +9,16 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Shared is what several of the explained paths are on.
+// A Shared is a set of disks that several of the explained paths are on.
 type Shared struct {
-	// Disks are the devices that they share.
+	// Disks are the shared devices.
 	Disks []Disk `json:"disks"`
-	// Paths are those on them, in the order in which they were asked for.
+	// Paths are the paths on them, in the order of the request.
 	Paths []string `json:"paths"`
-	// OneLimit is set where the limits of all of them go on these disks, so that a container has one
-	// limit for them together. Otherwise each has a limit of its own, above, and they share the disks' time.
+	// OneLimit is set where the limits of all Paths go on these disks, so that a container has one limit for all of
+	// them. Otherwise each has its own limit further up, and they share the disks' time.
 	OneLimit bool `json:"one_limit"`
-	// What says so in words, and Instead what would separate them.
+	// What describes this in words, and Instead says how to separate the paths.
 	What    string `json:"what"`
 	Instead string `json:"instead,omitempty"`
 }
@@ -30,8 +30,8 @@ type Disk struct {
 	Minor uint32 `json:"minor"`
 }
 
-// Sharing finds the disks that more than one of the paths is on. A disk beneath is not
-// named for paths that have one limit anyway.
+// Sharing finds the disks that more than one of the paths is on. Paths that have one limit anyway get no entry for a
+// disk beneath it.
 func Sharing(list []*Explanation) []Shared {
 	var out []Shared
 	for _, limits := range []bool{true, false} {
@@ -60,14 +60,14 @@ func Sharing(list []*Explanation) []Shared {
 	return out
 }
 
-// oneLimit reports whether paths are known to have one limit.
+// oneLimit reports whether an entry already says that the paths have one limit.
 func oneLimit(known []Shared, paths []string) bool {
 	return slices.ContainsFunc(known, func(s Shared) bool {
 		return s.OneLimit && !slices.ContainsFunc(paths, func(p string) bool { return !slices.Contains(s.Paths, p) })
 	})
 }
 
-// share adds a disk, to the entry of the same paths if there is one.
+// share adds a disk to the entry of the same paths, or to a new one.
 func share(out []Shared, d Disk, paths []string, one bool) []Shared {
 	for i := range out {
 		if out[i].OneLimit == one && slices.Equal(out[i].Paths, paths) {
@@ -78,7 +78,7 @@ func share(out []Shared, d Disk, paths []string, one bool) []Shared {
 	return append(out, Shared{Disks: []Disk{d}, Paths: paths, OneLimit: one})
 }
 
-// words says it in words.
+// words sets What and Instead.
 func (s *Shared) words() {
 	var names []string
 	for _, d := range s.Disks {
@@ -90,15 +90,15 @@ func (s *Shared) words() {
 		s.Instead = "give each a device of its own: a logical volume, or a loop device over a file"
 		return
 	}
-	s.What = fmt.Sprintf("%s have limits of their own, but share what is beneath (%s): their limits together may be more than it can do, and weights share it out", all, disks)
+	s.What = fmt.Sprintf("%s have separate limits, but share a disk beneath (%s): their limits together may be more than it can do, and weights divide it", all, disks)
 }
 
-// disks lists the devices that hard limits go on, or those at the bottom.
+// disks lists the devices for hard limits, or the disks at the bottom.
 func (e *Explanation) disks(limits bool) []*device.Device {
 	var list []*device.Device
 	var visit func(*Layer)
 	visit = func(l *Layer) {
-		// The paths of an NVMe namespace are hidden: its head is the disk.
+		// The path devices of an NVMe namespace are hidden: its head is the disk.
 		bottom := len(l.Below) == 0 || l.Kind == device.KindMultipath
 		for _, b := range l.Below {
 			if !bottom {
@@ -117,8 +117,8 @@ func (e *Explanation) disks(limits bool) []*device.Device {
 	return list
 }
 
-// others lists where other data on the devices of hard limits is mounted: other file systems, and the path's own where the path
-// is only a part of it. All that a limit for the whole device would slow down too.
+// others lists the mounts of other data on the devices for hard limits: other file systems, and the path's own file
+// system if the path is only a part of it. A limit for the whole device would slow these down too.
 func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 	mounts, err := h.fs.Mounts()
 	if err != nil {
@@ -128,7 +128,7 @@ func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 	var list []string
 	for _, m := range mounts {
 		own := m.Major == data.Mount.Major && m.Minor == data.Mount.Minor && data.Mount.FSType != device.RawBlock
-		// Of a part's own file system those mounts count that show all of it.
+		// Mounts of the path's own file system count if they show all of it.
 		if m.Major == 0 || own && (all || m.Root != "/") {
 			continue
 		}
@@ -138,13 +138,13 @@ func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 		}
 	}
 	if len(list) == 0 && !all {
-		list = append(list, data.Mount.Point) // A container's, and nobody on the host has it mounted.
+		list = append(list, data.Mount.Point) // Mounted in a container only, not on the host.
 	}
 	return list
 }
 
-// whole reports whether a path is all of a file system, or a device itself: the mount point of a mount that shows it from its
-// root. The root of the machine is never just one volume's.
+// whole reports whether a path is a whole file system or a device: the mount point of a mount that shows the file
+// system from its root. The machine's root counts as shared.
 func whole(path string, n *device.Node) bool {
 	m := n.Mount
 	if m.FSType == device.RawBlock {

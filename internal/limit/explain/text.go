@@ -11,11 +11,11 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// An Answer is what is known of paths, as limit explain prints it.
+// An Answer explains some paths, as limit explain prints it.
 type Answer struct {
-	// Host is the machine's: the versions of its I/O and memory controllers.
+	// Host is the machine: the versions of its I/O and memory controllers.
 	Host *Host `json:"host"`
-	// Paths are in the order in which they were asked for.
+	// Paths are in the order of the request.
 	Paths  []*Explanation `json:"paths"`
 	Shared []Shared       `json:"shared"`
 }
@@ -58,8 +58,8 @@ func (x Answer) Text() string {
 	return b.String()
 }
 
-// drawLayer draws a layer, what is below it, and the marks of both. above is what it is below; head and body
-// are what its first line and those below it begin with.
+// drawLayer draws a layer and those below it, each with its marks. above is the layer above l; head begins its first
+// line, body the following ones.
 func drawLayer(b *strings.Builder, l, above *Layer, head, body string) {
 	line := head + layerWords(l, above)
 	if marks := layerMarks(l, above); len(marks) > 0 {
@@ -75,7 +75,7 @@ func drawLayer(b *strings.Builder, l, above *Layer, head, body string) {
 	}
 }
 
-// layerMarks say what limits do at a layer.
+// layerMarks are the effects of limits at a layer.
 func layerMarks(l, above *Layer) (marks []string) {
 	if l.Limit {
 		marks = append(marks, "limits go here")
@@ -90,7 +90,7 @@ func layerMarks(l, above *Layer) (marks []string) {
 			marks = append(marks, "weights go here, without effect")
 		}
 	}
-	// What escapes is said where it begins to.
+	// The mark stands at the layer where I/O begins to escape.
 	if above != nil && l.Charge != above.Charge {
 		what := map[Verdict]string{Leaks: "a limit here leaks", Partly: "a limit here leaks in part", Late: "a limit here acts late"}[l.Charge]
 		marks = append(marks, what+": "+l.Lost)
@@ -156,7 +156,7 @@ func layerWords(l, above *Layer) string {
 	return strings.Join(words, ", ")
 }
 
-// rolePrefix says what a layer is for the one above.
+// rolePrefix is a layer's role for the layer above.
 func rolePrefix(role string) string {
 	switch role {
 	case device.RoleUpper:
@@ -224,7 +224,7 @@ func mapperWords(n *device.Node) string {
 	return what
 }
 
-// spotWords says what goes on a device.
+// spotWords describes a device for limits.
 func spotWords(s Spot) string {
 	text := fmt.Sprintf("go on %s (%s)", s.Name, s.Number())
 	if s.ReadsOnly {
@@ -234,12 +234,12 @@ func spotWords(s Spot) string {
 		text += ": " + s.Why
 	}
 	if s.MaxIO > 0 {
-		text += fmt.Sprintf(". One I/O has up to %s there, so that 100 IOPS let up to %s through", size.Bytes(s.MaxIO), size.Rate(float64(100*s.MaxIO)))
+		text += fmt.Sprintf(". An I/O there has at most %s, so 100 IOPS allow up to %s", size.Bytes(s.MaxIO), size.Rate(float64(100*s.MaxIO)))
 	}
 	return text
 }
 
-// weightWords says what a weight does on a disk.
+// weightWords describes the effect of a weight on a disk.
 func weightWords(w Weight) string {
 	name := w.Name
 	if w.Major != 0 {
@@ -255,8 +255,8 @@ func weightWords(w Weight) string {
 	return "go on " + name + ", without effect: " + w.Why
 }
 
-// modeTable writes what a limit in a container's own group holds. Version 1 has a second column: what
-// holds with a limit in the root group as well.
+// modeTable writes what a limit in a container's own group holds. With version 1, a second column has what an
+// additional limit in the root group holds.
 func modeTable(b *strings.Builder, modes []Mode, root bool) {
 	heads := map[string]string{
 		Read: "reads beyond the page cache", Direct: "direct writes", DSync: "O_DSYNC writes",

@@ -9,19 +9,19 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// A Weight is a disk that weights go on, and whether they do anything there.
+// A Weight is a disk for weights, and whether they have an effect there.
 type Weight struct {
 	Name  string `json:"name"`
 	Major uint32 `json:"major"`
 	Minor uint32 `json:"minor"`
-	// By is weight.ByBFQ or weight.ByIOCost where weights have an effect on the disk, "" where they have none: the
-	// kernel takes them all the same.
+	// By is weight.ByBFQ or weight.ByIOCost where weights have an effect on the disk, "" where the kernel accepts
+	// them without effect.
 	By string `json:"by,omitempty"`
-	// Charge reports how much of what the path's containers do there is charged to them.
+	// Charge is how much of the containers' I/O there is charged to them.
 	Charge Verdict `json:"charge,omitempty"`
-	// Ready is set where they have none, but the kernel has what it takes: Fix turns it on.
+	// Ready is set where weights have no effect yet and Fix would turn them on.
 	Ready bool `json:"ready"`
-	// Why says what is missing, Fix what would mend it.
+	// Why says what is missing, Fix how to provide it.
 	Why string `json:"why,omitempty"`
 	Fix string `json:"fix,omitempty"`
 }
@@ -29,23 +29,22 @@ type Weight struct {
 // Number is the disk's.
 func (w Weight) Number() device.Number { return device.Number{Major: w.Major, Minor: w.Minor} }
 
-// Works reports whether a weight has an effect on what the path's containers do.
+// Works reports whether a weight has an effect on the containers' I/O.
 func (w Weight) Works() bool { return w.By != "" && w.Charge != Leaks }
 
-// Weight reports whether weights have an effect on a whole disk, by the one rule that there is for that (package
-// weight).
+// Weight reports whether weights have an effect on a whole disk, by the rule of package weight.
 func (h *Host) Weight(d *device.Device) Weight {
 	dir := filepath.Join(h.fs.Sys, "block", d.Name)
 	e := weight.Place{Root: h.root}.Effect(weight.Disk{Name: d.Name, Number: fmt.Sprintf("%d:%d", d.Major, d.Minor), Dir: dir})
 	w := Weight{Name: d.Name, Major: d.Major, Minor: d.Minor, By: e.By, Ready: e.Ready, Why: e.Why, Fix: e.Fix}
 	if e.Works() {
-		w.Why = "" // It says what is missing.
+		w.Why = "" // Why is only for what is missing.
 	}
 	return w
 }
 
-// weights lists the disks at the bottom of a tree with what weights do there, and marks them in it. A loop device whose
-// file is on no disk (in memory, on a network) is at the bottom itself.
+// weights lists the disks at the bottom of a tree with the effect of weights there, and marks them in the tree. A
+// loop device whose file is on no disk (in memory, on a network) is itself at the bottom.
 func (h *Host) weights(l *Layer) []Weight {
 	var list []Weight
 	var visit func(*Layer) (disk bool)

@@ -11,13 +11,13 @@ import (
 // timeout is how long a runtime waits for the hook, in seconds.
 const timeout = 30
 
-// A Command is 'plimsoll limit hook' with its flags, as it is put into bundles.
+// A Command is 'plimsoll limit hook' with its flags, as a bundle has it.
 type Command struct {
 	Policy, Run, State string
 	BestEffort         bool
 }
 
-// Hook is the hook that calls the program self so.
+// Hook is the hook that calls the program self.
 func (c Command) Hook(self string) specs.Hook {
 	wait := timeout
 	h := specs.Hook{
@@ -30,8 +30,8 @@ func (c Command) Hook(self string) specs.Hook {
 	return h
 }
 
-// IsCommand reports whether a hook is one that plimsoll has put into a bundle, with whatever flags, and wherever it was then. Those that Podman takes from
-// its folder of hooks have no environment, and a user's have another.
+// IsCommand reports whether plimsoll put a hook into a bundle, with any flags and any path of the program. Hooks from
+// Podman's folder have no environment, and a user's own have a different one.
 func IsCommand(h specs.Hook) bool {
 	if len(h.Args) < 9 || len(h.Args) > 10 || len(h.Env) != 1 || !strings.HasPrefix(h.Env[0], "PATH=") {
 		return false

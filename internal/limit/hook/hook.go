@@ -1,9 +1,8 @@
-// Package hook puts a hook into the bundle of a container that an OCI runtime is about to create, for engines that
-// have no folder of hooks of their own: they are given a program as their runtime that does so, and then becomes the
-// real one.
+// Package hook adds a hook to the bundle of a container that an OCI runtime is about to create. It is for engines
+// without a folder of hooks: their runtime is set to a program that adds the hook and then becomes the real runtime.
 //
-// The hook is of the stage createRuntime: the container's namespaces and control groups are there, and its program has not
-// begun (https://github.com/opencontainers/runtime-spec/blob/main/config.md#createRuntime-hooks).
+// The hook is of the stage createRuntime: the container's namespaces and control groups exist, and its program has
+// not started (https://github.com/opencontainers/runtime-spec/blob/main/config.md#createRuntime-hooks).
 package hook
 
 import (
@@ -21,11 +20,11 @@ import (
 	"plimsoll/internal/conf/controlfile"
 )
 
-// valued are the options of runc and crun before the command that have a value of their own (runc(8), crun(1)).
+// valued are the options of runc and crun before the command that take a value (runc(8), crun(1)).
 var valued = []string{"--root", "--log", "--log-format", "--log-level", "--criu", "--rootless", "--cgroup-manager"}
 
 // Bundle returns the bundle of the container that a runtime's arguments create; ok is false for other commands. dir
-// is the current folder, which is the bundle where none is named.
+// is the current folder, the default bundle.
 func Bundle(args []string, dir string) (bundle string, ok bool) {
 	i := 0
 	for ; i < len(args) && strings.HasPrefix(args[i], "-"); i++ {
@@ -56,9 +55,9 @@ func Bundle(args []string, dir string) (bundle string, ok bool) {
 // maxConfig bounds a bundle's configuration, in bytes.
 const maxConfig = 16 << 20
 
-// Add puts a hook into a bundle's config.json, unless it is there already. A bundle may be used again: in the place of hooks that
-// earlier put there, which Add asks of each, comes this one. All else stays as it is, also what this version of the specification
-// doesn't know.
+// Add adds a hook to a bundle's config.json, unless it is there already. A bundle may be used again: the hook
+// replaces those for which earlier returns true. Everything else stays, including keys that this version of the
+// specification doesn't have.
 func Add(bundle string, hook specs.Hook, earlier func(specs.Hook) bool) error {
 	path := filepath.Join(bundle, "config.json")
 	info, err := os.Stat(path)
@@ -108,8 +107,8 @@ func Add(bundle string, hook specs.Hook, earlier func(specs.Hook) bool) error {
 	return replace(path, text, info.Mode().Perm())
 }
 
-// put puts a hook in the place of the first earlier one, or at the end, and leaves the other earlier ones out. same is set if nothing
-// changes by that.
+// put replaces the first earlier hook by ours, or appends ours, and drops the other earlier ones. same is set if
+// nothing changes.
 func put(there []json.RawMessage, ours json.RawMessage, earlier func(specs.Hook) bool) (after []json.RawMessage, same bool) {
 	placed := false
 	same = true
@@ -132,7 +131,7 @@ func put(there []json.RawMessage, ours json.RawMessage, earlier func(specs.Hook)
 	return after, same
 }
 
-// replace writes a file anew, so that nobody reads a part of it.
+// replace rewrites a file atomically, so that no reader sees a part of it.
 func replace(path string, text []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".config-")
 	if err != nil {

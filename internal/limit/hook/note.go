@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Log is the name, in the daemon's folder, of the file with what hooks said that failed, and maxLog how long it gets, in
-// bytes, before it is begun anew.
+// Log is the name, in the daemon's folder, of the file with the messages of failed hooks. It starts anew after maxLog
+// bytes.
 const (
 	Log    = "hook.log"
 	maxLog = 1 << 20
 )
 
-// Note notes why a hook failed: crun throws away what hooks print.
+// Note records why a hook failed: crun discards what hooks print.
 func Note(run string, cause error) error {
 	path := filepath.Join(run, Log)
 	if err := os.MkdirAll(run, 0o700); err != nil {

@@ -17,26 +17,28 @@ import (
 // blockioLabel is the annotation of a pod that names its class (intel/goresctrl, pkg/blockio/kubernetes.go).
 const blockioLabel = "blockio.resources.beta.kubernetes.io/pod"
 
-// blockioKeys are the parameters of a class (intel/goresctrl, pkg/blockio/blockio.go, type DevicesParameters), with the limits
-// that they are.
+// blockioKeys maps the parameters of a class (intel/goresctrl, pkg/blockio/blockio.go, type DevicesParameters) to
+// limits.
 var blockioKeys = map[string]limit.Key{
 	"ThrottleReadBps": limit.ReadBPS, "ThrottleWriteBps": limit.WriteBPS,
 	"ThrottleReadIOPS": limit.ReadIOPS, "ThrottleWriteIOPS": limit.WriteIOPS,
 	"Weight": limit.Weight,
 }
 
-// leastWeight and mostWeight are the ends of what goresctrl takes as a weight (blockio.go, devicesParametersToCgBlockIO).
+// leastWeight and mostWeight are the range of weights in goresctrl (blockio.go, devicesParametersToCgBlockIO).
 const leastWeight, mostWeight = 10, 1000
 
-// classes is what a file with classes is.
+// classes describes a file with classes.
 var classes = strict.Document{What: "block I/O configuration", Empty: "it needs Classes", MaxNodes: document.MaxNodes}
 
 // FromBlockIO turns the classes of a block I/O configuration, as containerd and CRI-O read it
-// (/etc/containers/blockio.yaml), into the text of a policy that Parse reads. file is its name, for messages.
+// (/etc/containers/blockio.yaml), into the text of a policy that Parse reads. file is the configuration's name, for
+// messages.
 //
-// A class becomes one rule for each of its blocks and devices, for the pods whose annotation names it; as there, the last
-// of several decides, but that a weight for all devices gives way to one for a device wherever it stands. What goresctrl
-// refuses is refused, and so is what can't be a limit. The error is of type strict.Errors where a line has a fault.
+// A class becomes one rule for each of its blocks and devices. The rule matches the pods whose annotation names the
+// class. As in goresctrl the last of several blocks wins, and a weight for one device takes precedence over a weight
+// for all devices, in any order. FromBlockIO refuses what goresctrl refuses, and what can't be a limit. The error is
+// of type strict.Errors if it belongs to a line.
 func FromBlockIO(file string, data []byte) ([]byte, error) {
 	d := newDecoder(file)
 	root := classes.Parse(d.Faults, data)
@@ -86,10 +88,10 @@ func (w *blockioWriter) classes(n *yaml.Node) {
 		class := scalar(name)
 		switch {
 		case name.Kind != yaml.ScalarNode || class == "":
-			w.d.fail(name, "a class has no name: no pod can have it")
+			w.d.fail(name, "a class has no name: no pod can select it")
 			continue
 		case name.Style == 0 && slices.Contains(truths, strings.ToLower(class)):
-			w.d.fail(name, "class %s: YAML takes that for true or false: put it in quotes", strict.Short(class))
+			w.d.fail(name, "class %s: YAML reads that as true or false: put it in quotes", strict.Short(class))
 			continue
 		case strings.ContainsAny(class, "*?"):
 			w.d.fail(name, "class %s: in a policy * and ? stand for any characters: give the class another name", strict.Short(class))
@@ -104,15 +106,15 @@ func (w *blockioWriter) classes(n *yaml.Node) {
 		for _, block := range list.Content {
 			w.block(block, class, &number)
 		}
-		// What is for all devices comes first.
+		// Parameters for all devices come first.
 		slices.SortStableFunc(w.rules[first:], func(a, b blockioRule) int { return cmp.Compare(min(1, len(a.device)), min(1, len(b.device))) })
 	}
 }
 
-// truths are the words that YAML 1.1 takes for true or false, by which goresctrl reads.
+// truths are the words that YAML 1.1, which goresctrl reads, takes for true or false.
 var truths = []string{"y", "n", "yes", "no", "on", "off", "true", "false"}
 
-// A blockioRule is a rule as text, and the device that it is for, "" for all.
+// A blockioRule is a rule as text, and its device, "" for all.
 type blockioRule struct{ device, text string }
 
 // block writes the rules of one item of a class.
@@ -129,7 +131,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	for name, key := range blockioKeys {
 		known[name] = func(v *yaml.Node) {
 			if v.Kind == yaml.ScalarNode && v.Value == "" {
-				return // As if it weren't there.
+				return // An empty block has no effect.
 			}
 			text, err := blockioValue(key, v)
 			if err != nil {
@@ -145,7 +147,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	}
 	for k := range values {
 		if k.Rate() && len(devices) == 0 {
-			w.d.fail(n, "class %s: limits without Devices, which they need", strict.Short(class))
+			w.d.fail(n, "class %s: the limits need Devices", strict.Short(class))
 			return
 		}
 	}
@@ -171,7 +173,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	}
 }
 
-// given returns a map without its keys that have no value: such a key counts as missing.
+// given returns a map without the keys that have no value: such a key counts as missing.
 func given(n *yaml.Node) *yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return n
@@ -186,8 +188,8 @@ func given(n *yaml.Node) *yaml.Node {
 	return &out
 }
 
-// node is a device as a policy names it. In a pattern a backslash takes the meaning from what follows it, and goresctrl takes each
-// device for a pattern; a policy only those with one of the signs.
+// node escapes a device's path for a policy. In a pattern, a backslash escapes the next character. goresctrl treats
+// each device as a pattern, a policy only those with a special character.
 func node(device string) string {
 	if strings.ContainsAny(device, "*?[") {
 		return device
@@ -212,7 +214,7 @@ func blockioValue(k limit.Key, n *yaml.Node) (string, error) {
 		return "", err
 	}
 	if k == limit.Weight && (v < leastWeight || v > mostWeight) {
-		return "", fmt.Errorf("%d is no weight of a class: they are %d to %d", v, leastWeight, mostWeight)
+		return "", fmt.Errorf("%d is not a weight of a class, which is from %d to %d", v, leastWeight, mostWeight)
 	}
 	text := strconv.FormatInt(v, 10)
 	if k == limit.ReadBPS || k == limit.WriteBPS {

@@ -9,15 +9,15 @@ import (
 // maxRules bounds the rules: each container is compared with all of them.
 const maxRules = 10_000
 
-// document is what a file with a policy is. The largest one has maxRules rules of some 40 values.
+// document describes a policy file. The largest one has maxRules rules of about 40 values.
 var document = strict.Document{What: "policy", Empty: "list its rules" + orNone, MaxNodes: 40 * maxRules}
 
 // orNone says how to write a policy that limits nothing.
 const orNone = ", or write rules: [] to limit nothing"
 
-// Parse reads a policy; file is its name, for messages. The error is of type strict.Errors and has every fault that was
-// found. A policy without rules says so, by "rules: []": text that has no rules key, as that of a file which was being
-// written when it was read or when its disk was full, is a fault.
+// Parse reads a policy; file is its name, for messages. The error is of type strict.Errors and has every fault that
+// was found. A policy without rules must say "rules: []". A text without the key rules is a fault: it may be a file
+// that was read while it was written, or cut short by a full disk.
 func Parse(file string, data []byte) (*Policy, error) {
 	d := newDecoder(file)
 	root := document.Parse(d.Faults, data)
@@ -36,7 +36,7 @@ func Parse(file string, data []byte) (*Policy, error) {
 	return p, nil
 }
 
-// A decoder reads one file. Messages name the key and its line, and need no path.
+// A decoder reads one file. Its messages name the key and the line, without a path of keys.
 type decoder struct{ *strict.Decoder }
 
 func newDecoder(file string) *decoder {
@@ -45,7 +45,7 @@ func newDecoder(file string) *decoder {
 
 func (d *decoder) fail(n *yaml.Node, format string, args ...any) { d.FailAt(n, "", format, args...) }
 
-// fields are the keys of a section, and what reads each.
+// fields maps the keys of a section to the functions that read them.
 type fields map[string]func(n *yaml.Node)
 
 // section reads a map with known keys.

@@ -1,4 +1,4 @@
-// Package policy reads which containers shall have which limits.
+// Package policy reads which containers must have which limits.
 //
 // A policy is a list of rules in YAML. A rule says which containers it is for (match), what of their data
 // (where), and what they must stay under (limits):
@@ -9,15 +9,14 @@
 //	    where: {volume: data}
 //	    limits: {write_bps: 10MiB, read_iops: 500}
 //
-// All conditions of a match have to hold; of a list, one is enough. Several rules may match one container.
-// Then, for each kind of limit and each device, the last rule that says something about it decides; the package that
-// knows the devices (keeper) sees to that.
+// All conditions of a match must hold; in a list, one is enough. Several rules may match one container. Then the last
+// rule with a value decides, for each kind of limit and each device; package keeper applies this, since it knows the
+// devices.
 //
-// Easily got wrong: a rule without a match would hold every container of the machine, so that has to be
-// written as "match: all"; and a key that isn't known is an error, because a limit that is
-// misspelt is a container without one.
+// Easily got wrong: a rule without a match would apply to every container of the machine, so that must be written as
+// "match: all". An unknown key is an error, because a misspelt limit would leave a container without one.
 //
-// The package reads and compares. It asks no engine and writes nothing.
+// The package only reads and compares. It calls no engine and writes nothing.
 package policy
 
 import (
@@ -27,7 +26,7 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A Policy is what a file says. The zero value has no rules: nothing is limited.
+// A Policy is the content of a file. The zero value has no rules: nothing is limited.
 type Policy struct {
 	// Rules are in the file's order: of two that disagree, the later one decides.
 	Rules []Rule `json:"rules"`
@@ -35,33 +34,33 @@ type Policy struct {
 
 // A Rule gives limits to the containers that it matches.
 type Rule struct {
-	// Name is unique within the policy. It is "rule N" where the file has none.
+	// Name is unique within the policy; "rule N" where the file has none.
 	Name  string `json:"name"`
 	Match Match  `json:"match"`
 	Where Where  `json:"where"`
-	// Together makes them one budget for all containers that match, instead of each one's own (version 2).
+	// Together makes the limits one budget for all matching containers, rather than one for each (version 2).
 	Together bool `json:"together,omitempty"`
-	// Limits are what is asked for.
+	// Limits are the requested limits.
 	Limits limit.Ask `json:"-"`
-	// Line is where it begins in the file; 0 if it comes from no file.
+	// Line is the rule's first line in the file; 0 if it comes from no file.
 	Line int `json:"line,omitempty"`
 }
 
-// A Match says which containers a rule is for. Each of its conditions that is not empty has to hold;
-// one without any holds for all containers, and is written "match: all".
+// A Match selects containers. Each condition that is not empty must hold. A match without conditions selects all
+// containers, and is written "match: all".
 type Match struct {
-	// Engine is one of target's engines.
+	// Engine is a list of target's engines.
 	Engine []string `json:"engine,omitempty"`
-	// Name and Image are patterns of the container's name, and its image's as it was asked for. One
-	// of a list has to fit.
+	// Name and Image are lists of patterns, for the container's name and for its image as requested. One of a list
+	// must match.
 	Name  []string `json:"name,omitempty"`
 	Image []string `json:"image,omitempty"`
-	// Label are patterns of labels' values, by label. Each of the labels has to be there.
+	// Label maps labels to patterns for their values. Each of the labels must exist.
 	Label map[string][]string `json:"label,omitempty"`
 	// Project and Service are those of a compose file.
 	Project []string `json:"project,omitempty"`
 	Service []string `json:"service,omitempty"`
-	// Volume are patterns of the names of volumes of which the container has one.
+	// Volume are patterns for names of volumes; one of the volumes of the container must match.
 	Volume []string `json:"volume,omitempty"`
 	// Namespace, Pod and Container are Kubernetes' names.
 	Namespace []string `json:"namespace,omitempty"`
@@ -69,16 +68,15 @@ type Match struct {
 	Container []string `json:"container,omitempty"`
 }
 
-// A Where says which of a container's data a rule is for. The zero value is all that it has.
+// A Where selects some of a container's data. The zero value selects all of it.
 type Where struct {
-	// Volume is a pattern of the names of volumes. A container that has none of them is none of the
-	// rule's.
+	// Volume is a pattern for names of volumes. The rule doesn't apply to a container without such a volume.
 	Volume string `json:"volume,omitempty"`
-	// Path is a path of the container.
+	// Path is a path in the container.
 	Path string `json:"path,omitempty"`
-	// Device is a block device of the host, or a pattern of their nodes (filepath.Match).
+	// Device is a block device of the host, or a pattern for device nodes (filepath.Match).
 	Device string `json:"device,omitempty"`
-	// DeviceWide also holds what the kernel writes back for others to the device (version 1).
+	// DeviceWide also limits what the kernel writes back to the device for others (version 1).
 	DeviceWide bool `json:"device_wide,omitempty"`
 }
 
@@ -99,7 +97,7 @@ func (w Where) String() string {
 	return s
 }
 
-// IsZero reports whether m holds for every container.
+// IsZero reports whether m matches every container.
 func (m Match) IsZero() bool {
 	return len(m.Engine)+len(m.Name)+len(m.Image)+len(m.Label)+len(m.Project)+len(m.Service)+
 		len(m.Volume)+len(m.Namespace)+len(m.Pod)+len(m.Container) == 0
@@ -116,7 +114,7 @@ func (p *Policy) Of(t target.Target) []*Rule {
 	return rules
 }
 
-// Matches reports whether the rule is for a container.
+// Matches reports whether the rule applies to a container.
 func (r *Rule) Matches(t target.Target) bool {
 	if !r.Match.holds(t) {
 		return false
@@ -124,7 +122,7 @@ func (r *Rule) Matches(t target.Target) bool {
 	return r.Where.Volume == "" || len(r.Volumes(t)) > 0
 }
 
-// Volumes lists the container's volumes that the rule's Where names.
+// Volumes lists the container's volumes that Where selects.
 func (r *Rule) Volumes(t target.Target) []string {
 	var names []string
 	for _, m := range t.Mounts {
@@ -145,7 +143,7 @@ var (
 	containerLabels = []string{"io.kubernetes.container.name"}
 )
 
-// holds reports whether every condition is met.
+// holds reports whether a container satisfies every condition.
 func (m Match) holds(t target.Target) bool {
 	for label, patterns := range m.Label {
 		v, ok := t.Labels[label]
@@ -164,7 +162,7 @@ func (m Match) holds(t target.Target) bool {
 		m.volumes(t)
 }
 
-// volumes reports whether one of the container's volumes fits.
+// volumes reports whether one of the container's volumes matches.
 func (m Match) volumes(t target.Target) bool {
 	if len(m.Volume) == 0 {
 		return true
@@ -177,7 +175,7 @@ func (m Match) volumes(t target.Target) bool {
 	return false
 }
 
-// labelled reports whether the value of one of the labels fits. No patterns fit everything.
+// labelled reports whether the value of one of the labels matches. No patterns match everything.
 func labelled(patterns []string, t target.Target, labels []string) bool {
 	if len(patterns) == 0 {
 		return true
@@ -199,7 +197,7 @@ func tagless(image string) string {
 	return image
 }
 
-// fits reports whether one of the patterns fits. No patterns fit everything.
+// fits reports whether one of the patterns matches. No patterns match everything.
 func fits(patterns []string, s string) bool {
 	for _, p := range patterns {
 		if glob(p, s) {
@@ -209,8 +207,8 @@ func fits(patterns []string, s string) bool {
 	return len(patterns) == 0
 }
 
-// glob reports whether a pattern fits all of s: "*" is any number of characters, slashes among them, and "?"
-// one. It takes time in the product of the lengths at most.
+// glob reports whether a pattern matches all of s: "*" matches any number of characters, including slashes, and "?"
+// one. Its time is at most the product of the lengths.
 func glob(pattern, s string) bool {
 	p, star, mark := 0, -1, 0
 	for i := 0; i < len(s); {

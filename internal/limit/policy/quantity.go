@@ -18,13 +18,13 @@ var suffixes = map[string][2]int64{
 	"Ki": {2, 10}, "Mi": {2, 20}, "Gi": {2, 30}, "Ti": {2, 40}, "Pi": {2, 50}, "Ei": {2, 60},
 }
 
-// maxQuantity is the length of the longest quantity that is looked at.
+// maxQuantity is the length of the longest quantity that is read.
 const maxQuantity = 40
 
-// quantity reads a number as Kubernetes writes it: "50M" is 50,000,000, "50Mi" 52,428,800 and "5e3" 5,000. As there, what is
-// no whole number is the next one above.
+// quantity reads a number as Kubernetes writes it: "50M" is 50,000,000, "50Mi" 52,428,800 and "5e3" 5,000. As there,
+// a fraction is rounded up.
 func quantity(s string) (int64, error) {
-	bad := errors.New(strict.Short(s) + " is no quantity such as 50M, 10Mi or 500")
+	bad := errors.New(strict.Short(s) + " is not a quantity such as 50M, 10Mi or 500")
 	unsigned := strings.TrimPrefix(s, "+")
 	end := strings.IndexFunc(unsigned, func(r rune) bool { return r != '.' && !unicode.IsDigit(r) })
 	if end < 0 {
@@ -37,7 +37,7 @@ func quantity(s string) (int64, error) {
 	}
 	by, known := suffixes[suffix]
 	if power := strings.TrimLeft(suffix, "eE"); !known && len(power) == len(suffix)-1 {
-		// The most that fits has 19 digits.
+		// The largest number has 19 digits.
 		n, err := strconv.ParseInt(power, 10, 8)
 		by, known = [2]int64{10, n}, err == nil
 	}
@@ -55,13 +55,13 @@ func quantity(s string) (int64, error) {
 		up.Add(up, big.NewInt(1))
 	}
 	if !up.IsInt64() {
-		return 0, errors.New(strict.Short(s) + " is more than fits")
+		return 0, errors.New(strict.Short(s) + " is too large")
 	}
 	return up.Int64(), nil
 }
 
-// scalar is the text of a scalar as goresctrl sees it: what YAML takes for a number comes as that, so that 010 is 8 and
-// 1_000 a thousand.
+// scalar is the text of a scalar as goresctrl reads it: what YAML reads as a number becomes that number, so 010 is 8
+// and 1_000 a thousand.
 func scalar(n *yaml.Node) string {
 	var v any
 	if n.Tag == "!!int" || n.Tag == "!!float" {

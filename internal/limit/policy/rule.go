@@ -31,7 +31,7 @@ func (d *decoder) rules(n *yaml.Node) []Rule {
 		r := d.rule(c, i)
 		r.Line = c.Line
 		if first := lines[r.Name]; first != 0 {
-			d.fail(c, "the name %s is that of the rule at line %d, too: give each its own", strict.Short(r.Name), first)
+			d.fail(c, "the name %s is also used by the rule at line %d: give each its own", strict.Short(r.Name), first)
 		}
 		lines[r.Name] = c.Line
 		rules = append(rules, r)
@@ -66,18 +66,18 @@ func (d *decoder) rule(n *yaml.Node, i int) Rule {
 	case r.Together && slices.ContainsFunc(Asked(r.Limits), func(k limit.Key) bool { return !k.Rate() && k != limit.CPUs && k != limit.Memory }):
 		d.fail(n, "%s: together is for rates, cpus and memory: put weights, shares and latencies into a rule of their own", r.Name)
 	case r.Together && len(r.Limits.Remove) > 0:
-		d.fail(n, "%s: none is no limit that containers can share: leave out together", r.Name)
+		d.fail(n, "%s: containers can't share the value none: leave out together", r.Name)
 	case r.Together && r.Where.DeviceWide:
 		d.fail(n, "%s: device_wide limits every program that writes to the device, together only the rule's containers: leave out one of them", r.Name)
 	case r.Where.DeviceWide && !anyRate(r.Limits):
 		d.fail(n, "%s: device_wide is for rates, and the rule has none", r.Name)
 	case r.Where != (Where{}) && !IO(r.Limits):
-		d.fail(n, "%s: where says which data limits on I/O are for, and the rule has none: leave it out", r.Name)
+		d.fail(n, "%s: where selects the data for limits on I/O, and the rule has none: leave out where", r.Name)
 	}
 	return r
 }
 
-// IO reports whether a limit on I/O is asked for, which needs a device.
+// IO reports whether a limit on I/O is requested, which needs a device.
 func IO(a limit.Ask) bool {
 	return a.Limits.IO() || len(a.Percent) > 0 || slices.ContainsFunc(a.Remove, limit.Key.IO)
 }
@@ -86,7 +86,7 @@ func anyRate(a limit.Ask) bool {
 	return slices.ContainsFunc(Asked(a), limit.Key.Rate)
 }
 
-// Asked lists the keys that an Ask says something about, in their order.
+// Asked lists the keys that an Ask sets, in their order.
 func Asked(a limit.Ask) []limit.Key {
 	var keys []limit.Key
 	for _, k := range limit.Keys {
@@ -97,7 +97,7 @@ func Asked(a limit.Ask) []limit.Key {
 	return keys
 }
 
-// engines are the names that a match takes.
+// engines are the engines that a match may name.
 var engines = []string{string(target.Docker), string(target.Podman), string(target.Containerd), string(target.CRIO), string(target.OCI)}
 
 // match reads conditions, or the word all.
@@ -145,7 +145,7 @@ func (d *decoder) labels(n *yaml.Node) map[string][]string {
 		all[k.Value] = d.patterns(v, "label "+k.Value)
 	}
 	if len(all) == 0 {
-		d.fail(n, "label has no label in it")
+		d.fail(n, "label names no label")
 	}
 	return all
 }
@@ -156,7 +156,7 @@ func (d *decoder) patterns(n *yaml.Node, what string) []string {
 		return []string{d.word(n, what)}
 	}
 	if len(n.Content) == 0 {
-		d.fail(n, "%s has an empty list, which fits nothing", what)
+		d.fail(n, "%s has an empty list, which matches nothing", what)
 	}
 	var all []string
 	for _, c := range n.Content {
@@ -165,7 +165,7 @@ func (d *decoder) patterns(n *yaml.Node, what string) []string {
 	return all
 }
 
-// word reads a text that is not empty. A number is taken as it is written: labels may be such.
+// word reads a text that is not empty. Numbers are kept as they are written, since labels may look like numbers.
 func (d *decoder) word(n *yaml.Node, what string) string {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Tag == "!!null":
@@ -173,12 +173,12 @@ func (d *decoder) word(n *yaml.Node, what string) string {
 	case n.Value == "":
 		d.fail(n, "%s is empty", what)
 	case strings.ContainsAny(n.Value, "\x00\n\r"):
-		d.fail(n, "%s has a line break or a zero in it", what)
+		d.fail(n, "%s contains a line break or a zero byte", what)
 	}
 	return n.Value
 }
 
-// where reads what of a container's data a rule is for.
+// where reads which of a container's data a rule is for.
 func (d *decoder) where(n *yaml.Node, w *Where) {
 	all := false
 	flag := func(name string, to *bool) func(*yaml.Node) {
@@ -212,7 +212,7 @@ func (d *decoder) where(n *yaml.Node, w *Where) {
 	case w.Path != "" && path.Clean(w.Path) != w.Path || w.Path != "" && !path.IsAbs(w.Path):
 		d.fail(n, "path %s is not a whole path of the container, such as /var/lib/data", strict.Short(w.Path))
 	case w.Device != "" && !filepath.IsAbs(filepath.FromSlash(w.Device)) && !path.IsAbs(w.Device):
-		d.fail(n, "device %s is no node of a block device, such as /dev/sda", strict.Short(w.Device))
+		d.fail(n, "device %s is not the node of a block device, such as /dev/sda", strict.Short(w.Device))
 	}
 }
 
@@ -233,14 +233,14 @@ func (d *decoder) limits(n *yaml.Node, a *limit.Ask) {
 	before := len(d.Found)
 	d.section(n, "limits", known)
 	if a.IsZero() && len(d.Found) == before {
-		d.fail(n, "limits has no limit in it")
+		d.fail(n, "limits names no limit")
 	}
 }
 
-// numbered is the name of a rule that has none of its own.
+// numbered matches the name of a rule without a name of its own.
 var numbered = regexp.MustCompile(`^rule [0-9]+$`)
 
-// Called is a rule in a sentence: "rule web", and "rule 2" of one without a name.
+// Called names a rule within a sentence: "rule web", or "rule 2" if it has no name.
 func Called(name string) string {
 	if numbered.MatchString(name) {
 		return name

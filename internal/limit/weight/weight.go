@@ -1,11 +1,11 @@
-// Package weight says whether a relative weight does anything on a disk.
+// Package weight reports whether a relative weight has an effect on a disk.
 //
-// A weight is a number in a group's file, which the kernel takes whether or not anything divides the disk by it.
-// That is bfq, where it schedules the disk (version 1 and 2), iocost, where it is enabled for the disk (version 2),
-// or CFQ (version 1, before Linux 5.0). Each has a file of its own in the groups. The rule is here alone:
-// what explains a path and what writes a group ask it both.
+// A weight is a number in a group's file. The kernel accepts it even if nothing divides the disk by weight. What may
+// do so is bfq, if it schedules the disk (version 1 and 2), iocost, if it is enabled for the disk (version 2), or CFQ
+// (version 1, before Linux 5.0). Each has its own file in the groups. This package alone has the rule: both the
+// explanation of a path and the writing of a group use it.
 //
-// Easily got wrong: a device that stands on others (dm, md) has no scheduler; the weight goes to those.
+// Easily got wrong: a device on top of others (dm, md) has no scheduler; the weight goes to the devices below.
 //
 // The formats are in the kernel's Documentation/block/switching-sched.rst and
 // Documentation/admin-guide/cgroup-v2.rst, io.cost.qos.
@@ -24,29 +24,29 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// What divides a disk by weight.
+// Ways to divide a disk by weight.
 const (
 	ByBFQ    = "bfq"
 	ByIOCost = "iocost"
 	ByCFQ    = "cfq"
 )
 
-// An Effect says whether weights do anything on a disk.
+// An Effect is whether weights have an effect on a disk.
 type Effect struct {
-	// By is ByBFQ, ByIOCost or ByCFQ; "" for nothing, so that a weight would be refused or stand there without effect.
+	// By is ByBFQ, ByIOCost or ByCFQ; "" means that a weight would be refused or have no effect.
 	By string `json:"by,omitempty"`
-	// Ready is set where nothing does, but the kernel has what it takes: Fix turns it on.
+	// Ready is set where weights have no effect yet and Fix would turn them on.
 	Ready bool `json:"ready,omitempty"`
-	// Why says why, in words, and Fix what would change it.
+	// Why is the reason in words, and Fix what would change it.
 	Why string `json:"why,omitempty"`
 	Fix string `json:"fix,omitempty"`
 }
 
-// Works reports whether a weight does anything.
+// Works reports whether a weight has an effect.
 func (e Effect) Works() bool { return e.By != "" }
 
-// Files are the files of a group that have the weight for one of ByBFQ, ByIOCost and ByCFQ in a version; the first that
-// exists counts. bfq's file for single devices of version 1 takes the weight for all, too; kernels before 5.4
+// Files are the files of a group that take the weight for one of ByBFQ, ByIOCost and ByCFQ in a version; the first
+// that exists counts. In version 1, bfq's file for single devices also takes the weight for all; kernels before 5.4
 // don't have it.
 func Files(version int, by string) []string {
 	switch {
@@ -66,15 +66,15 @@ func Files(version int, by string) []string {
 type Disk struct {
 	// Name is "sda", and Number "8:0".
 	Name, Number string
-	// Dir is its folder in sysfs; "" says that it is gone.
+	// Dir is its folder in sysfs; "" if the disk is gone.
 	Dir string
 }
 
 // A Place is where a weight would be written.
 type Place struct {
-	// Root is the topmost group of the I/O controller that can be seen; nil if there is none.
+	// Root is the topmost visible group of the I/O controller; nil if there is none.
 	Root *hierarchy.Group
-	// Group is the group that the weight is for; nil: whichever.
+	// Group is the group that gets the weight; nil: any group.
 	Group *hierarchy.Group
 }
 
@@ -93,14 +93,14 @@ func (p Place) Effect(d Disk) Effect {
 		}
 	}
 	qos := p.qos()
-	// A kernel with the one file has io.weight in every group that the controller is given to.
+	// Such a kernel has io.weight in every group with the controller.
 	if enabled(qos, d.Number) && (p.Group == nil || p.hasAny(Files(2, ByIOCost))) {
 		return Effect{By: ByIOCost, Why: "iocost is enabled for " + d.Name + " and divides it by weight"}
 	}
 	return p.missing(d, chosen, offered, qos)
 }
 
-// missing says what would have to be there.
+// missing says what a weight needs to have an effect.
 func (p Place) missing(d Disk, chosen string, offered []string, qos string) Effect {
 	bfq := "echo bfq > /sys/block/" + d.Name + "/queue/scheduler"
 	switch below := below(d.Dir); {
@@ -129,7 +129,7 @@ func (p Place) missing(d Disk, chosen string, offered []string, qos string) Effe
 
 const qosFile = "io.cost.qos"
 
-// qos is the content of io.cost.qos with a line end, "" where there is none: only version 2's root has it.
+// qos is the content of io.cost.qos with a final newline, "" where there is none: only version 2's root has it.
 func (p Place) qos() string {
 	if p.Root.Version != 2 {
 		return ""
@@ -151,9 +151,10 @@ func enabled(qos, number string) bool {
 	return false
 }
 
-// hasAny reports whether the group has one of the files, or any group near the root if it is none in particular: the
-// root itself never has weights. Of a group that the controller isn't given to yet the files say nothing about the disk: whoever writes
-// the weight says what the group lacks, or has systemd give it first.
+// hasAny reports whether the group has one of the files, or without a group, whether any group near the root has one:
+// the root itself never has weights. A group without the controller counts as having them: whether the disk supports
+// weights can't be seen from its files, and the code that writes the weight reports the missing controller or has
+// systemd provide it.
 func (p Place) hasAny(files []string) bool {
 	if p.Group != nil && p.ungiven() {
 		return true
@@ -176,10 +177,10 @@ func (p Place) ungiven() bool {
 	return err == nil && !slices.Contains(strings.Fields(string(b)), "io")
 }
 
-// InAnyGroup reports whether a file is in a group or one of the two levels below it. The root has
-// none of the limits of version 2.
+// InAnyGroup reports whether a group or one of the two levels below it has a file. The root has none of the limits of
+// version 2.
 func InAnyGroup(dir, file string) bool {
-	// As a file system of its own, the folder's name is no pattern.
+	// os.DirFS keeps special characters in the folder's name from being read as a pattern.
 	below := os.DirFS(dir)
 	for _, pattern := range []string{"", "*", "*/*"} {
 		if found, _ := fs.Glob(below, path.Join(pattern, file)); len(found) > 0 {
@@ -202,9 +203,9 @@ func Schedulers(text string) (chosen string, offered []string) {
 	return chosen, offered
 }
 
-// below lists the names of the devices that one is made of.
+// below lists the names of the devices under a device.
 func below(dir string) []string {
-	// They are links to folders.
+	// The entries are links to folders.
 	entries, _ := os.ReadDir(filepath.Join(dir, "slaves"))
 	var names []string
 	for _, e := range entries {

@@ -16,7 +16,7 @@ import (
 // though the window did not show it.
 func TestLimits(t *testing.T) {
 	const mib = 1 << 20
-	leaks := []limit.Escape{{Mode: "buffered", Holds: "leaks", Why: "the kernel's flusher writes it out"}}
+	leaks := []limit.Escape{{Mode: "buffered", Holds: "leaks", Why: "the kernel's flusher writes the data out"}}
 	closed := []limit.Escape{{Mode: "buffered", Holds: "leaks", Closed: true}}
 	make := func(direct bool, app, device int64, escapes []limit.Escape) *record.Trial {
 		tr := &record.Trial{
