@@ -195,7 +195,7 @@ func TestStateNoexec(t *testing.T) {
 		t.Errorf("doctor: status %d\n%s", code, out)
 	}
 	r := plimsoll(t, t.Context(), state, small, "run", "-")
-	if r.status != exitCannot || !strings.Contains(r.stderr, "mounted noexec; give a --state folder") || strings.Contains(r.stderr, "install runc") {
+	if r.status != exitCannot || !strings.Contains(r.stderr, "mounted noexec; use a --state folder") || strings.Contains(r.stderr, "install runc") {
 		t.Errorf("run: status %d\n%s", r.status, r.stderr)
 	}
 }

@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// RemoveGroups removes the groups of a container that its runtime did not get
-// to removing. name is the container's own, so that nobody else's can be meant. Processes
-// that are still in them are killed: the groups are the container's.
+// RemoveGroups removes the control groups of a container that its runtime did not remove. It kills processes that are still
+// in them. name is the container's own name, so no other group can be meant.
 func RemoveGroups(name string) error {
 	if !strings.HasPrefix(name, FolderPrefix) || strings.ContainsAny(name, "/*?[") {
-		return fmt.Errorf("%s is not a group of Plimsoll's", name)
+		return fmt.Errorf("%s is not one of Plimsoll's groups", name)
 	}
 	var left []string
-	// v1 has a hierarchy for each controller, v2 one at the root or in unified.
+	// Version 1 has a hierarchy for each controller; version 2 has one, at the root or in unified.
 	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {
 		found, _ := filepath.Glob(pattern)
 		left = append(left, found...)
@@ -32,12 +31,11 @@ func RemoveGroups(name string) error {
 	return errors.Join(errs...)
 }
 
-// removeGroup removes one group, for which a process that was just killed may
-// have to be gone first.
+// removeGroup removes one group. A process in it that was just killed may first have to end.
 func removeGroup(dir string) error {
 	var err error
 	for range 40 {
-		// A container that hung while it started is known to nobody but its group.
+		// If a container hung while it started, only its group knows its processes.
 		if b, rerr := os.ReadFile(filepath.Join(dir, "cgroup.procs")); rerr == nil {
 			for pid := range strings.FieldsSeq(string(b)) {
 				if n, aerr := strconv.Atoi(pid); aerr == nil && n > 1 {

@@ -2,5 +2,5 @@
 
 package engine
 
-// RemoveGroups: only Linux has them.
+// RemoveGroups does nothing: only Linux has control groups.
 func RemoveGroups(string) error { return nil }

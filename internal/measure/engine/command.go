@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Command is a runtime's command that is killed with all that it started when ctx is over:
-// a script's child would hold its output open for ever.
+// Command returns a runtime's command. When ctx is over it is killed with all that it started: a script's child would
+// otherwise keep its output open.
 func Command(ctx context.Context, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = ownGroup()
@@ -18,15 +18,14 @@ func Command(ctx context.Context, argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// mostWords is how much of what a runtime says is kept, in bytes: a program that isn't one
-// may talk without an end.
+// mostWords is how many bytes of a runtime's output are kept. A program that isn't a runtime may print without end.
 const mostWords = 64 << 10
 
 // FirstBytes is a writer that keeps the first mostWords bytes.
 type FirstBytes struct {
-	// Kept is what there is so far.
+	// Kept is what was written so far, up to mostWords bytes.
 	Kept []byte
-	// Enough makes Write fail when no more is kept: the program's pipe is closed then.
+	// Enough makes Write fail when nothing more is kept. The program's pipe is then closed.
 	Enough bool
 }
 
@@ -40,7 +39,7 @@ func (f *FirstBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FirstLine cuts a runtime's message to what a table has room for.
+// FirstLine shortens a runtime's message to one line that fits into a table.
 func FirstLine(s string) string {
 	s = strings.TrimSpace(s)
 	line, _, _ := strings.Cut(s, "\n")

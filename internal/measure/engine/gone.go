@@ -9,31 +9,31 @@ import (
 	"syscall"
 )
 
-// A Mortal engine needs something that may end while it is used.
+// A Mortal engine depends on something that may end while it is used, such as a daemon.
 type Mortal interface {
-	// Gone returns nil as long as sessions like spec's can be opened as far as that is the engine's part, and
-	// else why not. What never worked is not gone. It is meant for after a failure, and answers within some seconds.
+	// Gone returns nil if the engine can still open sessions like spec's, and otherwise why it can't. An engine that never
+	// worked is not gone. Call it after a failure; it answers within some seconds.
 	Gone(ctx context.Context, spec Spec) error
 }
 
-// A StateFullError says that there is no room for what Plimsoll itself keeps in its state
-// folder. It is no fault of the place or the workload that was asked for.
+// A StateFullError says that the file system of Plimsoll's own state folder is full. Neither the place nor the workload
+// under test is at fault.
 type StateFullError struct {
-	// State is the folder.
+	// State is the state folder.
 	State string
 	Err   error
 }
 
 // Error implements error.
 func (e *StateFullError) Error() string {
-	return fmt.Sprintf("Plimsoll's own state folder %s is full: free some, or name another with --state: %v", e.State, e.Err)
+	return fmt.Sprintf("Plimsoll's own state folder %s is full: free some space, or name another folder with --state: %v", e.State, e.Err)
 }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error.
 func (e *StateFullError) Unwrap() error { return e.Err }
 
-// StateFault makes a *StateFullError of an error of room in the folder state, and names the fix of one that is
-// read-only or another's. It leaves any other error as it is, also that of a user's own folder.
+// StateFault turns an error of a full state folder into a *StateFullError, and adds the fix to that of a folder which can't
+// be written. It returns other errors, and those of a user's own folder, unchanged.
 func StateFault(state string, err error) error {
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 	shut := errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
@@ -50,7 +50,7 @@ func StateFault(state string, err error) error {
 	case full:
 		return &StateFullError{state, err}
 	case named && shut:
-		return fmt.Errorf("%w; Plimsoll's own state folder has to be writable: name another with --state", err)
+		return fmt.Errorf("%w; Plimsoll's own state folder has to be writable: name another folder with --state", err)
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A joined group is a control group that a worker was put into.
+// A joined group is a control group that a worker was moved into.
 type joined struct {
 	dir string
 	// inode tells the folder from a later one of the same name.
@@ -31,7 +31,7 @@ func joinGroup(dir string, pid int) (joined, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return joined{}, fmt.Errorf("control group %s is gone: did the container end?", dir)
 	case errors.Is(err, os.ErrPermission):
-		return joined{}, fmt.Errorf("join control group %s: %w; run as root, or as the user whom the group was given to", dir, err)
+		return joined{}, fmt.Errorf("join control group %s: %w; run as root, or as the user who owns the group", dir, err)
 	case err != nil:
 		return joined{}, fmt.Errorf("join control group %s: %w", dir, err)
 	}
@@ -47,8 +47,8 @@ func inodeOf(dir string) uint64 {
 	return st.Ino
 }
 
-// leave moves the processes of a process group to the root of the hierarchy, as far as the caller may. Also one goes that
-// waits for a limit, and is let through no sooner for it; but the group is free.
+// leave moves the processes of a process group to the root of the hierarchy, as far as the caller may. A process that waits
+// for a limit moves, too. It has to wait as long as before, but the container's group is free.
 func (g joined) leave(pgid int) {
 	top := g.dir
 	for {
@@ -61,7 +61,7 @@ func (g joined) leave(pgid int) {
 	if top == g.dir {
 		return
 	}
-	// A trial may be begun meanwhile.
+	// A trial may start processes meanwhile.
 	for range 3 {
 		b, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
 		if err != nil {
@@ -79,21 +79,21 @@ func (g joined) leave(pgid int) {
 	}
 }
 
-// remove removes the group of a container that has ended, if it is still there and nobody is in it: its runtime
-// couldn't while the worker was, and doesn't try for long.
+// remove removes the group of a container that has ended, if it still exists and is empty. The container's runtime couldn't
+// remove it while the worker was in it, and doesn't try for long.
 func (g joined) remove(ctx context.Context) {
 	for end := time.Now().Add(groupPatience); inodeOf(g.dir) == g.inode; time.Sleep(20 * time.Millisecond) {
-		// Only an empty folder is removed so, and only a group without processes is empty.
+		// rmdir removes only a group without processes.
 		if unix.Rmdir(g.dir) == nil || time.Now().After(end) || ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// groupPatience is how long the last processes of a container that has ended may take to be gone.
+// groupPatience is how long the last processes of a container that has ended may take to end.
 const groupPatience = 2 * time.Second
 
-// A lifeline tells when a container's first process has ended.
+// A lifeline reports when a container's first process has ended.
 type lifeline struct {
 	fd   int
 	quit chan struct{}
@@ -101,7 +101,7 @@ type lifeline struct {
 	once sync.Once
 }
 
-// lifelineOf begins to wait for the end of a process, which is told once from another goroutine.
+// lifelineOf waits for the end of a process and then calls ended once, from another goroutine.
 func lifelineOf(pid int, ended func()) (*lifeline, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -132,7 +132,7 @@ func lifelineOf(pid int, ended func()) (*lifeline, error) {
 	return l, nil
 }
 
-// close ends the waiting. After it, nothing more is told.
+// close ends the waiting. After it, ended is not called.
 func (l *lifeline) close() {
 	l.once.Do(func() {
 		close(l.quit)

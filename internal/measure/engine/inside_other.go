@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// An Inside says where in a running container a worker is to work. It is Linux's.
+// An Inside says where in a running container a worker works; see inside_linux.go.
 type Inside struct {
 	ID, Root, Dir string
 	Groups        []string
@@ -17,7 +17,7 @@ type Inside struct {
 	Accept        func(dir *os.File) error
 }
 
-// OpenInside is Linux's.
+// OpenInside works on Linux only.
 func OpenInside(context.Context, string, WorkerSource, Inside) (Session, error) {
 	return nil, errors.ErrUnsupported
 }

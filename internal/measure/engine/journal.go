@@ -13,12 +13,12 @@ import (
 	records "plimsoll/internal/state/journal"
 )
 
-// A Journal records the sessions of one engine, and its device-wide limits, in the journal of a state folder, which may be empty: then it
-// records nothing.
+// A Journal records the sessions of one engine in the journal of a state folder. With an empty state folder it records
+// nothing.
 type Journal struct {
 	*records.Journal
 	state string
-	// Kind is that of the engine's sessions.
+	// Kind is the kind of the entries of the engine's sessions.
 	Kind string
 }
 
@@ -31,14 +31,14 @@ func JournalIn(state, engine string) Journal {
 type SessionRecord struct {
 	// Paths are the folders that the session made, absolute: the sweep may run in another folder.
 	Paths []string `json:"paths"`
-	// Runtime and RuntimeRoot name the OCI runtime that knows the container.
+	// Runtime and RuntimeRoot identify the container's OCI runtime.
 	Runtime     string `json:"runtime,omitempty"`
 	RuntimeRoot string `json:"runtime_root,omitempty"`
-	// Processes are programs that the session started and that may outlive their owner.
+	// Processes are programs that the session started and that may outlive the owner.
 	Processes []procfs.Process `json:"processes,omitempty"`
 }
 
-// Note writes the entry of session id. It must succeed before anything of it is made.
+// Note writes the entry of session id. Call it before making anything of the session, and make nothing if it fails.
 func (j Journal) Note(ctx context.Context, id string, s SessionRecord) error {
 	return j.Put(ctx, j.Kind, id, s)
 }
@@ -51,8 +51,8 @@ func (j Journal) Clear(id string, paths ...string) error {
 	return j.Remove(j.Kind, id)
 }
 
-// SweepSessions undoes the sessions that dead owners left. end ends a session's processes; nil for an engine whose processes end with
-// their owner.
+// SweepSessions undoes the sessions of dead owners. end ends a session's processes; it is nil for an engine whose processes
+// end with their owner.
 func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context, id string, s SessionRecord) (did []string, err error)) (removed []string, err error) {
 	return j.Sweep(ctx, map[string]records.Undo{
 		j.Kind: func(ctx context.Context, e records.Entry) (did []string, err error) {
@@ -71,7 +71,7 @@ func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context
 	})
 }
 
-// removeFolders removes the folders of session id, and lists those that were there.
+// removeFolders removes the folders of session id, and lists those that existed.
 func removeFolders(id string, paths []string) (removed []string, err error) {
 	for _, p := range paths {
 		there, err := RemoveOwn(p, id)
@@ -85,23 +85,23 @@ func removeFolders(id string, paths []string) (removed []string, err error) {
 	return removed, nil
 }
 
-// OwnFolder is the folder of session id in path, made absolute: the only one of the user's
-// folder that is ever written to or removed.
+// OwnFolder is the folder of session id in path, made absolute. It is the only folder below the user's that a session
+// writes to or removes.
 func OwnFolder(path, id string) string {
 	if abs, err := filepath.Abs(path); err == nil {
-		path = abs // Else there is no working folder, and path alone leads nowhere either.
+		path = abs // Without a working folder, path alone leads nowhere either.
 	}
 	return filepath.Join(path, FolderPrefix+id)
 }
 
-// OwnSource is the folder of session id's sources in path, made absolute. Its parent may be that of OwnFolder, too.
+// OwnSource is the folder of session id's sources in path, made absolute. It may have the same parent as OwnFolder.
 func OwnSource(path, id string) string { return OwnFolder(path, id) + SourceSuffix }
 
 // SourceSuffix ends the names of folders of sources.
 const SourceSuffix = "-source"
 
-// DataParent is the host folder that a session's own one is made in: path, or one of the state folder
-// where the place names none.
+// DataParent is the host folder that holds a session's own one: path, or a folder of the state folder if the place names
+// none.
 func DataParent(state, path string) (string, error) {
 	if path != "" {
 		return path, nil
@@ -116,15 +116,15 @@ func DataParent(state, path string) (string, error) {
 // FolderPrefix begins the name of every folder that a session makes.
 const FolderPrefix = "plimsoll-"
 
-// RemoveOwn removes a folder made by session id, and says whether it was there. It
-// refuses any other: a journal is a file, and files get damaged.
+// RemoveOwn removes a folder made by session id, and reports whether it existed. It refuses any other: the path comes from
+// the journal, a file that may be damaged.
 func RemoveOwn(path, id string) (there bool, err error) {
 	base := strings.TrimSuffix(filepath.Base(path), SourceSuffix)
 	if !filepath.IsAbs(path) || id == "" || (base != FolderPrefix+id && filepath.Base(path) != FolderPrefix+id) || filepath.Clean(path) != path {
 		return false, fmt.Errorf("%s is not the folder of session %s", path, id)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		// On a read-only file system, removing what isn't there is an error.
+		// On a read-only file system, removing a missing folder is an error.
 		return false, nil
 	}
 	return true, os.RemoveAll(path)

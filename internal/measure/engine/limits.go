@@ -12,15 +12,15 @@ import (
 	"plimsoll/internal/limit/explain"
 )
 
-// An IOLimits is what a session knows of its limits on I/O. They are in force while a trial is measured (Hold):
-// before it, files are laid out at full speed.
+// An IOLimits holds a session's limits on I/O. They are in force while a trial is measured (Hold); files are laid out
+// before that, at full speed.
 type IOLimits struct {
 	Engine string
 	Asked  limit.Limits
-	// Container is what its control groups carry in their names; empty: Own has them.
+	// Container is a part of the names of the session's control groups; empty: Own has them.
 	Container string
 	Own       *cgroup.Own
-	// Devices are those whose rates the daemon was given when the container was made; nil: none.
+	// Devices are those whose limits the daemon set when it made the container; nil: none.
 	Devices []explain.Spot
 	// ID is the session's.
 	ID string
@@ -32,7 +32,7 @@ type Limited interface {
 	IOLimits() *IOLimits
 }
 
-// No is what can't be had.
+// No returns an *Unsupported for the keys.
 func (l *IOLimits) No(keys []limit.Key, reason, fix string) error {
 	names := make([]string, len(keys))
 	for i, k := range keys {
@@ -41,7 +41,7 @@ func (l *IOLimits) No(keys []limit.Key, reason, fix string) error {
 	return &Unsupported{Engine: l.Engine, What: "limit " + strings.Join(names, ", "), Reason: reason, Fix: fix}
 }
 
-// Asks lists the keys of I/O that are asked for.
+// Asks lists the keys of the limits on I/O.
 func (l *IOLimits) Asks() (keys []limit.Key) {
 	for _, k := range limit.Keys {
 		if k.IO() && l.Asked.Has(k) {
@@ -51,7 +51,7 @@ func (l *IOLimits) Asks() (keys []limit.Key) {
 	return keys
 }
 
-// Explain finds what the data of a session stands on.
+// Explain finds the devices below the data of a session.
 func (l *IOLimits) Explain(fs device.FS, keys []limit.Key, path string) (*explain.Explanation, error) {
 	if path == "" {
 		return nil, l.No(keys, "the place is no folder of this machine, or is memory (tmpfs): there is no block device under it", "limit memory, or use another place")
@@ -70,8 +70,7 @@ func (l *IOLimits) Explain(fs device.FS, keys []limit.Key, path string) (*explai
 	return e, nil
 }
 
-// existing is the nearest folder of a path that is there: an overlay makes a layer's folder when it is first
-// written to.
+// existing is path, or its nearest parent that exists: an overlay makes a layer's folder at the first write to it.
 func existing(path string) string {
 	for path != filepath.Dir(path) {
 		if _, err := os.Stat(path); err == nil {
@@ -82,7 +81,7 @@ func existing(path string) string {
 	return path
 }
 
-// RateKeys lists the keys of rates that l has.
+// RateKeys lists the keys of the rates that l limits.
 func RateKeys(l limit.Limits) (keys []limit.Key) {
 	for _, k := range limit.Keys {
 		if k.Rate() && l.Has(k) {

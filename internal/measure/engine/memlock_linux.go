@@ -6,17 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Memlock is what the host's worker may lock of memory. io_uring registers its buffers
-// within that, and works slower without: a container's worker gets the same, or
-// the generator would make one place look faster than another.
+// A Memlock is how much memory the host's worker may lock. io_uring registers its buffers within that, and is slower
+// without. A container's worker gets the same, or the generator would make one place look faster than another.
 type Memlock struct {
 	// Capable is set where CAP_IPC_LOCK lifts the limit.
 	Capable bool
-	// Soft and Hard are RLIMIT_MEMLOCK in bytes, -1: none.
+	// Soft and Hard are RLIMIT_MEMLOCK in bytes; -1 is no limit.
 	Soft, Hard int64
 }
 
-// OwnMemlock reads what this process, and so the host's worker, may lock.
+// OwnMemlock returns how much this process, and so the host's worker, may lock.
 var OwnMemlock = sync.OnceValue(func() Memlock {
 	m := Memlock{Capable: Capable(unix.CAP_IPC_LOCK), Soft: -1, Hard: -1}
 	var r unix.Rlimit

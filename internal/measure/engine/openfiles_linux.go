@@ -10,11 +10,9 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// OpenFiles is how many files a container's worker may have open: as many as this process may, and
-// so the host's worker (its soft limit is no bound, every worker raises it to the hard one), and
-// wire.OpenFiles at least where that is this process's to give. The host's worker raises its own in
-// the same way (package worker). A runtime or daemon that is told nothing passes on what it
-// happens to have itself.
+// OpenFiles is how many files a container's worker may have open: as many as this process, and so the host's worker, but at
+// least wire.OpenFiles if this process may grant that. Soft limits don't count, because every worker raises its own to the
+// hard one (package worker). Without a limit given by Plimsoll, a runtime or daemon would pass on its own.
 func OpenFiles() int64 {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {
@@ -26,7 +24,7 @@ func OpenFiles() int64 {
 	return min(wire.OpenFiles, mostOpenFiles())
 }
 
-// mostOpenFiles is what the kernel allows at most (proc(5), fs.nr_open).
+// mostOpenFiles is the most that the kernel allows (proc(5), fs.nr_open).
 func mostOpenFiles() int64 {
 	b, err := os.ReadFile("/proc/sys/fs/nr_open")
 	if err != nil {

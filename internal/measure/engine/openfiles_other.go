@@ -4,5 +4,5 @@ package engine
 
 import "plimsoll/internal/measure/wire"
 
-// OpenFiles is what a worker needs: this system's own limit says nothing of a container's.
+// OpenFiles is how many files a worker needs: this system's own limit doesn't apply to a container.
 func OpenFiles() int64 { return wire.OpenFiles }

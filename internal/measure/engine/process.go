@@ -16,28 +16,28 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// LogSize is how much of standard error a session keeps, in bytes.
+// LogSize is how many bytes of standard error a session keeps.
 const LogSize = 8 << 10
 
-// A Process is an agent that runs as a child of plimsoll, directly or through a
-// runtime. It implements what of Session is the same for all: input, output, log and end.
+// A Process is an agent that runs as a child of plimsoll, directly or through a runtime. It implements the part of Session
+// that is the same for all: input, output, log and end.
 type Process struct {
 	// Cmd has been started.
 	Cmd *exec.Cmd
-	// tied has the kernel kill the child when plimsoll ends, for one that doesn't end with its input.
+	// tied makes the kernel kill the child when plimsoll ends, for a child that doesn't end with its input.
 	tied bool
-	// fenced has a tied child be the first process of a PID namespace, which ends with it. The caller is locked to its thread,
-	// and keeps it until the child's end.
+	// fenced makes a tied child the first process of a PID namespace, which ends with it. The caller has locked its
+	// goroutine to its thread, and keeps it so until the child's end.
 	fenced bool
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	log    *tail.Buffer
 
-	// Waited is closed when the child's end is known; WaitErr is set before.
+	// Waited is closed when the child has ended; WaitErr is set before.
 	Waited  chan struct{}
 	WaitErr error
 
-	// mu guards reaped: after that the numbers of the child and its group may be another's.
+	// mu guards reaped. Once reaped is set, other processes may have the numbers of the child and its group.
 	mu     sync.Mutex
 	reaped bool
 
@@ -45,21 +45,22 @@ type Process struct {
 	closeErr  error
 }
 
-// StartProcess starts argv with pipes; it inherits files from its fourth file on. The child doesn't
-// get the terminal's signals: plimsoll decides what an interrupt means for it.
+// StartProcess starts argv with pipes. The child inherits files, numbered from 3 on. It doesn't get the terminal's signals:
+// plimsoll decides what an interrupt means for it.
 func StartProcess(argv []string, files ...*os.File) (*Process, error) {
 	return newProcess(argv, files).startPiped()
 }
 
-// StartTied is StartProcess for one that is tied to plimsoll.
+// StartTied is StartProcess for a child that the kernel kills when plimsoll ends.
 func StartTied(argv []string, files ...*os.File) (*Process, error) {
 	p := newProcess(argv, files)
 	p.tied = true
 	return p.startPiped()
 }
 
-// StartFenced is StartTied for a child that is the first process of a PID namespace: what it has started ends with it, though it is
-// killed. The caller is locked to its thread, of which the child has what is the thread's own, and keeps it until the child's end.
+// StartFenced is StartTied for a child that is the first process of a PID namespace: all processes that it started end with
+// it, even if it is killed. The caller has locked its goroutine to its thread, whose properties the child inherits, and
+// keeps it so until the child's end.
 func StartFenced(argv []string, files ...*os.File) (*Process, error) {
 	p := newProcess(argv, files)
 	p.tied, p.fenced = true, true
@@ -75,8 +76,7 @@ func newProcess(argv []string, files []*os.File) *Process {
 
 // startPiped starts the child with pipes.
 func (p *Process) startPiped() (*Process, error) {
-	// Pipes of our own, not exec's: Wait must not close stdout under a reader
-	// that still has a result to read.
+	// Pipes of our own, not exec's: Wait must not close stdout while a result is still to be read from it.
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (p *Process) startPiped() (*Process, error) {
 	return p, nil
 }
 
-// StartServer starts argv, tied to plimsoll, on a connection, which is its standard input; what it prints is its log. It
-// inherits files as StartProcess has them.
+// StartServer starts argv, tied to plimsoll, with a connection as its standard input. Its output is its log. It inherits
+// files as with StartProcess.
 func StartServer(argv []string, connection *os.File, files ...*os.File) (*Process, error) {
 	p := newProcess(argv, files)
 	p.tied = true
@@ -113,14 +113,14 @@ func StartServer(argv []string, connection *os.File, files ...*os.File) (*Proces
 	return p, nil
 }
 
-// noPipe is in place of a pipe to a child that has none.
+// noPipe takes the place of a pipe to a child without one.
 type noPipe struct{}
 
 func (noPipe) Read([]byte) (int, error)    { return 0, io.EOF }
 func (noPipe) Write(b []byte) (int, error) { return 0, io.ErrClosedPipe }
 func (noPipe) Close() error                { return nil }
 
-// start starts the child, and waits for its end from then on.
+// start starts the child, and a goroutine that waits for its end.
 func (p *Process) start() error {
 	p.Cmd.Env = plainEnviron(os.Environ())
 	p.Cmd.SysProcAttr = ownGroup()
@@ -137,9 +137,8 @@ func (p *Process) start() error {
 	return nil
 }
 
-// plainEnviron is env without what steers the Go runtime of the worker or of the runtime that
-// starts it: a GOMAXPROCS of the caller's would slow the host's worker down, but none
-// in a container.
+// plainEnviron is env without the variables of the Go runtime. The worker, or a runtime that starts it, is written in Go:
+// the caller's GOMAXPROCS would slow the host's worker down, but none in a container.
 func plainEnviron(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -147,8 +146,8 @@ func plainEnviron(env []string) []string {
 	})
 }
 
-// wait waits for the child. One that was killed leaves its trial, which would go on
-// writing: what is left of its group is killed while the child still holds the group's number.
+// wait waits for the child. A child that was killed leaves its trial behind, which would go on writing. So the rest of its
+// process group is killed before the child is reaped, while the group's number is still its own.
 func (p *Process) wait() {
 	ended := awaitExit(p.Cmd.Process.Pid)
 	p.mu.Lock()
@@ -161,8 +160,8 @@ func (p *Process) wait() {
 	close(p.Waited)
 }
 
-// Kill kills the child and what it has started, if the child's end isn't known already. Where that
-// can't be looked at, it kills the child alone, of which package os knows whether it has ended.
+// Kill kills the child and all that it started, unless it has ended. Where that can't be checked, it kills the child alone,
+// for which package os checks it.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,18 +182,18 @@ func (p *Process) State(ctx context.Context) string {
 	case <-p.Waited:
 		return ExitWords(p.WaitErr)
 	case <-ctx.Done():
-		return "it closed its output and still runs"
+		return "it closed its output, but still runs"
 	}
 }
 
-// CloseOnce runs what closes the session the first time, and returns what it returned then.
+// CloseOnce calls end the first time, and returns the result of that call each time.
 func (p *Process) CloseOnce(end func() error) error {
 	p.closeOnce.Do(func() { p.closeErr = end() })
 	return p.closeErr
 }
 
-// End closes the agent's input, waits for it to end, and kills it with its
-// trial when it doesn't within grace or before ctx is over.
+// End closes the agent's input and waits for it to end. It kills it with its trial if it doesn't end within grace or before
+// ctx is over.
 func (p *Process) End(ctx context.Context, grace time.Duration) {
 	p.stdin.Close()
 	timer := time.NewTimer(grace)
@@ -211,7 +210,7 @@ func (p *Process) End(ctx context.Context, grace time.Duration) {
 	p.stdout.Close()
 }
 
-// ExitWords puts a child's end in words.
+// ExitWords describes how a child ended.
 func ExitWords(err error) string {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return "exit status 0"
@@ -230,7 +229,6 @@ func ExitWords(err error) string {
 	return err.Error()
 }
 
-// GoVariables empty what an image may set of the Go runtime's own environment: with
-// GOMAXPROCS=1 the worker would measure itself (https://pkg.go.dev/runtime, "Environment
-// Variables").
+// GoVariables empty the variables of the Go runtime that an image may set: GOMAXPROCS=1 would limit the worker itself
+// (https://pkg.go.dev/runtime, "Environment Variables").
 var GoVariables = []string{"GOMAXPROCS=", "GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOTRACEBACK=", "GOCOVERDIR="}

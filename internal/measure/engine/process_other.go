@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup needs nothing on this system.
+// ownGroup does nothing on this system.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
 // killGroup kills the child alone; a trial ends with its input.

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// startTied starts the child, which the kernel kills when plimsoll ends, in whatever way: prctl(2), PR_SET_PDEATHSIG. What ends a child
-// then is the end of the thread that started it. So that thread is kept until the child's own.
+// startTied starts the child, which the kernel kills when plimsoll ends in any way: prctl(2), PR_SET_PDEATHSIG. The signal
+// is sent when the thread that started the child ends. So that thread is kept until the child has ended.
 func (p *Process) startTied() error {
 	p.Cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if p.fenced {

@@ -2,5 +2,5 @@
 
 package engine
 
-// startTied starts the child. What is to be tied to plimsoll runs on Linux alone.
+// startTied starts the child, not tied: children that need to be tied run on Linux only.
 func (p *Process) startTied() error { return p.Cmd.Start() }

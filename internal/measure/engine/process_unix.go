@@ -11,8 +11,8 @@ import (
 // Ctrl-C reaches plimsoll alone.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills a child and what it has started. The child must not have been waited
-// for: its number, and the group's, may be another's then.
+// killGroup kills a child and what it has started. The child must not have been reaped: another process may have its
+// number, or the group's, then.
 func killGroup(p *os.Process) {
 	syscall.Kill(-p.Pid, syscall.SIGKILL)
 	p.Kill()

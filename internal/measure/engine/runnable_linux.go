@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// runnable asks the kernel whether it would run a program: not from a file system that is
-// mounted noexec (access(2), "EACCES"), whatever the file's mode is.
+// runnable asks the kernel whether it would run a program. It refuses one on a file system mounted noexec, whatever the
+// file's mode (access(2), "EACCES").
 func runnable(path string) error {
 	return eintr.Retry(func() error { return unix.Access(path, unix.X_OK) })
 }

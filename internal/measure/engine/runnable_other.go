@@ -2,5 +2,5 @@
 
 package engine
 
-// runnable is nil: starting the program tells.
+// runnable returns nil: starting the program shows it.
 func runnable(string) error { return nil }

@@ -2,5 +2,5 @@
 
 package engine
 
-// CanUnshare: only Linux has mount namespaces.
+// CanUnshare returns false: only Linux has mount namespaces.
 func CanUnshare() bool { return false }

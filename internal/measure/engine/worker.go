@@ -13,14 +13,13 @@ import (
 	"syscall"
 )
 
-// A WorkerSource returns the worker's program for an operating system and an
-// architecture, by Go's names (workerbin.Bytes).
+// A WorkerSource returns the worker's program for an operating system and an architecture, by Go's names (workerbin.Bytes).
 type WorkerSource func(goos, goarch string) ([]byte, error)
 
-// An Installer installs workers, and remembers which: the hash of a program takes
-// longer than all else that opens a session on the host.
+// An Installer installs workers, and remembers which. Hashing a program takes longer than all other steps of opening a
+// session on the host.
 type Installer struct {
-	// Dir is the folder that they go into, Source is where they come from.
+	// Dir is the folder that workers are installed in, Source where they come from.
 	Dir    string
 	Source WorkerSource
 
@@ -39,7 +38,7 @@ func (i *Installer) Install(goos, goarch string) (string, error) {
 			return "", err
 		}
 	}
-	// Each time: a file system may be mounted with other flags meanwhile.
+	// Checked each time: a file system may be mounted with other options meanwhile.
 	if err := runnable(path); goos == runtime.GOOS && err != nil {
 		return "", fmt.Errorf("programs can't be run from %s (%w): its file system is mounted noexec", i.Dir, err)
 	}
@@ -50,9 +49,9 @@ func (i *Installer) Install(goos, goarch string) (string, error) {
 	return path, nil
 }
 
-// installWorker puts the worker's program into its own folder under dir, unless it is there, and
-// returns its path. The folder's name carries the program's hash, so that two
-// versions of plimsoll don't disturb each other; the file is complete or absent.
+// installWorker puts the worker's program into a folder of its own under dir, unless it exists, and returns its path. The
+// folder's name has the program's hash, so that two versions of plimsoll don't disturb each other. The file is complete or
+// absent.
 func installWorker(dir string, source WorkerSource, goos, goarch string) (string, error) {
 	b, err := source(goos, goarch)
 	if err != nil {
@@ -64,7 +63,7 @@ func installWorker(dir string, source WorkerSource, goos, goarch string) (string
 	if goos == "windows" {
 		path += ".exe"
 	}
-	// One that was torn by a full disk or changed is replaced.
+	// A file that a full disk cut short, or that was changed, is replaced.
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, b) {
 		if st, err := os.Stat(path); err == nil && st.Mode().Perm()&0o111 != 0 {
 			return path, nil
@@ -79,9 +78,9 @@ func installWorker(dir string, source WorkerSource, goos, goarch string) (string
 	return path, nil
 }
 
-// writeProgram makes the file of a program, complete or not at all. A process that is forked while the
-// file is open to write has it too until it begins its own program, and Linux runs no file that
-// anybody has open to write (ETXTBSY, golang.org/issue/22315): so nobody forks meanwhile.
+// writeProgram writes the file of a program, complete or not at all. A process that is forked while the file is open for
+// writing inherits that until it begins its own program, and Linux doesn't run a file that is open for writing (ETXTBSY,
+// golang.org/issue/22315). So no process is forked meanwhile.
 func writeProgram(path string, b []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -100,8 +99,8 @@ func writeProgram(path string, b []byte) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// Gone reports why the worker of this machine can't be run from the state folder any more, nil if it
-// can or if only room is missing.
+// Gone reports why the worker of this machine can't be run from the state folder any more. It returns nil if it can, or if
+// only space is missing.
 func (i *Installer) Gone(state string) error {
 	_, err := i.Install(runtime.GOOS, runtime.GOARCH)
 	var full *StateFullError
@@ -112,4 +111,4 @@ func (i *Installer) Gone(state string) error {
 }
 
 // InstallFix says what to do where the worker can't be installed.
-const InstallFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
+const InstallFix = "use a --state folder that can be written to and that programs can be run from, and a plimsoll made with 'make build'"

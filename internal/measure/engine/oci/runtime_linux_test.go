@@ -71,10 +71,10 @@ func TestOCIForeignRuntime(t *testing.T) {
 		want  string
 	}{
 		"another's":        {func(p string) error { return os.Chown(p, 12345, 0) }, "belongs to user 12345"},
-		"world-writable":   {func(p string) error { return os.Chmod(p, 0o757) }, "everybody may write"},
+		"world-writable":   {func(p string) error { return os.Chmod(p, 0o757) }, "everyone may write"},
 		"group-writable":   {func(p string) error { return errors.Join(os.Chown(p, 0, 12345), os.Chmod(p, 0o775)) }, "group 12345 may write"},
 		"another's folder": {func(p string) error { return os.Chown(filepath.Dir(p), 12345, 0) }, "belongs to user 12345"},
-		"world's folder":   {func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) }, "everybody may write"},
+		"world's folder":   {func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) }, "everyone may write"},
 		"another's, sticky": {func(p string) error {
 			return errors.Join(os.Chown(filepath.Dir(p), 12345, 0), os.Chmod(filepath.Dir(p), 0o777|os.ModeSticky))
 		}, "belongs to user 12345"},

@@ -114,7 +114,7 @@ func TestVMCacheOthers(t *testing.T) {
 	}
 	_, err := vm.New(o).Open(t.Context(), layerSpec("others-1"))
 	var u *engine.Unsupported
-	if !errors.As(err, &u) || !strings.Contains(err.Error(), "everybody may write to "+dir+"; chmod o-w it") {
+	if !errors.As(err, &u) || !strings.Contains(err.Error(), "everyone may write to "+dir+"; chmod o-w it") {
 		t.Errorf("Open() with a cache for all = %v", err)
 	}
 	wantNothingLeft(t, o.State, "others-1")
