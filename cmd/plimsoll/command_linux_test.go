@@ -85,7 +85,7 @@ func TestSiteBuild(t *testing.T) {
 	for _, s := range run.Skipped {
 		reasons[s.Reason]++
 	}
-	lacks := "there is no program jekyll in a container of the worker alone; name an image that has it (image: of the engine %s)"
+	lacks := "there is no program jekyll in the container, which has only the worker; name an image that has it (image: of the engine %s)"
 	if reasons[fmt.Sprintf(lacks, "oci")] != 3 || reasons[fmt.Sprintf(lacks, "docker")] != 5 {
 		t.Errorf("skipped: %v", reasons)
 	}

@@ -75,7 +75,7 @@ func TestRunNothingIsNotLast(t *testing.T) {
 	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	state := recorded(t)
 	r := plimsoll(t, t.Context(), state, "", "run", "--only", "engine=docker")
-	if r.status != exitCannot || !strings.Contains(r.stderr, "skipped docker/") || !strings.Contains(r.stderr, "nothing of the plan can be measured here") {
+	if r.status != exitCannot || !strings.Contains(r.stderr, "skipped docker/") || !strings.Contains(r.stderr, "no cell of the plan can be measured here") {
 		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
 	}
 	if r.stdout != "" {

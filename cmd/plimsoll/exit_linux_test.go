@@ -36,7 +36,7 @@ func TestExitCodes(t *testing.T) {
 		{"some cells failed", failing, []string{"--blocks", "1"}, 0, exitCellsFailed, "1 trial failed"},
 		{"interrupted", plan("host", "dir: {}"), nil, 2, exitFailure, "--resume"},
 		{"interrupted after a cell failed", failing, nil, 6, exitFailure, "--resume"},
-		{"all cells skipped", plan("docker", "layer: {}"), nil, 0, exitCannot, "nothing of the plan can be measured here"},
+		{"all cells skipped", plan("docker", "layer: {}"), nil, 0, exitCannot, "no cell of the plan can be measured here"},
 		{"a bad plan", plan("hots", "dir: {}"), nil, 0, exitUsage, "did you mean host?"},
 		{"a bad flag", plan("host", "dir: {}"), []string{"--quik"}, 0, exitUsage, "did you mean --quick?"},
 		{"a missing path", plan("host", "dir: {path: /nowhere/at/all}"), nil, 0, exitUsage, "make the folder first"},

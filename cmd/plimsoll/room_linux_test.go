@@ -44,7 +44,7 @@ func TestRunTooLittleRoom(t *testing.T) {
 		t.Fatalf("skipped %+v, want big/host/small", run.Skipped)
 	}
 	// The two small jobs share a file.
-	want := "too little room: its files take 40 MiB, those of the cells before it 8 MiB, and 48 MiB are free on the file system of " + small
+	want := "too little space: its files need 40 MiB, those of earlier cells 8 MiB, but only 48 MiB are free on the file system of " + small
 	if why := run.Skipped[0].Reason; !strings.HasPrefix(why, want) || !strings.Contains(why, "another path") {
 		t.Errorf("skipped for %q, want %q", why, want)
 	}
@@ -59,7 +59,7 @@ func TestRunNoRoomAtAll(t *testing.T) {
 	if r.status != exitCannot {
 		t.Errorf("status %d, want %d", r.status, exitCannot)
 	}
-	for _, want := range []string{"skipped host/dir: too little room: its files take 500 TiB, and ", "skipped oci/layer: too little room"} {
+	for _, want := range []string{"skipped host/dir: too little space: its files need 500 TiB, but only ", "skipped oci/layer: too little space"} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("no %q in\n%s", want, r.stderr)
 		}

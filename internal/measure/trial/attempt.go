@@ -16,33 +16,32 @@ import (
 	"plimsoll/load"
 )
 
-// An attempt is one trial in containers that run: all clients are prepared, then started together,
-// then awaited.
+// An attempt is one trial in running containers: all clients are prepared, then started together, then awaited.
 type attempt struct {
 	agents []*agent.Agent
-	// spec is what a client does.
+	// spec returns a client's workload.
 	spec func(client int) workload.Spec
-	// limits are what each container must stay under, target is the file or device under test, if one is named.
+	// limits apply to each container. target is the file or device under test, if the plan names one.
 	limits limit.Limits
 	target string
-	// machine is the runner's.
+	// machine is Runner.Machine.
 	machine string
-	// flush leaves it to the kernel's flusher to write back what clients leave in the page cache.
+	// flush makes the kernel's flusher write back what clients leave in the page cache.
 	flush bool
-	// timeout is told of the wait for buffered writes; it may be nil.
+	// timeout is extended while buffered writes make progress; it may be nil.
 	timeout *timeout
 	// prepared, unless nil, is called when all clients have their files, or when that failed.
 	prepared func()
-	// witness and onSample may be nil. Samples are those of all clients.
+	// witness and onSample may be nil. onSample gets the samples of all clients.
 	witness  Witness
 	onSample func(load.Sample)
-	// onStatus, unless nil, receives each answer to an ask of a trial with one client. asking is called with the function that asks when
-	// the trial begins, and with nil when it has ended.
+	// onStatus, unless nil, receives each status of a trial with one client. asking is called with the function that asks
+	// for it when the trial begins, and with nil when it has ended.
 	onStatus func(*workload.Result)
 	asking   func(ask func())
 }
 
-// run fills in what t measured. After an error no client works on, unless it is unfit.
+// run does the trial and fills in its results in t. After an error no client is still at work, unless its agent is unfit.
 func (a *attempt) run(ctx context.Context, t *record.Trial) error {
 	flush := a.openFlush(a.spec(0))
 	defer flush.close()
@@ -68,15 +67,15 @@ func (a *attempt) run(ctx context.Context, t *record.Trial) error {
 	return nil
 }
 
-// unsettled leaves what spec writes in the page cache if f writes it back.
+// unsettled returns spec without its own sync at the end if the flush f writes the page cache back.
 func unsettled(spec workload.Spec, f *flush) workload.Spec {
 	spec.Unsettled = spec.Unsettled || f != nil
 	return spec
 }
 
-// measure starts clients that are ready, and has it witnessed what they do.
+// measure starts clients that are ready, and has the witness observe them.
 func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush *flush) error {
-	// The witness looks at limits too, and may take what the cell's own replace for no other.
+	// The cell's limits are set before the witness looks, so that it doesn't report limits that they replace.
 	begin := time.Now()
 	hold, err := a.hold(ctx)
 	after := func(t *record.Trial) { t.Where = make([]record.Where, len(a.agents)) }
@@ -105,17 +104,17 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush
 	return err
 }
 
-// late says that the timeout came while plimsoll itself looked at what the clients stand on and set limits, if so: the workers have
-// nothing to do with it. After an interrupt it is the interrupt.
+// late explains a timeout that came while plimsoll itself looked at the storage and set limits: the workers are not the
+// cause. After an interrupt it returns the interrupt.
 func late(ctx context.Context, took time.Duration) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
-	return fmt.Errorf("%w: its workers were ready, and to look at the storage and set the limits took %v", cause, took.Round(time.Millisecond))
+	return fmt.Errorf("%w: its workers were ready, but looking at the storage and setting the limits took %v", cause, took.Round(time.Millisecond))
 }
 
-// hold puts the limits on I/O in force: after the layout of files, which is not what they are asked for.
+// hold puts the limits on I/O in force. It runs after the layout of files, which they don't apply to.
 func (a *attempt) hold(ctx context.Context) (*engine.Hold, error) {
 	sessions := make([]engine.Session, len(a.agents))
 	for i, one := range a.agents {
@@ -124,8 +123,8 @@ func (a *attempt) hold(ctx context.Context) (*engine.Hold, error) {
 	return engine.HoldAll(ctx, sessions, a.machine)
 }
 
-// start is the barrier: everything is prepared, so that one short line to each
-// client begins its I/O. It returns the time between the first and the last.
+// start is the barrier: everything is prepared, so one short line to each client begins its I/O. It returns the time
+// between the first client's start and the last one's.
 func start(agents []*agent.Agent, id string) (time.Duration, error) {
 	begin := time.Now()
 	for _, a := range agents {
@@ -139,8 +138,8 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// wait collects the results of all clients, and tells the timeout when their windows are over. The first error stops
-// the others.
+// wait collects the results of all clients, and reports ends of their windows to the timeout. The first error stops the
+// others.
 func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]workload.Result, error) {
 	judge := newSteadyJudge(a.agents, id, spec)
 	results := make([]workload.Result, len(a.agents))
@@ -157,7 +156,7 @@ func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]wo
 		})
 		a.timeout.measured(i)
 		if hanging != nil && errors.Is(err, context.DeadlineExceeded) {
-			// Its window was measured. What never ended took so long at least.
+			// Its window was measured. The I/Os that never ended took at least that long.
 			res, err = hanging, nil
 		}
 		if err != nil {
@@ -172,8 +171,8 @@ func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]wo
 	return results, nil
 }
 
-// each calls f for all agents side by side and returns the first error that
-// is not just the echo of another's: an error ends the context of the others.
+// each calls f for all agents concurrently and returns the first error. It skips errors that only echo another's, since an
+// error ends the context of the others.
 func each(ctx context.Context, agents []*agent.Agent, f func(context.Context, int, *agent.Agent) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -192,8 +191,7 @@ func each(ctx context.Context, agents []*agent.Agent, f func(context.Context, in
 	return firstError(errs)
 }
 
-// firstError picks the error to tell from those of all clients: the first that
-// is no echo, and says which client's it is if there are several.
+// firstError picks the first error of all clients that is no echo of another's. It names the client if there are several.
 func firstError(errs []error) error {
 	var echo error
 	for i, err := range errs {

@@ -16,30 +16,30 @@ import (
 	"plimsoll/load"
 )
 
-// A Bench runs workloads that come from no plan, one after the other in one container:
-// what the dialects of other tools need. Its methods belong to one goroutine.
+// A Bench runs workloads that don't come from a plan, one after the other in one container, as the dialects of other tools
+// do. Its methods must be called from one goroutine.
 type Bench struct {
 	Engine engine.Engine
 	// Spec is the container; its ID is set by Open.
 	Spec engine.Spec
-	// Run is what the trials belong to, Cell the names that they get.
+	// Run is the run that the trials belong to, Cell their cell.
 	Run  *record.Run
 	Cell record.Cell
 	// Witness and Judge may be nil.
 	Witness Witness
 	Judge   Judge
-	// Prepared, unless nil, is called when a trial's files are there and its measuring begins, or when that failed.
+	// Prepared, unless nil, is called when a trial's files exist and its measurement begins, or when that failed.
 	Prepared func()
-	// Hard is cancelled when cleaning up must be quick; nil: it never must.
+	// Hard is cancelled when there is no more time for cleaning up; nil: there always is.
 	Hard context.Context
 	// Machine is as in a Runner.
 	Machine string
 
-	// OnStatus, unless nil, is called with what a trial came to so far for each Ask.
+	// OnStatus, unless nil, is called for each Ask with the trial's result so far.
 	OnStatus func(*workload.Result)
 
 	asking  sync.Mutex
-	ask     func() // nil: no trial runs
+	ask     func() // nil if no trial runs
 	pool    *pool
 	session sessionSpec
 	agent   *agent.Agent
@@ -62,9 +62,8 @@ func (b *Bench) Open(ctx context.Context) error {
 	return err
 }
 
-// Trial does one workload and returns its record, and the error of one that failed. When ctx ends first
-// the trial is stopped. The record is nil, and the error a *GroundError, only when the trial failed
-// for what is no result.
+// Trial runs one workload and returns its record, and the error if it failed. It stops the trial when ctx ends. If the
+// engine or the state folder is gone, the trial is no result: the record is nil and the error a *GroundError.
 func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*record.Trial, error) {
 	cell := b.Cell
 	cell.Workload, cell.Clients = spec.Name, 1
@@ -92,7 +91,7 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 	return t, err
 }
 
-// remember takes over what a stage says of its files.
+// remember keeps what a stage reports about its files.
 func (b *Bench) remember(results []workload.Result) {
 	for i := range results {
 		if b.marks == nil {
@@ -102,7 +101,7 @@ func (b *Bench) remember(results []workload.Result) {
 	}
 }
 
-// attempt does the trial, in a new container if the trial before it broke the last one.
+// attempt does the trial, in a new container if the trial before broke the last one.
 func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load.Sample)) error {
 	if b.agent == nil {
 		var err error
@@ -123,15 +122,15 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	return err
 }
 
-// mayAsk sets how the trial that runs is asked, nil for none.
+// mayAsk sets the function that asks the running trial for its status, nil for none.
 func (b *Bench) mayAsk(ask func()) {
 	b.asking.Lock()
 	defer b.asking.Unlock()
 	b.ask = ask
 }
 
-// Ask asks the trial that runs how far it is, and reports whether one runs. It may be called from any goroutine. The answer, with OnStatus,
-// doesn't come if the trial ends before.
+// Ask asks the running trial for its result so far, and reports whether one runs. It may be called from any goroutine.
+// OnStatus is not called if the trial ends before it answers.
 func (b *Bench) Ask() bool {
 	b.asking.Lock()
 	defer b.asking.Unlock()
@@ -142,8 +141,7 @@ func (b *Bench) Ask() bool {
 	return true
 }
 
-// target is the file or device that the first job of a stage names by its whole path; "" for
-// one in the place's folder.
+// target is the file or device that the first job of a stage names by its whole path; "" for one in the place's folder.
 func target(s workload.Spec) string {
 	path := s.Job.Filename
 	if s.Kind == workload.Stage && len(s.Jobs) > 0 {

@@ -12,13 +12,11 @@ import (
 	"plimsoll/load"
 )
 
-// ceilingTime is how long the null engine runs before a run: long enough for
-// some hundred thousand operations.
+// ceilingTime is how long the null engine runs before a run: long enough for some hundred thousand operations.
 const ceilingTime = 100 * time.Millisecond
 
-// ceiling measures what one thread of the generator can do with no I/O at all. It
-// is the same program in every container, so one does, but not one whose CPUs
-// are limited if there is another.
+// ceiling measures the rate of one generator thread without any I/O. The program is the same in every container, so one
+// measurement is enough. It avoids containers with limited CPUs if it can.
 func (r *Runner) ceiling(ctx context.Context) {
 	if r.run.Ceiling.IOPS > 0 {
 		return
@@ -40,7 +38,7 @@ func (r *Runner) ceiling(ctx context.Context) {
 	r.run.Ceiling.IOPS = v
 }
 
-// runningSession finds a running agent, of a cell without limits if there is one.
+// runningSession finds a running agent, of a cell without limits if possible.
 func (r *Runner) runningSession() (found sessionSpec, ok bool) {
 	for _, c := range r.cells {
 		s := r.sessions(c)[0]
@@ -77,8 +75,8 @@ func nullRate(ctx context.Context, a *agent.Agent) (float64, error) {
 	return nullSpeed(res), nil
 }
 
-// nullSpeed is how many operations a second a thread does on the null engine while it has a CPU: other work may keep that from it
-// just then, which is no limit of the generator's.
+// nullSpeed is the rate of a thread on the null engine while it has a CPU. Other work may take the CPU from it, which is no
+// limit of the generator's.
 func nullSpeed(r *workload.Result) float64 {
 	took := r.Elapsed
 	if used := r.Usage.User + r.Usage.System; used > 0 {

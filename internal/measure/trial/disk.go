@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// An ownDisk is the disk of a place that has a device of its own, or why there is none.
+// An ownDisk is the disk of a place with a device of its own, or why it has none.
 type ownDisk struct {
 	disk *loopdisk.Disk
 	why  string
 }
 
-// makeDisks makes the disks of the plan's places, which last for the run, and sweeps those that a killed one left.
+// makeDisks makes the disks of the plan's places, which last for the run, and sweeps those of killed runs.
 func (r *Runner) makeDisks(ctx context.Context) {
 	r.disks = map[string]ownDisk{}
 	own := journal.In(r.StateDir)
@@ -43,7 +43,7 @@ func (r *Runner) makeDisks(ctx context.Context) {
 	}
 }
 
-// usedPlaces names the places of the cells, those of sources among them; some more than once.
+// usedPlaces names the places of the cells and of their sources; some more than once.
 func (r *Runner) usedPlaces() []string {
 	var names []string
 	for _, c := range r.cells {

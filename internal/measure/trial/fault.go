@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// A GroundError says why a trial broke off that says nothing of its cell: what all trials
-// stand on is gone, the engine or the room in Plimsoll's own state folder. Such a trial is no result.
+// A GroundError says that a trial ended because something that all trials need is gone: the engine, or the space in
+// Plimsoll's own state folder. Such a trial says nothing about its cell, and is no result.
 type GroundError struct {
-	// Err is an *engine.StateFullError, or says which engine is gone and how that was seen.
+	// Err is an *engine.StateFullError, or names the engine that is gone and how that was seen.
 	Err error
 }
 
@@ -21,8 +21,8 @@ func (e *GroundError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *GroundError) Unwrap() error { return e.Err }
 
-// lostGround asks why a trial failed with err on an engine that is called name, in a container like spec's, and
-// returns nil if that may be its cell. When ctx is over it is not asked: an interrupt is its own reason.
+// lostGround returns a *GroundError if the trial failed with err because the engine name, or the space for containers like
+// spec's, is gone. It returns nil if the cell may be the cause, or ctx is over: an interrupt is a reason of its own.
 func lostGround(ctx context.Context, name string, e engine.Engine, spec engine.Spec, err error) *GroundError {
 	if err == nil || ctx.Err() != nil {
 		return nil

@@ -13,17 +13,18 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A flush has the kernel's flusher write back what a trial's clients left in the page cache, in place of the workers, and
-// measures it. A worker that syncs its file submits the writes itself, in its own control group; what no program syncs the
-// flusher writes, and with version 1 of control groups it does so in the root group, where no container's limit holds it.
-// A plan with limits on I/O is about the latter.
+// A flush makes the kernel's flusher, instead of the workers, write back what a trial's clients left in the page cache, and
+// measures it. A worker that syncs its file submits the writes itself, in its own control group. Writes that no program
+// syncs are written by the flusher, and with version 1 of control groups it does so in the root group, where no container's
+// limit holds it. A plan with limits on I/O is about those writes.
 type flush struct {
-	// folders are open since before the trial: what fails to be written back is told to them (syncfs(2)).
+	// folders are open since before the trial: an error of writing back is reported only to files that were open
+	// (syncfs(2)).
 	folders []*os.File
 }
 
-// openFlush opens the folders that the clients' data lies in, one for each file system; nil where one isn't known, or the job
-// leaves nothing behind: then the workers sync.
+// openFlush opens the folders of the clients' data, one for each file system. It returns nil if one isn't known, or if the
+// job leaves nothing in the page cache: the workers sync then.
 func (a *attempt) openFlush(spec workload.Spec) *flush {
 	if !a.flush || !spec.LeavesWrites() {
 		return nil
@@ -31,11 +32,11 @@ func (a *attempt) openFlush(spec workload.Spec) *flush {
 	f := &flush{}
 	for _, one := range a.agents {
 		if one.Session.Info().Guest {
-			// Its writes are in the guest's page cache, out of reach of this kernel's flusher.
+			// The writes are in the guest's page cache, out of reach of this kernel's flusher.
 			f.close()
 			return nil
 		}
-		// Who shares the place may have put something else there by now.
+		// Another user of the place may have replaced the folder.
 		d, err := workload.OpenFolder(one.Session.Info().HostPath)
 		if err != nil {
 			f.close()
@@ -58,7 +59,7 @@ func (f *flush) close() {
 // diskCounts are writes and bytes written of a device.
 type diskCounts struct{ writes, bytes int64 }
 
-// countDisks reads what the disks under the clients have written, by client; an entry is nil where that isn't known.
+// countDisks reads how much the disks under the clients have written, by client; an entry is nil if that isn't known.
 func countDisks(where []record.Where) []*diskCounts {
 	all := make([]*diskCounts, len(where))
 	for i, w := range where {
@@ -80,8 +81,8 @@ func countDisks(where []record.Where) []*diskCounts {
 	return all
 }
 
-// run waits until everything is on the storage, and notes in t how long that took and what the disks did meanwhile. where is what
-// the clients stand on.
+// run waits until everything is on the storage, and notes in t how long that took and what the disks did meanwhile. where
+// describes the clients' storage.
 func (f *flush) run(ctx context.Context, a *attempt, t *record.Trial, where []record.Where) error {
 	before, begin := countDisks(where), time.Now()
 	synced := make(chan error, 1)
@@ -105,7 +106,7 @@ func (f *flush) run(ctx context.Context, a *attempt, t *record.Trial, where []re
 			}
 			done = true
 		case <-ctx.Done():
-			// It goes on in the kernel, which can't be told to stop; the folder stays open for it.
+			// The sync goes on in the kernel, which can't be stopped. The folder stays open for it.
 			f.folders = nil
 			return context.Cause(ctx)
 		case <-tick.C:

@@ -10,7 +10,7 @@ import (
 	"plimsoll/load"
 )
 
-// strongest lists the I/O engines from the strongest to the weakest.
+// strongest lists the I/O engines, the strongest first.
 var strongest = []string{load.IOUring, load.LinuxAIO, load.PSync}
 
 // probed is what one cell's worker found out about the I/O engines.
@@ -19,7 +19,7 @@ type probed struct {
 	probes []load.Probe
 }
 
-// works reports whether engine works for this cell, and why not.
+// works reports whether engine works in this cell, and why not.
 func (p probed) works(engine string) (bool, string) {
 	for _, pr := range p.probes {
 		if pr.Engine == engine {
@@ -29,8 +29,7 @@ func (p probed) works(engine string) (bool, string) {
 	return false, "not tried there"
 }
 
-// chooseEngine decides which I/O engine the cells of a block workload use.
-// want is the plan's io_engine, or the job's own.
+// chooseEngine picks the I/O engine for the cells of a block workload. want is the plan's io_engine, or the job's own.
 func chooseEngine(spec workload.Spec, want string, cells []probed) record.EngineChoice {
 	switch want {
 	case plan.Best:
@@ -55,14 +54,14 @@ func chooseEngine(spec workload.Spec, want string, cells []probed) record.Engine
 	return record.EngineChoice{Engine: load.PSync, Why: why}
 }
 
-// choose settles the I/O engine of each block workload.
+// choose picks the I/O engine of each block workload.
 func (r *Runner) choose(found map[string][]probed) {
 	r.engine = map[string]workload.Spec{}
 	if r.run.IOEngine == nil {
 		r.run.IOEngine = map[string]record.EngineChoice{}
 	}
 	for _, spec := range r.Plan.Workloads {
-		// The record shows what was run, not what the plan left out.
+		// The record shows what was run, including defaults.
 		spec = spec.WithDefaults()
 		if spec.Kind == workload.Block || spec.Kind == "" {
 			want := spec.Job.IOEngine
@@ -71,7 +70,7 @@ func (r *Runner) choose(found map[string][]probed) {
 			}
 			choice := chooseEngine(spec, want, found[spec.Name])
 			if before, ok := r.run.IOEngine[spec.Name]; ok && len(r.Earlier) > 0 {
-				choice = before // A resumed run's blocks are compared with those before.
+				choice = before // A resumed run's blocks are compared with the earlier ones.
 			}
 			spec.Job.IOEngine = choice.Engine
 			if len(found[spec.Name]) > 0 {

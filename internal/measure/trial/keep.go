@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// beginSession notes when this process began to measure. A session before it that
-// has no end was killed: it ends with its last trial.
+// beginSession notes when this process began to measure. If the session before has no end, it was killed; its end is that
+// of its last trial.
 func (r *Runner) beginSession(now time.Time) {
 	if n := len(r.run.Sessions); n > 0 && r.run.Sessions[n-1].Ended.IsZero() {
 		killed := &r.run.Sessions[n-1]
@@ -35,7 +35,7 @@ func (r *Runner) begin() error {
 	return nil
 }
 
-// keep judges a trial and records it.
+// keep runs the checks on a trial and records it.
 func (r *Runner) keep(t *record.Trial) error {
 	if r.Judge != nil {
 		t.Warnings = append(t.Warnings, r.Judge.Trial(t, r.run)...)
@@ -50,9 +50,8 @@ func (r *Runner) keep(t *record.Trial) error {
 	return nil
 }
 
-// withoutHistograms is a trial for the checks of the whole run, which look at no
-// latencies: thousands of trials with them would fill the memory of the machine
-// that is being measured.
+// withoutHistograms is a trial for the checks of the whole run, which don't need latencies. Thousands of trials with
+// histograms would fill the memory of the machine that is being measured.
 func withoutHistograms(t record.Trial) record.Trial {
 	t.Results = slices.Clone(t.Results)
 	for i := range t.Results {

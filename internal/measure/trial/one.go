@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// trial runs one cell once. It always returns a record, and the error that made the trial fail.
+// trial runs one cell once. It always returns a record, and the error if the trial failed.
 func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
 	spec := r.spec(cell)
 	t := &record.Trial{
@@ -37,8 +37,9 @@ func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) 
 	return t, err
 }
 
-// overhead is the part of a trial that is not the measured window with the rounds before it, the wait for what was in flight at its end, the
-// job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
+// overhead is the time of a trial that was not spent on: the measured window and the rounds before it, the wait for I/O in
+// flight at its end, the job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them
+// back.
 func overhead(t *record.Trial) time.Duration {
 	var window, drained, prepared, settled, verified time.Duration
 	for _, res := range t.Results {
@@ -51,8 +52,7 @@ func overhead(t *record.Trial) time.Duration {
 	return t.Wall - window - drained - prepared - settled - verified - t.Spec.Job.RampTime
 }
 
-// spec is the workload of a cell with its I/O engine, and with its file if the
-// place is one.
+// spec is the workload of a cell with its I/O engine, and with its file if the place is a file or a device.
 func (r *Runner) spec(cell record.Cell) workload.Spec {
 	s := r.engine[cell.Workload]
 	if t := r.target(cell); t != "" {
@@ -61,7 +61,7 @@ func (r *Runner) spec(cell record.Cell) workload.Spec {
 	return s
 }
 
-// sessions lists the containers of a cell, one a client.
+// sessions lists the containers of a cell, one for each client.
 func (r *Runner) sessions(cell record.Cell) []sessionSpec {
 	// The names come from the plan itself.
 	e, _ := r.Plan.Engine(cell.Engine)
@@ -77,7 +77,7 @@ func (r *Runner) sessions(cell record.Cell) []sessionSpec {
 		s.spec.Source = &from
 	}
 	if r.target(cell) != "" {
-		s.spec.Place.Path = "" // The worker's own folder can't be in a file.
+		s.spec.Place.Path = "" // The worker's own folder can't be inside a file.
 	}
 	sessions := make([]sessionSpec, cell.Clients)
 	for i := range sessions {
@@ -87,7 +87,7 @@ func (r *Runner) sessions(cell record.Cell) []sessionSpec {
 	return sessions
 }
 
-// ready is a place as a container is to have it: with the disk that was made for it, and the size of a tmpfs.
+// ready completes a place for a container: with the disk that was made for it, and the size of a tmpfs.
 func (r *Runner) ready(p place.Spec) place.Spec {
 	if d := r.disks[p.Name]; d.disk != nil {
 		p.Path = d.disk.Path()
@@ -98,8 +98,8 @@ func (r *Runner) ready(p place.Spec) place.Spec {
 	return p
 }
 
-// tmpfsSize is what the plan's workloads need of a tmpfs: the files of the block jobs,
-// which stay for the next trial, and room for logs and trees.
+// tmpfsSize is the size of tmpfs that the plan's workloads need: for the files of the block jobs, which stay for the next
+// trial, and for logs and trees.
 func (r *Runner) tmpfsSize() int64 {
 	const room = 256 << 20
 	total, seen := int64(room), map[string]bool{}
@@ -118,7 +118,7 @@ func (r *Runner) tmpfsSize() int64 {
 	return total
 }
 
-// agents returns the running agents of a cell, starting what doesn't run.
+// agents returns the running agents of a cell, and starts the missing ones.
 func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, time.Duration, error) {
 	if err := r.failed[cell.Engine]; err != nil {
 		return nil, 0, err
@@ -136,19 +136,19 @@ func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, 
 	return agents, opening, nil
 }
 
-// seeded gives a client's block job a seed of its own, unless the plan sets one: with
-// the same seed two clients of one disk would ask for the same blocks at the same
-// moment, and all files would hold the same data, which some storage keeps once.
+// seeded gives a client's block job a seed of its own, unless the plan sets one. With the same seed, two clients of one
+// disk would ask for the same blocks at the same moment, and all files would hold the same data, which some storage stores
+// once.
 func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workload.Spec {
 	if spec.Job.RandSeed == 0 && spec.Kind == workload.Block {
 		h := fnv.New64a()
 		fmt.Fprint(h, r.run.Seed, " ", t.Block, " ", t.Key, " ", client)
-		spec.Job.RandSeed = h.Sum64() | 1 // 0 would mean the fixed seed.
+		spec.Job.RandSeed = h.Sum64() | 1 // 0 means the fixed seed.
 	}
 	return spec
 }
 
-// attempt does the trial, in containers that are opened if they don't run.
+// attempt does the trial, and opens containers that don't run.
 func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
 	t.SessionOpen = opening
@@ -158,7 +158,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if err != nil {
 		return err
 	}
-	// A cell that could not be opened before the first block may have no room now.
+	// A cell that didn't fit before the first block may fit now.
 	if why := r.room.take(r, t.Cell, agents); why != "" {
 		return errors.New(why)
 	}
@@ -175,14 +175,13 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	return idle(t)
 }
 
-// hung reports whether I/Os of t never ended: what hangs may hang on in the next trial.
+// hung reports whether I/Os of t never ended: they may still hang in the next trial.
 func hung(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Results, func(r workload.Result) bool { return r.AtLeast() > 0 })
 }
 
-// dropLost closes the agents of a cell that are gone or did not stop, and all of
-// them after a timeout: what kept the cell from ending may keep the next. The
-// next trial opens new ones.
+// dropLost closes the agents of a cell that are gone or did not stop. After a timeout it closes all of them, because the
+// cause may affect the next trial. The next trial opens new ones.
 func (r *Runner) dropLost(cell record.Cell, err error) error {
 	timedOut := errors.Is(err, context.DeadlineExceeded)
 	var errs []error
@@ -217,7 +216,7 @@ func fail(t *record.Trial, err error) {
 	}
 }
 
-// saidBy is what a program wrote, for a log.
+// saidBy is the output of a program, for a log.
 func saidBy(c *workload.CommandEnd) string {
 	var parts []string
 	for _, out := range []struct{ name, text string }{{"standard output", c.Stdout}, {"standard error", c.Stderr}} {
@@ -228,7 +227,7 @@ func saidBy(c *workload.CommandEnd) string {
 	return strings.Join(parts, "\n")
 }
 
-// limitsIO reports whether a set of the plan has limits on I/O. Then all cells are treated alike.
+// limitsIO reports whether any set of limits of the plan limits I/O. All cells are then treated alike.
 func (r *Runner) limitsIO() bool {
 	return slices.ContainsFunc(r.Plan.Limits, limit.Limits.IO)
 }

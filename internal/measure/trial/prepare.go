@@ -15,9 +15,8 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// prepare finds out which cells can be measured here, and why others can't: anew in each part of a run,
-// since other engines may work by now. What an interrupted look found is not kept: an engine that was
-// asked in vain is not missing.
+// prepare finds out which cells can be measured here, and why others can't. It does so in each part of a run, since other
+// engines may work by now. After an interrupt it keeps nothing: an engine that did not get to answer is not missing.
 func (r *Runner) prepare(ctx context.Context) error {
 	before := r.run.Skipped
 	r.run.Skipped = nil
@@ -33,7 +32,8 @@ func (r *Runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// probe asks the engines, and drops the cells of those that aren't here. Cells of those that are here and fail stay, to fail.
+// probe probes the engines. It drops the cells of engines that are missing; cells of an engine that is installed but fails
+// stay, to fail.
 func (r *Runner) probe(ctx context.Context) {
 	probes := map[string]engine.Probe{}
 	r.failed = map[string]error{}
@@ -71,8 +71,8 @@ func (r *Runner) probe(ctx context.Context) {
 	}
 }
 
-// target returns the file or block device that a cell's place is, or "" for the
-// usual case of a folder. Whoever calls Run has made sure that its data may be lost.
+// target returns the path of a cell's place if it is a file or block device, "" if it is a folder, as usual. The caller of
+// Run has made sure that its data may be overwritten.
 func (r *Runner) target(c record.Cell) string {
 	p, _ := r.Plan.Place(c.Place)
 	if p.Kind != place.Dir || p.Path == "" {
@@ -84,13 +84,13 @@ func (r *Runner) target(c record.Cell) string {
 	return p.Path
 }
 
-// skip notes a cell that can't be offered.
+// skip notes a cell that can't be measured here.
 func (r *Runner) skip(c record.Cell, reason string) {
 	r.run.Skipped = append(r.run.Skipped, record.Skip{Cell: c, Reason: reason})
 }
 
-// preflight opens the first block's containers, drops the cells that their
-// engine can't offer and those whose files don't fit, and chooses the I/O engines.
+// preflight opens the first block's containers, drops the cells that their engine can't offer and those whose files don't
+// fit, and chooses the I/O engines.
 func (r *Runner) preflight(ctx context.Context) error {
 	var offered []record.Cell
 	found := map[string][]probed{}
@@ -122,7 +122,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 		}
 		offered = append(offered, c)
 		if err != nil {
-			continue // It will fail in each block, and keep its error there.
+			continue // The cell fails in each block, and keeps its error there.
 		}
 		found[c.Workload] = append(found[c.Workload], r.tryEngines(ctx, c, agents)...)
 		if err := ctx.Err(); err != nil {
@@ -135,7 +135,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 	return nil
 }
 
-// lacksProgram reports why the program of a cell can't be run in it; empty if it can, or there is none.
+// lacksProgram says why the program of a cell can't be run in it; empty if it can, or there is none.
 func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agent.Agent) string {
 	w, _ := r.Plan.Workload(c.Workload)
 	if w.Command == nil || len(agents) == 0 {
@@ -143,7 +143,7 @@ func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agen
 	}
 	_, err := agents[0].Find(ctx, *w.Command)
 	if !errors.Is(err, workload.ErrNoProgram) {
-		return "" // What else is wrong shows in the trial.
+		return "" // Other errors show in the trial.
 	}
 	program := w.Command.Argv[0]
 	e, _ := r.Plan.Engine(c.Engine)
@@ -151,16 +151,16 @@ func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agen
 	case e.Engine == plan.Host:
 		return fmt.Sprintf("there is no program %s on this machine; install it", program)
 	case e.Engine == plan.VM:
-		return fmt.Sprintf("there is no program %s in the virtual machine, which has the worker alone; workloads that are no command run there", program)
+		return fmt.Sprintf("there is no program %s in the virtual machine, which has only the worker; use another kind of workload there", program)
 	case e.Image == "":
-		return fmt.Sprintf("there is no program %s in a container of the worker alone; name an image that has it (image: of the engine %s)", program, c.Engine)
+		return fmt.Sprintf("there is no program %s in the container, which has only the worker; name an image that has it (image: of the engine %s)", program, c.Engine)
 	}
 	return fmt.Sprintf("there is no program %s in the image %s; name one that has it", program, e.Image)
 }
 
-// tryEngines has the workers of a block cell try the I/O engines, and returns what they found. It is done once a run,
-// in the first block's containers: those of later blocks are like them. A worker that doesn't answer is given up, and the next
-// block begins with a new one.
+// tryEngines makes the workers of a block cell try the I/O engines, and returns their answers. It runs once a run, in the
+// first block's containers; those of later blocks are the same. A worker that doesn't answer is dropped, and the next block
+// starts a new one.
 func (r *Runner) tryEngines(ctx context.Context, c record.Cell, agents []*agent.Agent) []probed {
 	if w, _ := r.Plan.Workload(c.Workload); w.Kind != workload.Block && w.Kind != "" {
 		return nil

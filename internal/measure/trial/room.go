@@ -9,9 +9,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Besides its files a cell needs room for what the file system says of them, for logs
-// that grow while they are measured, and for the database of records, which may be on the
-// same disk: a fiftieth and 4 MiB.
+// Besides its files a cell needs space for the file system's metadata, for logs that grow while they are measured, and for
+// the database of records, which may be on the same disk: a fiftieth and 4 MiB.
 const (
 	roomShare = 50
 	roomFixed = 4 << 20
@@ -19,20 +18,20 @@ const (
 
 // A space is where files of several cells may lie: a file system, or memory.
 type space struct {
-	// mount is the folder on which the file system is mounted, "" for memory.
+	// mount is the mount point of the file system, "" for memory.
 	mount string
 	// free is how many bytes were free before any file was laid out.
 	free int64
-	// taken is what the cells before this one need there.
+	// taken is how many bytes the cells before this one need there.
 	taken int64
 }
 
-// A ledger says whether the files of all cells of a block fit. Containers live as long as the
-// block, so what they hold adds up.
+// A ledger adds up the files of all cells of a block and checks that they fit. Containers live as long as the block, so
+// their files stay.
 type ledger struct {
-	// spaces are those seen, by mount.
+	// spaces are those seen so far, by mount point.
 	spaces map[string]*space
-	// files are those counted already, by session and name.
+	// files are those already counted, by session and name.
 	files map[string]bool
 }
 
@@ -40,8 +39,8 @@ func newLedger() *ledger {
 	return &ledger{spaces: map[string]*space{}, files: map[string]bool{}}
 }
 
-// space returns where the data of an agent lies, or its sources; nil if that can't be known, as with a
-// daemon on another machine.
+// space returns where the data of an agent lies, or its sources; nil if that can't be known, as with a daemon on another
+// machine.
 func (l *ledger) space(kind place.Kind, a *agent.Agent, sources bool) *space {
 	info := a.Session.Info()
 	if sources {
@@ -63,8 +62,8 @@ func (l *ledger) space(kind place.Kind, a *agent.Agent, sources bool) *space {
 	return l.spaces[mount]
 }
 
-// take reserves the room for a cell's files, or says why there is too little: then nothing
-// is reserved. A nil ledger has room for all.
+// take reserves the space for a cell's files. If there is too little, it reserves nothing and says why. A nil ledger has
+// space for all.
 func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why string) {
 	file, bytes := r.roomOf(c)
 	if l == nil || file == "" {
@@ -77,7 +76,7 @@ func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why stri
 	for i, a := range agents {
 		key := sessions[i].key() + "\x00" + file
 		if l.files[key] {
-			continue // Also in the blocks to come, without another look.
+			continue // It isn't checked in later blocks either.
 		}
 		if s := l.space(p.Kind, a, false); s != nil {
 			need[s] += bytes
@@ -86,7 +85,7 @@ func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why stri
 		if c.Source == "" || c.Source == c.Place {
 			continue
 		}
-		// The sources are no more than half of it.
+		// The sources are at most half of it.
 		from, _ := r.Plan.Place(c.Source)
 		if s := l.space(from.Kind, a, true); s != nil {
 			need[s] += bytes / 2
@@ -116,20 +115,20 @@ func (r *Runner) roomOf(c record.Cell) (file string, bytes int64) {
 	return w.Room()
 }
 
-// tooLittle says that n bytes more don't fit into s, and what would mend it.
+// tooLittle says that n bytes more don't fit into s, and what would help.
 func tooLittle(s *space, n int64, kind place.Kind) string {
 	before := ""
 	if s.taken > 0 {
-		before = fmt.Sprintf(", those of the cells before it %s", size.Bytes(s.taken))
+		before = fmt.Sprintf(", those of earlier cells %s", size.Bytes(s.taken))
 	}
-	fix := "make size smaller, free some, or give the place another path"
+	fix := "make size smaller, free some space, or give the place another path"
 	if kind != place.Dir && kind != place.Bind {
-		fix = "make size smaller, or free some"
+		fix = "make size smaller, or free some space"
 	}
 	spare := roomFixed + (s.taken+n)/roomShare
 	where := "are free on the file system of " + s.mount
 	if s.mount == "" {
-		where = "of memory are available"
+		where = "of memory are free"
 	}
-	return fmt.Sprintf("too little room: its files take %s%s, and %s %s, where %s must stay free for logs and records; to mend it: %s", size.Bytes(n), before, size.Bytes(s.free), where, size.Bytes(spare), fix)
+	return fmt.Sprintf("too little space: its files need %s%s, but only %s %s, and %s must stay free for logs and records; %s", size.Bytes(n), before, size.Bytes(s.free), where, size.Bytes(spare), fix)
 }

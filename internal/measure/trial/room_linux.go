@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// freeAt asks the file system: its free blocks without those that are kept for root. A path
-// that is not there yet will be on the file system of its nearest parent.
+// freeAt asks the file system for its free blocks, without those reserved for root. A path that doesn't exist yet will be
+// on the file system of its nearest existing parent.
 func freeAt(path string) (mount string, bytes int64, ok bool) {
 	var f unix.Stat_t
 	for stat(path, &f) != nil {
@@ -30,7 +30,7 @@ func freeAt(path string) (mount string, bytes int64, ok bool) {
 	}
 	var st unix.Statfs_t
 	if eintr.Retry(func() error { return unix.Statfs(path, &st) }) != nil || st.Blocks == 0 {
-		return "", 0, false // Some of FUSE and of the network don't say.
+		return "", 0, false // Some FUSE and network file systems don't say.
 	}
 	return path, int64(st.Bavail) * st.Bsize, true
 }

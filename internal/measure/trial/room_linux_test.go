@@ -56,8 +56,8 @@ clients: [1, 2]
 			{"small", 1, "", 1 << 20}, // The next trial finds the file.
 			{"small", 2, "", 2 << 20}, // The first client is that of the cell before.
 			{"wal", 1, "", 2 << 20},
-			{"huge", 1, "too little room: its files take 500 TiB, those of the cells before it 2 MiB, and ", 2 << 20},
-			{"huge", 2, "too little room: its files take 1000 TiB", 2 << 20},
+			{"huge", 1, "too little space: its files need 500 TiB, those of earlier cells 2 MiB, but only ", 2 << 20},
+			{"huge", 2, "too little space: its files need 1000 TiB", 2 << 20},
 		} {
 			why := take(tt.workload, place, tt.clients)
 			if !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {
@@ -67,10 +67,10 @@ clients: [1, 2]
 				t.Errorf("%s in %s by %d: %d bytes are reserved, want %d", tt.workload, place, tt.clients, got, tt.taken)
 			}
 		}
-		if why := tooLittle(&space{mount: "/m", free: 3 << 20}, 1<<20, "dir"); !strings.Contains(why, "take 1 MiB, and 3 MiB are free on the file system of /m, where 4.02 MiB must stay free") {
+		if why := tooLittle(&space{mount: "/m", free: 3 << 20}, 1<<20, "dir"); !strings.Contains(why, "need 1 MiB, but only 3 MiB are free on the file system of /m, and 4.02 MiB must stay free") {
 			t.Errorf("tooLittle() = %q, which doesn't say why 3 MiB are too little for 1 MiB", why)
 		}
-		word := map[string]string{"dir": "are free on the file system of /", "tmpfs": "of memory are available"}[place]
+		word := map[string]string{"dir": "are free on the file system of /", "tmpfs": "of memory are free"}[place]
 		if why := take("other", place, 1); !strings.Contains(why, word) {
 			t.Errorf("other in %s: %q, want %q", place, why, word)
 		}

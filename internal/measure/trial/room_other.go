@@ -2,8 +2,8 @@
 
 package trial
 
-// freeAt is not asked on this system: its containers are in another machine.
+// freeAt reports nothing on this system: its containers are in another machine.
 func freeAt(string) (mount string, bytes int64, ok bool) { return "", 0, false }
 
-// freeMemory is not asked either.
+// freeMemory reports nothing for the same reason.
 func freeMemory() (bytes int64, ok bool) { return 0, false }

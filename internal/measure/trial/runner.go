@@ -1,11 +1,9 @@
-// Package trial runs a plan: it opens a container for every combination of
-// engine, place, limits and client, runs each cell once a block in a fresh
-// random order, and keeps a record of every trial as soon as it ends.
+// Package trial runs a plan: it opens a container for every combination of engine, place, limits and client, runs each cell
+// once a block in a fresh random order, and keeps a record of every trial as soon as it ends.
 //
-// The unit of replication is a trial: one cell, one block, a fresh process for
-// the I/O in a container that is new in each block. What can't be offered is
-// skipped with the reason; what fails is kept with its last words and the run
-// goes on; what is interrupted keeps all that was measured.
+// The unit of replication is a trial: one cell, one block, a fresh process for the I/O in a container that is new in each
+// block. A cell that can't be offered is skipped with the reason. A trial that fails is kept with its last log lines, and
+// the run goes on. An interrupted run keeps all that was measured.
 package trial
 
 import (
@@ -23,21 +21,19 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A Recorder keeps records. Each call has to be durable when it returns.
+// A Recorder keeps records. Each call must be durable when it returns.
 type Recorder interface {
 	PutRun(record.Run) error
 	PutTrial(record.Trial) error
 }
 
-// An Observer is told what happens, for the terminal. Its methods are called
-// from one goroutine.
+// An Observer receives the progress of a run, for the terminal. Its methods are called from one goroutine.
 type Observer interface {
-	// Note is a sentence about the run as a whole.
+	// Note reports a fact about the run as a whole.
 	Note(text string)
-	// Plan says how many trials the run has in how many blocks, and how many of them an
-	// earlier part of it has measured.
+	// Plan reports how many trials the run has in how many blocks, and how many of them an earlier part of it has measured.
 	Plan(trials, blocks, done int)
-	// Trial says that one has ended, the n-th of all.
+	// Trial reports that a trial has ended, the n-th of all.
 	Trial(n int, t *record.Trial)
 }
 
@@ -54,54 +50,53 @@ type Judge interface {
 	Run(run *record.Run, trials []record.Trial) []record.Warning
 }
 
-// A Witness tells what happened below the application.
+// A Witness observes what happens below the application.
 type Witness interface {
-	// Before is called when the agents are ready, and the function that it
-	// returns after they have ended; that fills in t.Where, and t.Truth if there are
-	// results, with one entry an agent. target is the file or device under test, if the
-	// plan names one itself.
+	// Before is called when the agents are ready, and the function that it returns after they have ended. That function
+	// fills in t.Where, and t.Truth if there are results, with one entry for each agent. target is the file or device under
+	// test, if the plan names one.
 	Before(agents []*agent.Agent, target string) func(t *record.Trial)
 }
 
 // A Runner runs one plan once.
 type Runner struct {
 	Plan *plan.Plan
-	// Engines are the plan's, by the plan's names.
+	// Engines are the plan's engines, by the plan's names.
 	Engines  map[string]engine.Engine
 	Recorder Recorder
-	// Observer may be nil: nothing is reported. Without a Judge there are no doubts, without a
-	// Witness nothing is known of what happened below.
+	// Observer may be nil: nothing is reported. Without a Judge there are no doubts, without a Witness nothing is known of
+	// what happened below.
 	Observer Observer
 	Judge    Judge
 	Witness  Witness
-	// Hard is cancelled when cleaning up must be quick; nil: it never must.
+	// Hard is cancelled when there is no more time for cleaning up; nil: there always is.
 	Hard context.Context
 	// Done holds the keys and blocks that an earlier part of the run measured.
 	Done map[Key]bool
 	// StateDir is where the disks of places with a device of their own are kept; empty: there are none.
 	StateDir string
-	// Machine is the folder of what is recorded of the machine's device-wide limits; empty: a run's are not recorded.
+	// Machine is the folder in which the machine's device-wide limits are recorded; empty: the run's are not recorded.
 	Machine string
-	// Earlier holds the trials of that part, for the checks of the whole run.
+	// Earlier holds the trials of the run's earlier part, for the checks of the whole run.
 	Earlier []record.Trial
 
 	run *record.Run
-	// begun is set when the run is recorded: with its first trial, or by the part before.
+	// begun is set when the run is recorded: with its first trial, or by an earlier part.
 	begun  bool
 	cells  []record.Cell
 	pool   *pool
 	trials []record.Trial
-	// room is what the files of all cells need.
+	// room checks that the files of all cells fit.
 	room   *ledger
 	engine map[string]workload.Spec // by workload, with the I/O engine chosen
-	// failed says of engines that are here and fail what they were seen to do, by the plan's names: their cells fail with it. To ask them again
-	// for each cell and block would take their whole patience each time.
+	// failed holds the errors of engines that are installed but fail, by the plan's names; their cells fail with that
+	// error. Asking such an engine again for each cell and block would take its whole patience each time.
 	failed map[string]error
-	// disks are those of the places, by name, with why there is none.
+	// disks are the disks of places, by name, or why there is none.
 	disks map[string]ownDisk
 }
 
-// A Key names a trial within a run.
+// A Key identifies a trial within a run.
 type Key struct {
 	Cell  string
 	Block int
@@ -110,20 +105,18 @@ type Key struct {
 // ErrInterrupted is returned when the context ended before the run did.
 var ErrInterrupted = errors.New("interrupted; its trials are kept")
 
-// ErrNothing is returned when not one cell of the plan can be offered here;
-// the run's Skipped has the reasons. ErrNothingYet is returned with ErrInterrupted when the
-// context ended before the first trial did.
+// ErrNothing is returned when no cell of the plan can be measured here; the run's Skipped has the reasons. ErrNothingYet is
+// returned with ErrInterrupted when the context ended before the first trial did.
 var (
-	ErrNothing    = errors.New("nothing of the plan can be measured here")
+	ErrNothing    = errors.New("no cell of the plan can be measured here")
 	ErrNothingYet = errors.New("nothing was measured yet")
 )
 
-// Run runs the plan and fills in run, which the caller has begun (ID, seed,
-// plan text, machine). It returns ErrInterrupted when ctx ended, ErrNothing, and
-// an error of its own only when records can't be kept or cleaning up failed.
+// Run runs the plan and fills in run, which the caller has begun (ID, seed, plan text, machine). It returns ErrInterrupted
+// when ctx ended, or ErrNothing. It returns other errors only if records can't be kept or cleaning up failed.
 //
-// A run is recorded with its first trial: one without any would be "the last run",
-// with nothing to report and nothing to go on with.
+// A run is recorded with its first trial. A run without trials would become "the last run", with nothing to report or
+// resume.
 func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	r.run = run
 	if r.Observer == nil {
@@ -154,7 +147,7 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 		return err
 	}
 	if last := r.finish(); last != nil && (err == nil || !strings.Contains(err.Error(), last.Error())) {
-		err = errors.Join(err, last) // Else it is what stopped the run, once more.
+		err = errors.Join(err, last) // Otherwise it is the error that stopped the run, again.
 	}
 	return err
 }
@@ -168,14 +161,13 @@ func (r *Runner) measure(ctx context.Context) error {
 		return ErrNothing
 	}
 	if r.begun {
-		// With what was found out about this part of the run.
+		// With the findings about this part of the run.
 		if err := r.Recorder.PutRun(*r.run); err != nil {
 			return err
 		}
 	}
 	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks, r.measured())
-	// The order is over all cells of the plan, so that it is the same when a run is
-	// resumed while another set of engines works.
+	// The order covers all cells of the plan, so that it stays the same when a run is resumed with other engines working.
 	all := r.Plan.Cells()
 	n := 0
 	for b := range r.Plan.Blocks {
@@ -194,16 +186,16 @@ func (r *Runner) measure(ctx context.Context) error {
 			}
 			t, err := r.trial(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
-				return ErrInterrupted // It was cut short: it shows nothing.
+				return ErrInterrupted // The trial was cut short, and shows nothing.
 			}
-			// Going on would use up all trials of the engine in seconds, and its cells would be compared
-			// with others that were measured in another hour. One that failed from the beginning has nothing to compare.
+			// Going on would use up all trials of the engine in seconds, and a resumed run would compare its cells with
+			// others measured in another hour. An engine that failed from the beginning has nothing to compare.
 			if r.failed[cell.Engine] != nil {
 				err = nil
 			}
 			if why := lostGround(ctx, cell.Engine, r.Engines[cell.Engine], r.sessions(cell)[0].spec, err); why != nil {
 				if !r.begun {
-					r.Observer.Note(why.Error()) // There is no run that could be said to be broken off.
+					r.Observer.Note(why.Error()) // No trial was recorded, so there is no run to interrupt.
 				}
 				return fmt.Errorf("%w; %w", ErrInterrupted, why)
 			}
@@ -219,7 +211,7 @@ func (r *Runner) measure(ctx context.Context) error {
 	return nil
 }
 
-// lacking reports whether a cell that an earlier part of the run measured has not all of its blocks.
+// lacking reports whether a cell that an earlier part of the run measured lacks some of its blocks.
 func (r *Runner) lacking() bool {
 	for _, c := range r.Plan.Cells() {
 		done := 0
@@ -235,7 +227,7 @@ func (r *Runner) lacking() bool {
 	return false
 }
 
-// measured counts the trials that are to be run and have been already.
+// measured counts the trials of the plan that an earlier part has measured.
 func (r *Runner) measured() int {
 	n := 0
 	for _, c := range r.cells {

@@ -281,7 +281,7 @@ func TestShorterThanAnIO(t *testing.T) {
 // TestIdle: a trial in which nothing was complete is a failure that says so, and no figure of 0.
 func TestIdle(t *testing.T) {
 	hangs := load.Class{Name: "read", InFlight: 2, AtLeast: 2}
-	for want, classes := range map[string][]load.Class{"not one I/O was complete in the window": {{Name: "read"}}, "the storage hangs": {hangs}} {
+	for want, classes := range map[string][]load.Class{"no I/O ended in the window": {{Name: "read"}}, "the storage hangs": {hangs}} {
 		tr := &record.Trial{Results: []workload.Result{{Classes: classes}}}
 		if err := idle(tr); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("idle() = %v, want %q", err, want)

@@ -13,12 +13,11 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// openTimeout bounds the start of one container, in which a daemon may have to
-// be waited for.
+// openTimeout bounds the start of one container, which may have to wait for a daemon.
 const openTimeout = 30 * time.Second
 
-// patient is an engine whose sessions may need another time than openTimeout to start, and which says itself what took too long: a
-// virtual machine boots.
+// patient is an engine whose sessions need more time than openTimeout to start, such as a virtual machine that boots. It
+// says itself what took too long.
 type patient interface{ Patience() time.Duration }
 
 // patience is how long a session of e may take to start.
@@ -29,19 +28,19 @@ func patience(e engine.Engine) time.Duration {
 	return openTimeout
 }
 
-// A pool holds the running agents of one block, by what they stand for. Every block
-// opens its own, so that a container's luck with its files is drawn anew.
+// A pool holds the running agents of one block. Every block opens its own, so that the place of a container's files on the
+// disk is chosen anew.
 type pool struct {
 	engines map[string]engine.Engine
 	// run is part of every session's ID.
 	run string
-	// machine is the runner's.
+	// machine is Runner.Machine.
 	machine string
-	// hard is cancelled when cleaning up must be quick.
+	// hard is cancelled when there is no more time for cleaning up.
 	hard context.Context
 
 	agents map[string]*agent.Agent
-	// grace is how long an engine may overrun the context it was given; 0: hangGrace.
+	// grace is how long an engine may overrun its context; 0: hangGrace.
 	grace time.Duration
 }
 
@@ -50,12 +49,12 @@ func newPool(engines map[string]engine.Engine, run, machine string, hard context
 	return &pool{engines: engines, run: run, machine: machine, hard: hard, agents: map[string]*agent.Agent{}}
 }
 
-// hangGrace is for an engine that cleans up after its context: a runtime's delete
-// takes 10 seconds at most, an agent's end 5. After it the engine is taken to
-// hang, as system calls on a dead disk do.
+// hangGrace lets an engine clean up after its context is over: a runtime's delete takes 10 seconds at most, an agent's end
+// 5. After that, the engine counts as hanging, as system calls on a dead disk do.
 const hangGrace = 20 * time.Second
 
-// A sessionSpec identifies a container that trials can share: engine, place, limits and client, all of a cell except its workload.
+// A sessionSpec identifies a container that trials can share: engine, place, limits and client, everything of a cell except
+// its workload.
 type sessionSpec struct {
 	engine string
 	client int
@@ -73,8 +72,7 @@ func (s sessionSpec) key() string {
 	return fmt.Sprintf("%s/%s%s/%s/%d/%v", s.engine, from, s.spec.Place.Name, s.spec.Limits.Name, s.client, s.control)
 }
 
-// get returns the agent of a session, and how long it took to start if it had to be
-// started.
+// get returns the agent of a session, and how long it took to start; 0 if it ran already.
 func (p *pool) get(ctx context.Context, s sessionSpec) (*agent.Agent, time.Duration, error) {
 	if a := p.agents[s.key()]; a != nil {
 		return a, 0, nil
@@ -103,7 +101,7 @@ func (p *pool) get(ctx context.Context, s sessionSpec) (*agent.Agent, time.Durat
 	return a, time.Since(start), nil
 }
 
-// blameImage returns what to try when a container of a user's image does not start.
+// blameImage adds to an error what to try when a container of a user's image does not start.
 func blameImage(err error, image string) error {
 	var u *engine.Unsupported
 	if image == "" || errors.As(err, &u) {
@@ -112,8 +110,8 @@ func blameImage(err error, image string) error {
 	return fmt.Errorf("%w; see whether it starts without the image %s", err, image)
 }
 
-// open opens a session. An engine that hangs in a system call is left to itself, and a
-// session that it opens after all is closed.
+// open opens a session. It doesn't wait for an engine that hangs in a system call, and closes a session that such an engine
+// opens later.
 func (p *pool) open(ctx context.Context, e engine.Engine, spec engine.Spec) (engine.Session, error) {
 	var session engine.Session
 	returned, err := p.bounded(ctx, func() (err error) {
@@ -130,8 +128,8 @@ func (p *pool) open(ctx context.Context, e engine.Engine, spec engine.Spec) (eng
 	return session, err
 }
 
-// bounded calls f and returns what it did, unless it has not returned when ctx is over
-// and a grace has passed; late is then called once it has.
+// bounded calls f and returns its error. If f has not returned a grace after ctx is over, bounded returns first, and late
+// is called when f does.
 func (p *pool) bounded(ctx context.Context, f func() error, late func(error)) (returned bool, err error) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -165,7 +163,7 @@ func (p *pool) drop(s sessionSpec) error {
 	return p.close(a)
 }
 
-// closeAll closes every agent, side by side: each may have to wait for a daemon.
+// closeAll closes all agents concurrently: each may have to wait for a daemon.
 func (p *pool) closeAll() error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(p.agents))
@@ -192,11 +190,11 @@ type closer interface {
 	Info() engine.Info
 }
 
-// close ends a session even when the run's own context is over.
+// close ends a session even if the run's own context is over.
 func (p *pool) close(s closer) error {
 	ctx, cancel := context.WithTimeout(p.hard, closeTimeout)
 	defer cancel()
-	// Its state has to be asked before: Close may never return.
+	// The state is read first, since Close may never return.
 	where := s.Info().HostPath
 	returned, err := p.bounded(ctx, func() error { return s.Close(ctx) }, func(error) {})
 	if !returned {

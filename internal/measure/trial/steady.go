@@ -8,19 +8,19 @@ import (
 	"plimsoll/load"
 )
 
-// A steadyJudge decides for all clients of a trial together, round by round, whether the steady state is reached, and ends the trial
-// when it is. If each client decided for itself, it would end early, and the others would then be measured without
-// its load.
+// A steadyJudge decides for all clients of a trial together, round by round, whether the steady state is reached, and then
+// ends the trial. If each client decided for itself, one would end early, and the others would be measured without its
+// load.
 type steadyJudge struct {
 	id     string
 	agents []*agent.Agent
 	unit   string
-	// most is how many rounds a client can have had: more are not believed.
+	// most is how many rounds a client can have had; later ones are ignored.
 	most int
 
 	mu     sync.Mutex
 	each   [][]load.Sample // by client
-	judged int             // rounds of all clients that were judged
+	judged int             // rounds that all clients have ended and that were judged
 	done   bool
 }
 
@@ -33,7 +33,7 @@ func newSteadyJudge(agents []*agent.Agent, id string, spec workload.Spec) *stead
 	return j
 }
 
-// round hears of the next round of client i.
+// round receives the next round of client i.
 func (j *steadyJudge) round(i int, s load.Sample) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -43,7 +43,7 @@ func (j *steadyJudge) round(i int, s load.Sample) {
 	j.each[i] = append(j.each[i], s)
 	for _, c := range j.each {
 		if len(c) <= j.judged {
-			return // Not all clients have ended it.
+			return // Not all clients have ended the round.
 		}
 	}
 	j.judged++

@@ -27,13 +27,13 @@ func TestTimeout(t *testing.T) {
 	}{
 		"nothing is heard": {1, nil, limit, "did not end within its timeout of 1m0s"},
 		"slow disk": {1, []step{{50 * time.Second, 0, 900}, {50 * time.Second, 0, 800}, {50 * time.Second, 0, 700}, {59 * time.Second, 0, 0}},
-			0, "made no way to the storage within the timeout of 1m0s"},
+			0, "made no progress within the timeout of 1m0s"},
 		"dead disk": {1, []step{{50 * time.Second, 0, 900}, {30 * time.Second, 0, 900}, {20 * time.Second, 0, 950}},
-			110 * time.Second, "made no way"},
-		"unknown":                {1, []step{{50 * time.Second, 0, -1}, {30 * time.Second, 0, -1}}, 110 * time.Second, "made no way"},
+			110 * time.Second, "made no progress"},
+		"unknown":                {1, []step{{50 * time.Second, 0, -1}, {30 * time.Second, 0, -1}}, 110 * time.Second, "made no progress"},
 		"another still measures": {2, []step{{30 * time.Second, 0, 900}, {20 * time.Second, 0, 800}}, limit, "did not end"},
 		"another is done": {2, []step{{30 * time.Second, 0, noWrites}, {20 * time.Second, 1, 800}, {50 * time.Second, 1, 700}},
-			160 * time.Second, "made no way"},
+			160 * time.Second, "made no progress"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

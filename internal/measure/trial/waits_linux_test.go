@@ -114,7 +114,7 @@ func TestTimeoutBeforeStart(t *testing.T) {
 	begin(t, r)
 	r.choose(nil)
 	tr, err := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 1}, 0, 0)
-	if err == nil || tr.Phase != "timeout" || !strings.Contains(tr.Error, "its workers were ready, and to look at the storage and set the limits took 1.") || strings.Contains(tr.Error, "phase") {
+	if err == nil || tr.Phase != "timeout" || !strings.Contains(tr.Error, "its workers were ready, but looking at the storage and setting the limits took 1.") || strings.Contains(tr.Error, "phase") {
 		t.Errorf("%s at %s: %s", tr.Status, tr.Phase, tr.Error)
 	}
 	begin(t, r)
