@@ -41,7 +41,7 @@ write_bps  buffered+fsync  8 MiB/s   8 MiB/s      8 MiB/s                       
 write_bps  buffered        8 MiB/s   968 MiB/s    344 MiB/s                      +4200.0 %                               limit NOT held: asked 8 MiB/s, saw 344 MiB/s (43 times)
 read_iops  direct          500 IOPS  300 IOPS     unknown                        -40.0 %    +0 %                         unproved: the disk is slower
 read_iops  buffered        500 IOPS                                                                                      failed: no room
-write_bps, buffered, is not held: the flusher writes the data
+write_bps, buffered, is not held: the flusher writes it
   fix: plimsoll limit set web --device-wide
 `
 	var out bytes.Buffer
