@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/measure/engines"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/usage"
@@ -40,6 +41,11 @@ func (a *app) hardContext() context.Context {
 		return context.Background()
 	}
 	return a.hard
+}
+
+// engines makes engines as the command line and the environment say.
+func (a *app) engines() engines.Source {
+	return engines.Source{State: a.stateDir, Machine: a.machine(), Env: a.env, Say: func(text string) { fmt.Fprintln(a.stderr, text) }}
 }
 
 // exitError is an error with an exit status of its own.

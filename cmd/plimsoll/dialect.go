@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/conf/userfile"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/dialect"
 	"plimsoll/internal/measure/dialect/ab"
 	"plimsoll/internal/measure/engine"
@@ -135,7 +136,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if kind == "" {
 		kind = plan.Host
 	}
-	e, err := a.newEngine(kind)
+	e, err := a.engines().New(kind)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
 		},
-		Witness: witness.New(device.Host()), Judge: checks{}, Hard: a.hardContext(), Machine: a.machine(),
+		Witness: witness.New(device.Host()), Judge: check.Judge{}, Hard: a.hardContext(), Machine: a.machine(),
 	}
 	if f.record {
 		// First: what can't be recorded need not be measured.
@@ -197,8 +198,9 @@ func (s *dialectSession) record() (err error) {
 // open starts the container.
 func (s *dialectSession) open(ctx context.Context) error {
 	e := s.bench.Engine
-	s.app.sweepLimits(ctx)
-	s.app.sweep(ctx, e)
+	src := s.app.engines()
+	src.SweepLimits(ctx)
+	src.Sweep(ctx, e)
 	p := e.Probe(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // An engine that was asked in vain is not missing.

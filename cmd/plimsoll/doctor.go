@@ -54,7 +54,7 @@ can measure here.`,
 			}
 			defer remove()
 			report := doctor.Look(cmd.Context(), doctor.Options{
-				FS: host, StateDir: a.stateDir, Engines: probed.engines(), LookPath: exec.LookPath,
+				FS: host, StateDir: a.stateDir, Engines: probed.engines().All(), LookPath: exec.LookPath,
 				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(host),
 			})
 			if cmd.Context().Err() != nil {

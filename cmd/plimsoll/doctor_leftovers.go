@@ -93,7 +93,7 @@ func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
 	daemons, unswept := keeper.Sweep(ctx, a.machine())
 	removed = slices.Concat(removed, limits, daemons)
 	errs := []error{err, failed, unswept}
-	for _, e := range a.engines() {
+	for _, e := range a.engines().All() {
 		left, err := e.Sweep(ctx)
 		removed, errs = append(removed, left...), append(errs, err)
 	}

@@ -21,11 +21,11 @@ var states = ownertest.Notes{Kind: "plimsoll", Remove: sweepState}
 func sweepState(state string) error {
 	a := &app{stderr: os.Stderr, stateDir: state}
 	for _, kind := range []string{plan.Host, plan.OCI} {
-		e, err := a.newEngine(kind)
+		e, err := a.engines().New(kind)
 		if err != nil {
 			return err
 		}
-		a.sweep(context.Background(), e)
+		a.engines().Sweep(context.Background(), e)
 	}
 	// What lives still, another process of that test, is for a later sweep.
 	var errs []error

@@ -13,9 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
+	"plimsoll/internal/measure/engines"
 	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/planfile"
@@ -109,17 +110,17 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	engines, err := a.planEngines(job.plan)
+	made, err := a.engines().OfPlan(job.plan)
 	if err != nil {
 		return err
 	}
-	if err := checkImages(ctx, job.plan, engines); err != nil {
+	if err := engines.CheckImages(ctx, job.plan, made); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
 	a.aboutUser(job.plan)
-	runErr := a.measure(ctx, db, job, engines)
+	runErr := a.measure(ctx, db, job, made)
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
 		a.explainNothing(*job.run)
@@ -213,56 +214,14 @@ func (a *app) prepareNew(ctx context.Context, f runFlags, args []string) (*runJo
 }
 
 // measure runs the plan of job.
-func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines map[string]engine.Engine) error {
-	a.sweepOthers(ctx, engines)
+func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, made map[string]engine.Engine) error {
+	a.engines().SweepOthers(ctx, made)
 	r := &trial.Runner{
-		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
-		Judge: checks{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
+		Plan: job.plan, Engines: made, Recorder: db, Observer: newProgress(a.stderr),
+		Judge: check.Judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
 		Machine: a.machine(),
 	}
 	return r.Run(ctx, job.run)
-}
-
-// sweepOthers removes what an earlier run left: device-wide limits, and what it left with engines that this plan does
-// not use; the runner sweeps those that it does.
-func (a *app) sweepOthers(ctx context.Context, used map[string]engine.Engine) {
-	a.sweepLimits(ctx)
-	names := map[string]bool{}
-	for _, e := range used {
-		names[e.Name()] = true
-	}
-	for _, e := range a.engines() {
-		if names[e.Name()] {
-			continue
-		}
-		a.sweep(ctx, e)
-	}
-}
-
-// sweep removes what an earlier run left with an engine, and says what that was.
-func (a *app) sweep(ctx context.Context, e engine.Engine) {
-	// A daemon that isn't there has nothing of ours that could be asked for.
-	left, err := e.Sweep(ctx)
-	if err != nil && e.Name() != plan.Docker && ctx.Err() == nil {
-		fmt.Fprintf(a.stderr, "leftovers of an earlier run with engine %s could not be removed: %s\n", e.Name(), clean.Short(err.Error()))
-	}
-	a.sweptEarlier(left)
-}
-
-// sweepLimits removes the device-wide limits that a killed run left, and says what that was.
-func (a *app) sweepLimits(ctx context.Context) {
-	left, err := hold.SweepRuns(ctx, device.Host(), a.machine())
-	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(a.stderr, "a limit that an earlier run left could not be removed: %s\n", clean.Short(err.Error()))
-	}
-	a.sweptEarlier(left)
-}
-
-// sweptEarlier prints what was removed.
-func (a *app) sweptEarlier(left []string) {
-	for _, l := range left {
-		fmt.Fprintf(a.stderr, "removed the leftovers of an earlier run: %s\n", clean.Short(l))
-	}
 }
 
 // explainNothing lists why every cell was skipped.
