@@ -191,3 +191,6 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 		return ask, nil
 	}
 }
+
+// isVolume reports whether a target's name is that of a volume.
+func isVolume(name string) bool { return strings.HasPrefix(name, "volume:") }

@@ -49,6 +49,17 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 	return append(notes, a.keeperNotes(s, c, where.run)...)
 }
 
+// togetherSet is inAll of a change that is made to all.
+func togetherSet(s *hold.Scope, set limit.Limits) string {
+	var each []limit.Limits
+	for _, p := range s.Parts {
+		if p.Target != nil && !p.DeviceWide {
+			each = append(each, set)
+		}
+	}
+	return inAll(s, each)
+}
+
 // laterNote says that version 1 holds each group by itself, so that one which is made later has no limit.
 func laterNote(s *hold.Scope, set limit.Limits) []string {
 	for _, p := range s.Parts {

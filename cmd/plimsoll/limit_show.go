@@ -10,10 +10,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -22,9 +21,6 @@ import (
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
 )
-
-// isVolume reports whether a target's name is that of a volume.
-func isVolume(name string) bool { return strings.HasPrefix(name, "volume:") }
 
 // A limitShown is what show prints of one part with --json.
 type limitShown struct {
@@ -59,56 +55,6 @@ type limitShow struct {
 
 	// loose says which of the target's groups lack its limits.
 	loose []string
-}
-
-// limitShowCommand shows the limits that a target has.
-func (a *app) limitShowCommand() *cobra.Command {
-	var asJSON, wide bool
-	var run string
-	cmd := &cobra.Command{
-		Use:   "show [TARGET]",
-		Short: "Show the limits that the kernel holds a target to",
-		Long: `Show reads the limits from the kernel, whichever program set them: a limit that it doesn't show
-does not exist. On control groups of version 1 each group below the container's own has limits of its
-own, and show prints those too. Below, it prints the limits of
-the groups above that hold the target as well, and those that the engine has stored for the container's
-next start.
-
-Without TARGET it lists the limits of all groups on the machine, and the program that set each, if known: the
-daemon, limit set, a trial of plimsoll run, the engine, systemd, or another.
-
-Beside each limit it names the target's data on that device. It also shows limits in the root group: those set
-for the target (--device-wide), even after the target has gone, and those that plimsoll daemon holds or has left
-there on the devices of the target's data. --device-wide without TARGET shows those of all targets.
-
-` + targetHelp,
-		Example: `  plimsoll limit show
-  plimsoll limit show web
-  plimsoll limit show volume:data --json
-  plimsoll limit show --device-wide`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageError("%s takes one TARGET at most: see '%s --help'", cmd.CommandPath(), cmd.CommandPath())
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&wide, "device-wide", false, "only the limits in the root group (control groups of version 1)")
-	cmd.Flags().StringVar(&run, "run", defaultRunDir(), "folder of the daemon, whose limits in the root group are shown, too")
-	notEmpty(cmd, "run")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := a.newLimiter()
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		if len(args) == 0 && !wide {
-			return a.limitList(cmd.Context(), l, run, asJSON)
-		}
-		return a.limitShow(cmd.Context(), l, args, run, wide, asJSON)
-	}
-	return cmd
 }
 
 // limitShow shows the limits of what was named, or what is noted of the root group.
@@ -351,4 +297,46 @@ func (l *limiter) deviceName(d device.Number) string {
 		return d.String()
 	}
 	return dev.Name + " (" + d.String() + ")"
+}
+
+// looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
+func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
+	now := procfs.Look("/proc")
+	for _, p := range shown {
+		if len(p.Groups) > 0 {
+			// An error is that it has gone: the lines of its limits say so.
+			more, _ := l.LooseNotes(p.Part, p.Groups[0].Devices, now, l.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
+			notes = append(notes, more...)
+		}
+	}
+	return notes
+}
+
+// togetherShown is inAll of what containers were found to have, on each device of the volume.
+func togetherShown(s *hold.Scope, shown []limitShown) (notes []string) {
+	if s == nil {
+		return nil
+	}
+	for _, d := range s.Devices() {
+		var each []limit.Limits
+		for _, p := range shown {
+			if p.Part.Target != nil && !p.Part.DeviceWide && len(p.Groups) > 0 {
+				each = append(each, onDevice(p, d))
+			}
+		}
+		if n := inAll(s, each); n != "" {
+			notes = append(notes, "on "+d.Name+": "+n)
+		}
+	}
+	return notes
+}
+
+// onDevice is what a part's own group has on a device.
+func onDevice(p limitShown, d explain.Spot) limit.Limits {
+	for n, l := range p.Groups[0].Devices {
+		if n == d.Number() {
+			return l
+		}
+	}
+	return limit.Limits{}
 }

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
-	"plimsoll/internal/text/size"
 )
 
 // change makes a change and tells of it.
@@ -126,38 +124,4 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 	for _, n := range s.Notes {
 		say("note: %s", n)
 	}
-}
-
-// limitWords writes limits with their values. A number of bytes that isn't written with a unit is said in one as well.
-func limitWords(l limit.Limits) string {
-	var words []string
-	for _, k := range limit.Keys {
-		if !l.Has(k) {
-			continue
-		}
-		text := l.Text(k)
-		if n := l.Whole(k); n != nil && *n >= 10*1024 && strings.Trim(text, "0123456789") == "" {
-			switch k {
-			case limit.ReadBPS, limit.WriteBPS:
-				text += " (" + size.Rate(float64(*n)) + ")"
-			case limit.Memory:
-				text += " (" + size.Bytes(*n) + ")"
-			}
-		}
-		words = append(words, string(k)+"="+text)
-	}
-	return strings.Join(words, " ")
-}
-
-// looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
-func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
-	now := procfs.Look("/proc")
-	for _, p := range shown {
-		if len(p.Groups) > 0 {
-			// An error is that it has gone: the lines of its limits say so.
-			more, _ := l.LooseNotes(p.Part, p.Groups[0].Devices, now, l.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
-			notes = append(notes, more...)
-		}
-	}
-	return notes
 }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// limitShowCommand shows the limits that a target has.
+func (a *app) limitShowCommand() *cobra.Command {
+	var asJSON, wide bool
+	var run string
+	cmd := &cobra.Command{
+		Use:   "show [TARGET]",
+		Short: "Show the limits that the kernel holds a target to",
+		Long: `Show reads the limits from the kernel, whichever program set them: a limit that it doesn't show
+does not exist. On control groups of version 1 each group below the container's own has limits of its
+own, and show prints those too. Below, it prints the limits of
+the groups above that hold the target as well, and those that the engine has stored for the container's
+next start.
+
+Without TARGET it lists the limits of all groups on the machine, and the program that set each, if known: the
+daemon, limit set, a trial of plimsoll run, the engine, systemd, or another.
+
+Beside each limit it names the target's data on that device. It also shows limits in the root group: those set
+for the target (--device-wide), even after the target has gone, and those that plimsoll daemon holds or has left
+there on the devices of the target's data. --device-wide without TARGET shows those of all targets.
+
+` + targetHelp,
+		Example: `  plimsoll limit show
+  plimsoll limit show web
+  plimsoll limit show volume:data --json
+  plimsoll limit show --device-wide`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("%s takes one TARGET at most: see '%s --help'", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&wide, "device-wide", false, "only the limits in the root group (control groups of version 1)")
+	cmd.Flags().StringVar(&run, "run", defaultRunDir(), "folder of the daemon, whose limits in the root group are shown, too")
+	notEmpty(cmd, "run")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		l, err := a.newLimiter()
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if len(args) == 0 && !wide {
+			return a.limitList(cmd.Context(), l, run, asJSON)
+		}
+		return a.limitShow(cmd.Context(), l, args, run, wide, asJSON)
+	}
+	return cmd
+}
