@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/show"
 	"plimsoll/internal/watch"
 )
 
@@ -24,7 +25,7 @@ func TestLimitDocs(t *testing.T) {
 		page, from, to string
 		types          []reflect.Type
 	}{
-		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[limitShow](), reflect.TypeFor[costResult]()}},
+		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[show.Answer](), reflect.TypeFor[show.List](), reflect.TypeFor[costResult]()}},
 		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[daemon.Status]()}},
 		{"daemon.md", "\n## The JSON of --check\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {

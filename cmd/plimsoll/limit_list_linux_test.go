@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/limit/show"
 	"plimsoll/internal/testkit/disktest"
 )
 
 // setBy is who set each limit of a target, as show says without one: by "write_bps=1MiB 7:0".
 func (l limitLab) setBy(t *testing.T, target string, flags ...string) map[string]string {
 	t.Helper()
-	var shown struct{ Limited []limitListed }
+	var shown struct{ Limited []show.Limited }
 	text := l.do(t, exitDone, append([]string{"show", "--json"}, flags...)...)
 	if err := json.Unmarshal([]byte(text), &shown); err != nil {
 		t.Fatalf("%v: %s", err, text)

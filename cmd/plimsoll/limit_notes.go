@@ -28,7 +28,7 @@ import (
 func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limit.Change, where limitWhere) []string {
 	notes := l.besideNotes(s, c, where)
 	if c.Set.IO() {
-		if n := togetherSet(s, c.Set); n != "" {
+		if n := a.together(s, c.Set); n != "" {
 			notes = append(notes, n)
 		}
 		for _, g := range s.Grounds {
@@ -49,15 +49,15 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 	return append(notes, a.keeperNotes(s, c, where.run)...)
 }
 
-// togetherSet is inAll of a change that is made to all.
-func togetherSet(s *hold.Scope, set limit.Limits) string {
+// together says what a volume's containers may do in all once each has the limits that are set.
+func (a *app) together(s *hold.Scope, set limit.Limits) string {
 	var each []limit.Limits
 	for _, p := range s.Parts {
 		if p.Target != nil && !p.DeviceWide {
 			each = append(each, set)
 		}
 	}
-	return inAll(s, each)
+	return s.Together(each)
 }
 
 // laterNote says that version 1 holds each group by itself, so that one which is made later has no limit.

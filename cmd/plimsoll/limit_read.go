@@ -1,7 +1,15 @@
 package main
 
 import (
+	"context"
+	"io"
+
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/daemon"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/show"
+	"plimsoll/internal/text/jsonlist"
 )
 
 // limitShowCommand shows the limits that a target has.
@@ -46,10 +54,40 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 			return err
 		}
 		defer l.Close()
-		if len(args) == 0 && !wide {
-			return a.limitList(cmd.Context(), l, run, asJSON)
-		}
-		return a.limitShow(cmd.Context(), l, args, run, wide, asJSON)
+		return a.limitShow(cmd.Context(), a.reader(l, run), args, wide, asJSON)
 	}
 	return cmd
+}
+
+// limitShow shows the limits of what was named, those of the root group, or those of the machine.
+func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide, asJSON bool) (err error) {
+	var out interface{ Text() string }
+	switch {
+	case len(args) > 0 || wide:
+		out, err = r.Show(ctx, args, wide)
+	default:
+		out, err = r.List(ctx)
+	}
+	if err != nil {
+		return limitError(err)
+	}
+	if asJSON {
+		return a.printJSON(jsonlist.Of(out))
+	}
+	_, err = io.WriteString(a.stdout, out.Text())
+	return err
+}
+
+// reader reads limits back, and asks the daemon of the folder run who set them.
+func (a *app) reader(l *limiter, run string) *show.Reader {
+	return &show.Reader{Holder: l.Holder, Machine: a.machine(), Run: run, Daemon: func() (*keeper.Status, error) { return daemonState(run) }}
+}
+
+// daemonState asks the daemon of a folder what it holds.
+func daemonState(run string) (*keeper.Status, error) {
+	s, err := daemon.Ask(run)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Status, nil
 }

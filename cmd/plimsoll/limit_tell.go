@@ -95,7 +95,7 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 			if d.Part.DeviceWide {
 				set = set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), limit.Key.Rate)...) // It has no others.
 			}
-			say("%s: %s %s", d.Part.Name, verb, limitWords(set))
+			say("%s: %s %s", d.Part.Name, verb, set.Words())
 		}
 		if len(d.Properties) > 0 && !dry {
 			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)

@@ -10,8 +10,6 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
-	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/disktest"
 )
@@ -50,18 +48,6 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	// Who clears what is its own of it is told of that.
 	says(exitDone, []string{"the root group still has write_bps=5MiB on " + filepath.Base(loop) + ", for rule one of plimsoll daemon", "clear --device-wide --device " + loop + " takes it away"},
 		"clear", "cgroup:"+string(group), "--device", loop, "--run", run)
-	// A target has it where its data is on the device.
-	var d device.Number
-	mustDo(t, d.UnmarshalText([]byte(number)))
-	for _, x := range []struct {
-		places map[device.Number][]string
-		want   int
-	}{{nil, 0}, {map[device.Number][]string{d: {"volume data"}}, 1}} {
-		all, err := l.keepers(nil, limitShow{Scope: &hold.Scope{}, Shown: []limitShown{{Places: x.places}}}, run)
-		if err != nil || len(all) != x.want {
-			t.Errorf("with data on %v: %+v, %v", x.places, all, err)
-		}
-	}
 	if text := says(exitDone, []string{"no limit is recorded as set in the root group"}, append([]string{"clear", "--only", "read_bps"}, at...)...); strings.Contains(text, "cleared") {
 		t.Errorf("another key: %s", text)
 	}

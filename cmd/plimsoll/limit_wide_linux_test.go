@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/limit/show"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
 
@@ -92,7 +93,7 @@ func TestLimitRootGroup(t *testing.T) {
 	// All state folders see what one has set.
 	l.state = t.TempDir()
 	says(exitDone, []string{"device-wide, in the root group", disk, "set for cgroup:/", "has write_bps=6MiB"}, "show", "--device-wide")
-	var got limitShow
+	var got show.Answer
 	if err := json.Unmarshal([]byte(says(exitDone, nil, "show", one, "--json")), &got); err != nil || len(got.DeviceWide) != 1 || got.DeviceWide[0].Now.WriteBPS != 6<<20 {
 		t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
 	}
@@ -228,7 +229,7 @@ func TestLimitNumberReused(t *testing.T) {
 		if text, want := l.do(t, exitDone, "show", "--device-wide"), "set for "+name+" when another device had that number: write_bps=6MiB"; !strings.Contains(text, want) || !strings.Contains(text, "plimsoll limit clear "+name+" removes it") {
 			t.Errorf("show: no %q, with what removes it, in\n%s", want, text)
 		}
-		var got limitShow
+		var got show.Answer
 		if err := json.Unmarshal([]byte(l.do(t, exitDone, "show", "--device-wide", "--json")), &got); err != nil || len(got.DeviceWide) != 1 || !got.DeviceWide[0].Former || got.DeviceWide[0].Gone {
 			t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
 		}

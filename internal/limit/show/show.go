@@ -1,4 +1,9 @@
-package main
+// Package show reads limits back from the kernel: those of a target (Reader.Target), those in the root group (Reader.DeviceWide), and those of
+// all groups with the program that set each (Reader.List). A limit that the kernel doesn't have does not exist, whatever is recorded of it.
+//
+// Easily got wrong: the kernel doesn't record who set a limit. The daemon, limit set and an engine each know what they set; a limit is theirs
+// only while the kernel has the same value.
+package show
 
 import (
 	"context"
@@ -19,11 +24,19 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/jsonlist"
 )
 
-// A limitShown is what show prints of one part with --json.
-type limitShown struct {
+// A Reader reads the limits of a machine.
+type Reader struct {
+	*hold.Holder
+	// Machine is the folder of the machine's records, and Run that of the daemon.
+	Machine, Run string
+	// Daemon asks the daemon for its state. The error is an fs.ErrNotExist if none runs.
+	Daemon func() (*keeper.Status, error)
+}
+
+// A Shown is the limits of one part of a target.
+type Shown struct {
 	Part   hold.Part      `json:"part"`
 	Groups []cgroup.State `json:"groups"`
 	// Above are the groups above its own that hold it as well, the nearest first.
@@ -32,12 +45,12 @@ type limitShown struct {
 	Places map[device.Number][]string `json:"places"`
 	// Stored is what the engine sets again at the container's next start.
 	Stored *hold.Stored `json:"stored,omitempty"`
-	// Notes say what could not be found out.
+	// Notes say what could not be found x.
 	Notes []string `json:"notes"`
 }
 
-// A limitWide is what show tells of limits that were set in the root group.
-type limitWide struct {
+// A DeviceWide is limits that were set in the root group.
+type DeviceWide struct {
 	hold.Wide
 	// Now is what the kernel has there.
 	Now limit.Limits `json:"now"`
@@ -46,28 +59,28 @@ type limitWide struct {
 	Gone   bool `json:"gone"`
 }
 
-// A limitShow is what show prints with --json.
-type limitShow struct {
+// An Answer is the limits of a target, or without one those of the root group.
+type Answer struct {
 	*hold.Scope
-	Shown []limitShown `json:"shown"`
+	Shown []Shown `json:"shown"`
 	// DeviceWide are the limits that were set for the target in the root group; without a target, for any.
-	DeviceWide []limitWide `json:"device_wide"`
+	DeviceWide []DeviceWide `json:"device_wide"`
 
-	// loose says which of the target's groups lack its limits.
-	loose []string
+	// name is what a device is called.
+	name func(device.Number) string
 }
 
-// limitShow shows the limits of what was named, or what is noted of the root group.
-func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run string, wide, asJSON bool) error {
-	out := limitShow{Shown: []limitShown{}}
-	notes, err := l.Wides(a.machine()).List()
+// Show shows the limits of what was named, or what is noted of the root group.
+func (r *Reader) Show(ctx context.Context, args []string, wide bool) (*Answer, error) {
+	out := &Answer{Shown: []Shown{}, name: r.deviceName}
+	notes, err := r.Wides(r.Machine).List()
 	unknown := ""
 	if len(args) > 0 {
 		ref, bad := target.Parse(args[0])
 		if bad != nil {
-			return &exitError{exitUsage, bad}
+			return nil, bad
 		}
-		s, fault := l.scope(ctx, args[0], limitWhere{}, isVolume(args[0]))
+		s, fault := r.Scope(ctx, ref, hold.Where{}, ref.Kind == target.Volume)
 		if fault == nil {
 			out.Scope = s
 			if err != nil && !wide {
@@ -76,47 +89,41 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
 		} else {
 			// A volume that has gone, or isn't used, may have limits in the root group all the same.
-			if notes, err = l.Wides(a.machine()).For(ref); err != nil || len(notes) == 0 {
-				return fault
+			if notes, err = r.Wides(r.Machine).For(ref); err != nil || len(notes) == 0 {
+				return nil, fault
 			}
 			out.Scope = &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{fault.Error()}}
 		}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if out.Scope != nil && !wide {
-		if out.Shown, err = l.shown(ctx, out.Scope); err != nil {
-			return err
+		if out.Shown, err = r.shown(ctx, out.Scope); err != nil {
+			return nil, err
 		}
 		if unknown != "" && len(out.Shown) > 0 {
 			out.Shown[0].Notes = append(out.Shown[0].Notes, unknown)
 		}
 	}
 	if out.Scope != nil {
-		out.Scope.Notes = append(out.Scope.Notes, togetherShown(out.Scope, out.Shown)...)
-		out.loose = l.looseNotes(out.Shown)
-		out.Scope.Notes = append(out.Scope.Notes, out.loose...)
+		out.Scope.Notes = append(out.Scope.Notes, together(out.Scope, out.Shown)...)
+		out.Scope.Notes = append(out.Scope.Notes, r.looseNotes(out.Shown)...)
 	}
-	if notes, err = l.keepers(notes, out, run); err != nil {
-		return err
+	if notes, err = r.keepers(notes, out); err != nil {
+		return nil, err
 	}
-	if out.DeviceWide, err = l.wideNow(notes); err != nil {
-		return err
-	}
-	if asJSON {
-		return a.printJSON(jsonlist.Of(out))
-	}
-	return a.showLimits(l, out)
+	out.DeviceWide, err = r.wideNow(notes)
+	return out, err
 }
 
 // shown reads what the parts of a scope have. Of a volume those limits count that are on its devices.
-func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error) {
-	all := []limitShown{}
+func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
+	all := []Shown{}
 	for _, p := range s.Parts {
-		groups, err := l.Groups.Read(p.Groups)
+		groups, err := r.Groups.Read(p.Groups)
 		if err != nil {
-			return nil, limitError(fmt.Errorf("%s: %w", p.Name, err))
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
 		if s.Target.Kind == target.Volume {
 			for i := range groups {
@@ -125,13 +132,13 @@ func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error
 				})
 			}
 		}
-		shown := limitShown{Part: p, Groups: groups, Places: l.places(p)}
+		shown := Shown{Part: p, Groups: groups, Places: r.places(p)}
 		if p.Target != nil {
-			if shown.Above, err = l.Groups.Above(p.Groups); err != nil {
+			if shown.Above, err = r.Groups.Above(p.Groups); err != nil {
 				shown.Notes = append(shown.Notes, fmt.Sprintf("the limits of its parent groups are not known: %v", err))
 			}
 		}
-		if shown.Stored, err = l.Stored(ctx, p.Target); err != nil {
+		if shown.Stored, err = r.Stored(ctx, p.Target); err != nil {
 			shown.Notes = append(shown.Notes, fmt.Sprintf("the limits that the engine sets at the next start are not known: %v", err))
 		}
 		all = append(all, shown)
@@ -140,11 +147,11 @@ func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error
 }
 
 // places are what of a part's data is on each device.
-func (l *limiter) places(p hold.Part) map[device.Number][]string {
+func (r *Reader) places(p hold.Part) map[device.Number][]string {
 	if p.Target == nil || p.Target.PID == 0 {
 		return nil
 	}
-	s, err := l.Look(*p.Target)
+	s, err := r.Look(*p.Target)
 	if err != nil {
 		return nil
 	}
@@ -163,44 +170,49 @@ func (l *limiter) places(p hold.Part) map[device.Number][]string {
 }
 
 // keepers adds what plimsoll daemon holds the root group to, or has left there: of a target that on the devices of its data.
-func (l *limiter) keepers(notes []hold.Wide, out limitShow, run string) ([]hold.Wide, error) {
-	held, err := keeper.RootGroup(l.Holder, run)
+func (r *Reader) keepers(notes []hold.Wide, out *Answer) ([]hold.Wide, error) {
+	held, err := keeper.RootGroup(r.Holder, r.Run)
 	if errors.Is(err, fs.ErrPermission) {
 		return notes, nil // What another user's daemon holds is not this one's to see.
 	}
-	notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.OfDaemon(run) }) // The daemon's own notes say more.
+	notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
 	for _, h := range held {
-		w := h.Noted()
-		if out.Scope == nil || slices.ContainsFunc(out.Shown, func(s limitShown) bool { return len(s.Places[w.Device]) > 0 }) ||
-			slices.ContainsFunc(out.Scope.Devices(), func(d explain.Spot) bool { return d.Number().String() == h.Device }) {
+		if w := h.Noted(); out.concerns(w.Device) {
 			notes = append(notes, w)
 		}
 	}
 	return notes, err
 }
 
+// concerns reports whether data of the target is on a device; without a target every device counts.
+func (x *Answer) concerns(d device.Number) bool {
+	return x.Scope == nil || slices.ContainsFunc(x.Shown, func(s Shown) bool { return len(s.Places[d]) > 0 }) ||
+		slices.ContainsFunc(x.Scope.Devices(), func(o explain.Spot) bool { return o.Number() == d })
+}
+
 // wideNow is what the kernel has of what was set in the root group.
-func (l *limiter) wideNow(notes []hold.Wide) (all []limitWide, err error) {
+func (r *Reader) wideNow(notes []hold.Wide) (all []DeviceWide, err error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
-	root, err := l.Groups.Device()
+	root, err := r.Groups.Device()
 	if err != nil {
-		return nil, limitError(err)
+		return nil, err
 	}
-	states, err := l.Groups.Read(root)
+	states, err := r.Groups.Read(root)
 	if err != nil {
-		return nil, limitError(err)
+		return nil, err
 	}
 	for _, n := range notes {
-		all = append(all, limitWide{n, states[0].Devices[n.Device], n.Former, n.Gone})
+		all = append(all, DeviceWide{n, states[0].Devices[n.Device], n.Former, n.Gone})
 	}
 	return all, nil
 }
 
-// showLimits prints a table.
-func (a *app) showLimits(l *limiter, out limitShow) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+// Text returns a table, and below it what to know of the limits.
+func (x *Answer) Text() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	rows := 0
 	row := func(cells ...string) {
 		rows++
@@ -209,18 +221,18 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 		}
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
-	for _, s := range out.Shown {
+	for _, s := range x.Shown {
 		for _, g := range s.Groups {
 			if !g.Limits.IsZero() {
-				row(clean.Name(s.Part.Name), clean.Name(g.Group), "", limitWords(g.Limits))
+				row(clean.Name(s.Part.Name), clean.Name(g.Group), "", g.Limits.Words())
 			}
 			for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
-				row(clean.Name(s.Part.Name), clean.Name(g.Group), l.deviceName(d), limitWords(g.Devices[d]), strings.Join(s.Places[d], ", "))
+				row(clean.Name(s.Part.Name), clean.Name(g.Group), x.name(d), g.Devices[d].Words(), strings.Join(s.Places[d], ", "))
 			}
 		}
 	}
-	for _, d := range out.DeviceWide {
-		now := "has " + limitWords(d.Now)
+	for _, d := range x.DeviceWide {
+		now := "has " + d.Now.Words()
 		if d.Now.IsZero() {
 			now = "has nothing any more"
 		}
@@ -228,46 +240,39 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 		if when := d.When(); when != "" {
 			whose += " " + when
 		}
-		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, whose+": "+limitWords(d.Limits))
+		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, whose+": "+d.Limits.Words())
 	}
 	if rows == 0 {
-		for _, s := range out.Shown {
-			fmt.Fprintln(a.stdout, clean.Line(s.Part.Name)+": no limits"+own(s.Above))
+		for _, s := range x.Shown {
+			fmt.Fprintln(&b, clean.Line(s.Part.Name)+": no limits"+own(s.Above))
 		}
-		if len(out.Shown) == 0 {
-			fmt.Fprintln(a.stdout, "the root group: no limit is recorded as set there")
+		if len(x.Shown) == 0 {
+			fmt.Fprintln(&b, "the root group: no limit is recorded as set there")
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, s := range out.Shown {
+	w.Flush()
+	for _, s := range x.Shown {
 		for _, g := range s.Above {
-			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s above it has %s: that holds it, too", s.Part.Name, g.Group, l.stateWords(g))))
+			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s above it has %s: that holds it, too", s.Part.Name, g.Group, x.stateWords(g))))
 		}
 		if s.Stored != nil {
-			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
+			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
 		}
 		for _, n := range s.Notes {
-			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
+			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
 		}
 	}
-	for _, d := range out.DeviceWide {
+	for _, d := range x.DeviceWide {
 		if d.When() != "" {
-			fmt.Fprintln(a.stdout, clean.Line("note: "+d.Still("")))
+			fmt.Fprintln(&b, clean.Line("note: "+d.Still("")))
 		}
 	}
-	if out.Scope == nil {
-		return nil
+	if x.Scope != nil {
+		for _, n := range x.Scope.Notes {
+			fmt.Fprintln(&b, clean.Line("note: "+n))
+		}
 	}
-	told := append(togetherShown(out.Scope, out.Shown), out.loose...)
-	if len(out.Scope.Parts) == 0 {
-		told = out.Scope.Notes
-	}
-	for _, n := range told {
-		fmt.Fprintln(a.stdout, clean.Line("note: "+n))
-	}
-	return nil
+	return b.String()
 }
 
 // own is what no limits are where groups above have some.
@@ -279,20 +284,20 @@ func own(above []cgroup.State) string {
 }
 
 // stateWords are the limits of a group in one line: "memory=1GiB, write_bps=4MiB on sda (8:0)".
-func (l *limiter) stateWords(g cgroup.State) string {
+func (x *Answer) stateWords(g cgroup.State) string {
 	var words []string
 	if !g.Limits.IsZero() {
-		words = append(words, limitWords(g.Limits))
+		words = append(words, g.Limits.Words())
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
-		words = append(words, limitWords(g.Devices[d])+" on "+l.deviceName(d))
+		words = append(words, g.Devices[d].Words()+" on "+x.name(d))
 	}
 	return strings.Join(words, ", ")
 }
 
 // deviceName is a device's name and number.
-func (l *limiter) deviceName(d device.Number) string {
-	dev, err := l.FS.Disk(d)
+func (r *Reader) deviceName(d device.Number) string {
+	dev, err := r.FS.Disk(d)
 	if err != nil {
 		return d.String()
 	}
@@ -300,43 +305,30 @@ func (l *limiter) deviceName(d device.Number) string {
 }
 
 // looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
-func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
+func (r *Reader) looseNotes(shown []Shown) (notes []string) {
 	now := procfs.Look("/proc")
 	for _, p := range shown {
 		if len(p.Groups) > 0 {
 			// An error is that it has gone: the lines of its limits say so.
-			more, _ := l.LooseNotes(p.Part, p.Groups[0].Devices, now, l.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
+			more, _ := r.LooseNotes(p.Part, p.Groups[0].Devices, now, r.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
 			notes = append(notes, more...)
 		}
 	}
 	return notes
 }
 
-// togetherShown is inAll of what containers were found to have, on each device of the volume.
-func togetherShown(s *hold.Scope, shown []limitShown) (notes []string) {
-	if s == nil {
-		return nil
-	}
+// together says what a volume's containers may do in all, on each of its devices.
+func together(s *hold.Scope, shown []Shown) (notes []string) {
 	for _, d := range s.Devices() {
 		var each []limit.Limits
 		for _, p := range shown {
 			if p.Part.Target != nil && !p.Part.DeviceWide && len(p.Groups) > 0 {
-				each = append(each, onDevice(p, d))
+				each = append(each, p.Groups[0].Devices[d.Number()])
 			}
 		}
-		if n := inAll(s, each); n != "" {
+		if n := s.Together(each); n != "" {
 			notes = append(notes, "on "+d.Name+": "+n)
 		}
 	}
 	return notes
-}
-
-// onDevice is what a part's own group has on a device.
-func onDevice(p limitShown, d explain.Spot) limit.Limits {
-	for n, l := range p.Groups[0].Devices {
-		if n == d.Number() {
-			return l
-		}
-	}
-	return limit.Limits{}
 }

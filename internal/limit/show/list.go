@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"context"
@@ -13,18 +13,16 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/daemon"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/jsonlist"
 )
 
-// A limitListed is one limit of the machine, as show prints it without a target.
-type limitListed struct {
+// A Limited is one limit of the machine.
+type Limited struct {
 	// Target names what has it: "docker:web", "unit:backup.service", "cgroup:/backup".
 	Target string `json:"target"`
 	Group  string `json:"group"`
@@ -46,38 +44,45 @@ const (
 	bySystemd = "systemd, or another program"
 )
 
-// A limitOwner is a container whose groups have limits, and what is known of who set them.
-type limitOwner struct {
+// An owner is a container whose groups have limits, and what is known of who set them.
+type owner struct {
 	ref    string
 	groups []string
 	held   []keeper.Held
 	stored *hold.Stored
 }
 
-// limitList prints all limits of the machine, and who set each.
-func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool) error {
-	states, err := l.Groups.Limited()
+// A List is all limits of a machine.
+type List struct {
+	Limited []Limited `json:"limited"`
+	// Notes say what could not be found out.
+	Notes []string `json:"notes"`
+}
+
+// List lists the limits of all groups, and who set each.
+func (r *Reader) List(ctx context.Context) (*List, error) {
+	states, err := r.Groups.Limited()
 	if err != nil {
-		return limitError(err)
+		return nil, err
 	}
-	owners, notes := l.owners(ctx, run)
-	wides, err := l.Wides(a.machine()).List()
+	owners, notes := r.owners(ctx)
+	wides, err := r.Wides(r.Machine).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
 	}
-	root, err := keeper.RootGroup(l.Holder, run)
+	root, err := keeper.RootGroup(r.Holder, r.Run)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits on the root group are not known: %v", err))
 	}
-	wides = slices.DeleteFunc(wides, func(w hold.Wide) bool { return w.OfDaemon(run) }) // The daemon's own notes say more.
+	wides = slices.DeleteFunc(wides, func(w hold.Wide) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
 	for _, h := range root {
 		wides = append(wides, h.Noted())
 	}
-	settings, err := l.Settings(a.machine()).List()
+	settings, err := r.Settings(r.Machine).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set are not known: %v", err))
 	}
-	list := []limitListed{}
+	list := []Limited{}
 	for _, s := range states {
 		owner := ownerOf(s.Group, owners)
 		add := func(d *device.Number, of limit.Limits) {
@@ -85,9 +90,9 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 				if !of.Has(k) {
 					continue
 				}
-				x := limitListed{Target: groupName(s.Group), Group: s.Group, Key: k, Value: of.Text(k), words: limitWords(limit.Limits{}.With(k, of))}
+				x := Limited{Target: groupName(s.Group), Group: s.Group, Key: k, Value: of.Text(k), words: limit.Limits{}.With(k, of).Words()}
 				if d != nil {
-					x.Device, x.DeviceName = d.String(), l.diskName(*d)
+					x.Device, x.DeviceName = d.String(), r.diskName(*d)
 				}
 				if owner != nil {
 					x.Target = owner.ref
@@ -101,22 +106,17 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 			add(&d, s.Devices[d])
 		}
 	}
-	if asJSON {
-		return a.printJSON(jsonlist.Of(struct {
-			Limited []limitListed `json:"limited"`
-			Notes   []string      `json:"notes"`
-		}{list, notes}))
-	}
-	return a.printLimits(list, notes)
+	return &List{list, notes}, nil
 }
 
-// printLimits prints the table.
-func (a *app) printLimits(list []limitListed, notes []string) error {
-	if len(list) == 0 {
-		fmt.Fprintln(a.stdout, "nothing is limited on this machine")
+// Text returns a table, and the notes.
+func (l *List) Text() string {
+	var b strings.Builder
+	if len(l.Limited) == 0 {
+		b.WriteString("nothing is limited on this machine\n")
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for i, x := range list {
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i, x := range l.Limited {
 		if i == 0 {
 			fmt.Fprintln(w, "TARGET\tGROUP\tDEVICE\tLIMIT\tSET BY")
 		}
@@ -130,23 +130,21 @@ func (a *app) printLimits(list []limitListed, notes []string) error {
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	w.Flush()
+	for _, n := range l.Notes {
+		fmt.Fprintln(&b, clean.Line("note: "+n))
 	}
-	for _, n := range notes {
-		fmt.Fprintln(a.stdout, clean.Line("note: "+n))
-	}
-	return nil
+	return b.String()
 }
 
 // owners are the running containers by the paths of their groups.
-func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*limitOwner, notes []string) {
-	owners = map[string]*limitOwner{}
-	found, err := l.finder.List(ctx)
+func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []string) {
+	owners = map[string]*owner{}
+	found, err := r.Finder.List(ctx)
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("some containers are shown as groups: %v", err))
 	}
-	status, err := daemon.Ask(run)
+	status, err := r.Daemon()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits are not known: %v", err))
 	}
@@ -154,12 +152,12 @@ func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*li
 		if t.PID == 0 {
 			continue
 		}
-		groups, err := l.finder.Groups(t)
+		groups, err := r.Finder.Groups(t)
 		if err != nil {
 			continue // It ended meanwhile.
 		}
-		o := &limitOwner{ref: t.Ref()}
-		if o.stored, err = l.Stored(ctx, &t); err != nil {
+		o := &owner{ref: t.Ref()}
+		if o.stored, err = r.Stored(ctx, &t); err != nil {
 			notes = append(notes, fmt.Sprintf("%s: the limits stored by its engine are not known: %v", o.ref, err))
 		}
 		if status != nil {
@@ -179,7 +177,7 @@ func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*li
 }
 
 // ownerOf is the container that has a group, or one above it; nil if none has.
-func ownerOf(group string, owners map[string]*limitOwner) *limitOwner {
+func ownerOf(group string, owners map[string]*owner) *owner {
 	for p := group; p != "/" && p != "."; p = path.Dir(p) {
 		if o := owners[p]; o != nil {
 			return o
@@ -213,7 +211,7 @@ func groupName(group string) string {
 }
 
 // whoSet names the program that set a limit, if that is on record.
-func whoSet(x limitListed, d *device.Number, o *limitOwner, wides []hold.Wide, settings []hold.Setting) string {
+func whoSet(x Limited, d *device.Number, o *owner, wides []hold.Wide, settings []hold.Setting) string {
 	if x.Group == "/" {
 		for _, w := range wides {
 			if w.Device.String() == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
@@ -248,7 +246,7 @@ func whoSet(x limitListed, d *device.Number, o *limitOwner, wides []hold.Wide, s
 
 // gave reports whether the daemon set a limit of a container, of which it holds h. In version 1 it writes rates into each group below the
 // container's own as well, and nothing else. The kernel keeps rates as they are written: another value is another program's.
-func (o *limitOwner) gave(h keeper.Held, x limitListed) bool {
+func (o *owner) gave(h keeper.Held, x Limited) bool {
 	if h.Key != x.Key || h.Device != "" && h.Device != x.Device {
 		return false
 	}
@@ -259,8 +257,8 @@ func (o *limitOwner) gave(h keeper.Held, x limitListed) bool {
 }
 
 // diskName is a device's name, its number where it has none.
-func (l *limiter) diskName(d device.Number) string {
-	if dev, err := l.FS.Disk(d); err == nil {
+func (r *Reader) diskName(d device.Number) string {
+	if dev, err := r.FS.Disk(d); err == nil {
 		return dev.Name
 	}
 	return d.String()
@@ -268,7 +266,7 @@ func (l *limiter) diskName(d device.Number) string {
 
 // storedIt says what of a container's limit its engine has on record. An engine writes shares and CPUs otherwise than the kernel; of others
 // it is known whether the kernel has the same.
-func (o *limitOwner) storedIt(x limitListed) string {
+func (o *owner) storedIt(x Limited) string {
 	if o.stored == nil {
 		return byAnybody
 	}

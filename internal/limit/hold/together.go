@@ -1,17 +1,16 @@
-package main
+package hold
 
 import (
 	"fmt"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/hold"
 )
 
-// inAll says what the rates of a volume's containers let through in all; "" unless there are several with a rate. Each has its own:
+// Together says what the rates of a volume's containers let through in all; "" unless there are several with a rate. Each has its own:
 // a device of the volume's own doesn't hold them together either, as version 1's root group only has what is written back, and
 // version 2 has none.
-func inAll(s *hold.Scope, each []limit.Limits) string {
+func (s *Scope) Together(each []limit.Limits) string {
 	if s.Target.Kind != target.Volume || len(each) < 2 {
 		return ""
 	}
@@ -40,7 +39,7 @@ func inAll(s *hold.Scope, each []limit.Limits) string {
 		return ""
 	}
 	if same {
-		return fmt.Sprintf("%d containers, up to %s each: %s together", len(each), limitWords(one), limitWords(all))
+		return fmt.Sprintf("%d containers, up to %s each: %s together", len(each), one.Words(), all.Words())
 	}
-	return fmt.Sprintf("%d containers, each with a limit of its own: up to %s together", len(each), limitWords(all))
+	return fmt.Sprintf("%d containers, each with a limit of its own: up to %s together", len(each), all.Words())
 }

@@ -1,7 +1,6 @@
-package main
+package show
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -12,7 +11,7 @@ import (
 
 // TestWhoSetStored: an engine set what it has stored, and not what has another value since.
 func TestWhoSetStored(t *testing.T) {
-	o := &limitOwner{ref: "docker:web", stored: &hold.Stored{By: "docker 20.10", Limits: []string{"memory=256MiB", "write_bps=1MiB on /dev/sda", "write_bps=2MiB on /dev/sdb", "cpus=0.5"}}}
+	o := &owner{ref: "docker:web", stored: &hold.Stored{By: "docker 20.10", Limits: []string{"memory=256MiB", "write_bps=1MiB on /dev/sda", "write_bps=2MiB on /dev/sdb", "cpus=0.5"}}}
 	for _, row := range []struct {
 		key         limit.Key
 		value, want string
@@ -23,7 +22,7 @@ func TestWhoSetStored(t *testing.T) {
 		{limit.WriteIOPS, "100", byAnybody},
 		{limit.CPUs, "0.5", "docker 20.10 has it stored"},
 	} {
-		if got := whoSet(limitListed{Group: "/docker/1", Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
+		if got := whoSet(Limited{Group: "/docker/1", Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
 			t.Errorf("%s=%s: %q, want %q", row.key, row.value, got, row.want)
 		}
 	}
@@ -34,7 +33,7 @@ func TestWhoSetBelow(t *testing.T) {
 	held := func(k limit.Key, device, value string) keeper.Held {
 		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: device}, Value: value, Rule: "web"}}
 	}
-	o := &limitOwner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Held{held(limit.WriteBPS, "8:0", "1MiB"), held(limit.Memory, "", "256MiB")}}
+	o := &owner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Held{held(limit.WriteBPS, "8:0", "1MiB"), held(limit.Memory, "", "256MiB")}}
 	const daemon = "plimsoll daemon, rule web"
 	for _, row := range []struct {
 		group  string
@@ -51,24 +50,20 @@ func TestWhoSetBelow(t *testing.T) {
 		{"/docker/1", limit.Memory, "", "256MiB", daemon},
 		{"/docker/1/below", limit.Memory, "", "64MiB", byAnybody},
 	} {
-		if got := whoSet(limitListed{Group: row.group, Device: row.device, Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
+		if got := whoSet(Limited{Group: row.group, Device: row.device, Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
 			t.Errorf("%s of %s on %q in %s: %q, want %q", row.key, row.value, row.device, row.group, got, row.want)
 		}
 	}
 }
 
-// TestLimitListHostileNames: a group's name with an escape sequence or invalid bytes is shown as a line can take it. It was shown without them, which names a
+// TestListHostileNames: a group's name with an escape sequence or invalid bytes is shown as a line can take it. It was shown without them, which names a
 // group that does not exist.
-func TestLimitListHostileNames(t *testing.T) {
-	var out bytes.Buffer
-	list := []limitListed{
+func TestListHostileNames(t *testing.T) {
+	list := List{Limited: []Limited{
 		{Target: groupName("/r\x1b[31mv\xffx"), Group: "/r\x1b[31mv\xffx", Key: limit.WriteBPS, words: "1 MiB/s"},
 		{Target: groupName("/"), Group: "/", Key: limit.WriteBPS, words: "1 MiB/s"},
-	}
-	if err := (&app{stdout: &out}).printLimits(list, nil); err != nil {
-		t.Fatal(err)
-	}
-	text := out.String()
+	}}
+	text := list.Text()
 	for _, want := range []string{`$'cgroup:/r\033[31mv\377x'`, `$'/r\033[31mv\377x'`, "\nthe root group "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)

@@ -1,25 +1,24 @@
-package main
+package limit
 
 import (
 	"strings"
 
-	"plimsoll/internal/limit"
 	"plimsoll/internal/text/size"
 )
 
-// limitWords writes limits with their values. A number of bytes that isn't written with a unit is said in one as well.
-func limitWords(l limit.Limits) string {
+// Words is String for people: a number of bytes that has no unit has its size in one behind it, "write_bps=10000000 (9.54 MiB/s)".
+func (l Limits) Words() string {
 	var words []string
-	for _, k := range limit.Keys {
+	for _, k := range Keys {
 		if !l.Has(k) {
 			continue
 		}
 		text := l.Text(k)
 		if n := l.Whole(k); n != nil && *n >= 10*1024 && strings.Trim(text, "0123456789") == "" {
 			switch k {
-			case limit.ReadBPS, limit.WriteBPS:
+			case ReadBPS, WriteBPS:
 				text += " (" + size.Rate(float64(*n)) + ")"
-			case limit.Memory:
+			case Memory:
 				text += " (" + size.Bytes(*n) + ")"
 			}
 		}
