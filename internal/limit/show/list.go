@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"plimsoll/internal/container/target"
@@ -18,7 +16,6 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/text/clean"
 )
 
 // A Limited is one limit of the machine.
@@ -102,39 +99,11 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 			}
 		}
 		add(nil, s.Limits)
-		for _, d := range slices.SortedFunc(maps.Keys(s.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
+		for _, d := range sorted(s.Devices) {
 			add(&d, s.Devices[d])
 		}
 	}
 	return &List{list, notes}, nil
-}
-
-// Text returns a table, and the notes.
-func (l *List) Text() string {
-	var b strings.Builder
-	if len(l.Limited) == 0 {
-		b.WriteString("nothing is limited on this machine\n")
-	}
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for i, x := range l.Limited {
-		if i == 0 {
-			fmt.Fprintln(w, "TARGET\tGROUP\tDEVICE\tLIMIT\tSET BY")
-		}
-		device := ""
-		if x.Device != "" {
-			device = x.DeviceName + " (" + x.Device + ")"
-		}
-		cells := []string{pasted(x.Target), pasted(x.Group), device, x.words, x.By}
-		for i, c := range cells {
-			cells[i] = clean.Line(c)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	w.Flush()
-	for _, n := range l.Notes {
-		fmt.Fprintln(&b, clean.Line("note: "+n))
-	}
-	return b.String()
 }
 
 // owners are the running containers by the paths of their groups.
@@ -184,14 +153,6 @@ func ownerOf(group string, owners map[string]*owner) *owner {
 		}
 	}
 	return nil
-}
-
-// pasted is a name that a line may take, quoted where a shell or a terminal would change it.
-func pasted(name string) string {
-	if name == rootGroup {
-		return name // It is no name.
-	}
-	return clean.Shell(name)
 }
 
 // rootGroup stands where the root group has no name.

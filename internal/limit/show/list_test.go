@@ -1,7 +1,6 @@
 package show
 
 import (
-	"strings"
 	"testing"
 
 	"plimsoll/internal/limit"
@@ -52,21 +51,6 @@ func TestWhoSetBelow(t *testing.T) {
 	} {
 		if got := whoSet(Limited{Group: row.group, Device: row.device, Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
 			t.Errorf("%s of %s on %q in %s: %q, want %q", row.key, row.value, row.device, row.group, got, row.want)
-		}
-	}
-}
-
-// TestListHostileNames: a group's name with an escape sequence or invalid bytes is shown as a line can take it. It was shown without them, which names a
-// group that does not exist.
-func TestListHostileNames(t *testing.T) {
-	list := List{Limited: []Limited{
-		{Target: groupName("/r\x1b[31mv\xffx"), Group: "/r\x1b[31mv\xffx", Key: limit.WriteBPS, words: "1 MiB/s"},
-		{Target: groupName("/"), Group: "/", Key: limit.WriteBPS, words: "1 MiB/s"},
-	}}
-	text := list.Text()
-	for _, want := range []string{`$'cgroup:/r\033[31mv\377x'`, `$'/r\033[31mv\377x'`, "\nthe root group "} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
@@ -23,7 +21,6 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/text/clean"
 )
 
 // A Reader reads the limits of a machine.
@@ -70,51 +67,59 @@ type Answer struct {
 	name func(device.Number) string
 }
 
-// Show shows the limits of what was named, or what is noted of the root group.
-func (r *Reader) Show(ctx context.Context, args []string, wide bool) (*Answer, error) {
-	out := &Answer{Shown: []Shown{}, name: r.deviceName}
-	notes, err := r.Wides(r.Machine).List()
-	unknown := ""
-	if len(args) > 0 {
-		ref, bad := target.Parse(args[0])
-		if bad != nil {
-			return nil, bad
-		}
-		s, fault := r.Scope(ctx, ref, hold.Where{}, ref.Kind == target.Volume)
-		if fault == nil {
-			out.Scope = s
-			if err != nil && !wide {
-				unknown, err = fmt.Sprintf("its limits in the root group are not known: %v", err), nil
-			}
-			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
-		} else {
-			// A volume that has gone, or isn't used, may have limits in the root group all the same.
-			if notes, err = r.Wides(r.Machine).For(ref); err != nil || len(notes) == 0 {
-				return nil, fault
-			}
-			out.Scope = &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{fault.Error()}}
+// Target shows the limits of a target, and those that were set for it in the root group; with wide those alone.
+func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer, error) {
+	s, err := r.Scope(ctx, ref, hold.Where{}, ref.Kind == target.Volume)
+	if err != nil {
+		return r.gone(ref, err)
+	}
+	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
+	notes, unknown := r.Wides(r.Machine).List()
+	if unknown != nil && wide {
+		return nil, unknown
+	}
+	notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
+	if !wide {
+		if x.Shown, err = r.shown(ctx, s); err != nil {
+			return nil, err
 		}
 	}
+	if unknown != nil && len(x.Shown) > 0 {
+		x.Shown[0].Notes = append(x.Shown[0].Notes, fmt.Sprintf("its limits in the root group are not known: %v", unknown))
+	}
+	s.Notes = append(s.Notes, together(s, x.Shown)...)
+	s.Notes = append(s.Notes, r.looseNotes(x.Shown)...)
+	return x, r.addWide(x, notes)
+}
+
+// gone shows what a target that isn't found, for the reason why, has in the root group: a volume that has gone, or isn't used, may have
+// limits there all the same.
+func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
+	notes, err := r.Wides(r.Machine).For(ref)
+	if err != nil || len(notes) == 0 {
+		return nil, why
+	}
+	s := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{why.Error()}}
+	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
+	return x, r.addWide(x, notes)
+}
+
+// DeviceWide shows the limits that were set in the root group, for any target.
+func (r *Reader) DeviceWide() (*Answer, error) {
+	notes, err := r.Wides(r.Machine).List()
 	if err != nil {
 		return nil, err
 	}
-	if out.Scope != nil && !wide {
-		if out.Shown, err = r.shown(ctx, out.Scope); err != nil {
-			return nil, err
-		}
-		if unknown != "" && len(out.Shown) > 0 {
-			out.Shown[0].Notes = append(out.Shown[0].Notes, unknown)
-		}
+	x := &Answer{Shown: []Shown{}, name: r.deviceName}
+	return x, r.addWide(x, notes)
+}
+
+// addWide adds limits in the root group, with those of plimsoll daemon.
+func (r *Reader) addWide(x *Answer, notes []hold.Wide) (err error) {
+	if notes, err = r.keepers(notes, x); err == nil {
+		x.DeviceWide, err = r.wideNow(notes)
 	}
-	if out.Scope != nil {
-		out.Scope.Notes = append(out.Scope.Notes, together(out.Scope, out.Shown)...)
-		out.Scope.Notes = append(out.Scope.Notes, r.looseNotes(out.Shown)...)
-	}
-	if notes, err = r.keepers(notes, out); err != nil {
-		return nil, err
-	}
-	out.DeviceWide, err = r.wideNow(notes)
-	return out, err
+	return err
 }
 
 // shown reads what the parts of a scope have. Of a volume those limits count that are on its devices.
@@ -207,92 +212,6 @@ func (r *Reader) wideNow(notes []hold.Wide) (all []DeviceWide, err error) {
 		all = append(all, DeviceWide{n, states[0].Devices[n.Device], n.Former, n.Gone})
 	}
 	return all, nil
-}
-
-// Text returns a table, and below it what to know of the limits.
-func (x *Answer) Text() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	rows := 0
-	row := func(cells ...string) {
-		rows++
-		for i, c := range cells {
-			cells[i] = clean.Line(c)
-		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
-	}
-	for _, s := range x.Shown {
-		for _, g := range s.Groups {
-			if !g.Limits.IsZero() {
-				row(clean.Name(s.Part.Name), clean.Name(g.Group), "", g.Limits.Words())
-			}
-			for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
-				row(clean.Name(s.Part.Name), clean.Name(g.Group), x.name(d), g.Devices[d].Words(), strings.Join(s.Places[d], ", "))
-			}
-		}
-	}
-	for _, d := range x.DeviceWide {
-		now := "has " + d.Now.Words()
-		if d.Now.IsZero() {
-			now = "has nothing any more"
-		}
-		whose := "set for " + d.For
-		if when := d.When(); when != "" {
-			whose += " " + when
-		}
-		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, whose+": "+d.Limits.Words())
-	}
-	if rows == 0 {
-		for _, s := range x.Shown {
-			fmt.Fprintln(&b, clean.Line(s.Part.Name)+": no limits"+own(s.Above))
-		}
-		if len(x.Shown) == 0 {
-			fmt.Fprintln(&b, "the root group: no limit is recorded as set there")
-		}
-	}
-	w.Flush()
-	for _, s := range x.Shown {
-		for _, g := range s.Above {
-			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s above it has %s: that holds it, too", s.Part.Name, g.Group, x.stateWords(g))))
-		}
-		if s.Stored != nil {
-			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
-		}
-		for _, n := range s.Notes {
-			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
-		}
-	}
-	for _, d := range x.DeviceWide {
-		if d.When() != "" {
-			fmt.Fprintln(&b, clean.Line("note: "+d.Still("")))
-		}
-	}
-	if x.Scope != nil {
-		for _, n := range x.Scope.Notes {
-			fmt.Fprintln(&b, clean.Line("note: "+n))
-		}
-	}
-	return b.String()
-}
-
-// own is what no limits are where groups above have some.
-func own(above []cgroup.State) string {
-	if len(above) == 0 {
-		return ""
-	}
-	return " of its own"
-}
-
-// stateWords are the limits of a group in one line: "memory=1GiB, write_bps=4MiB on sda (8:0)".
-func (x *Answer) stateWords(g cgroup.State) string {
-	var words []string
-	if !g.Limits.IsZero() {
-		words = append(words, g.Limits.Words())
-	}
-	for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) }) {
-		words = append(words, g.Devices[d].Words()+" on "+x.name(d))
-	}
-	return strings.Join(words, ", ")
 }
 
 // deviceName is a device's name and number.

@@ -6,10 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/show"
 	"plimsoll/internal/text/jsonlist"
+	"plimsoll/internal/text/usage"
 )
 
 // limitShowCommand shows the limits that a target has.
@@ -63,8 +65,14 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide, asJSON bool) (err error) {
 	var out interface{ Text() string }
 	switch {
-	case len(args) > 0 || wide:
-		out, err = r.Show(ctx, args, wide)
+	case len(args) > 0:
+		ref, bad := target.Parse(args[0])
+		if bad != nil {
+			return &usage.Error{Err: bad}
+		}
+		out, err = r.Target(ctx, ref, wide)
+	case wide:
+		out, err = r.DeviceWide()
 	default:
 		out, err = r.List(ctx)
 	}
