@@ -82,8 +82,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFailure // Whoever closed it has seen enough.
 	}
 	fmt.Fprintf(a.stderr, "plimsoll: %s\n", clean.Text(err.Error()))
+	return statusOf(err)
+}
+
+// statusOf is the exit status that an error stands for.
+func statusOf(err error) int {
 	var own interface{ ExitStatus() int }
-	if errors.As(err, &own) {
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &own):
 		return own.ExitStatus()
 	}
 	return exitFailure

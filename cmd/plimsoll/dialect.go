@@ -211,12 +211,7 @@ func (s *dialectSession) open(ctx context.Context) error {
 	if !p.OK {
 		return &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", e.Name(), p.Missing, p.Fix)}
 	}
-	err := s.bench.Open(ctx)
-	var u *engine.Unsupported
-	if errors.As(err, &u) {
-		return &exitError{exitCannot, err}
-	}
-	return err
+	return s.bench.Open(ctx)
 }
 
 // Path implements dialect.Session.

@@ -10,13 +10,10 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/ceiling"
-	"plimsoll/internal/measure/engine"
 )
 
 // targetHelp says what TARGET may be.
@@ -132,26 +129,14 @@ func (l *limiter) scope(ctx context.Context, name string, where limitWhere, io b
 	return s, limitError(err)
 }
 
-// limitError gives an error the exit status that it stands for.
+// limitError gives an error the exit status that it stands for. A refusal has its own.
 func limitError(err error) error {
-	var impossible *hold.ImpossibleError
 	var fault *cgroup.Fault
-	var unsupported *engineapi.UnsupportedError
-	var unoffered *engine.Unsupported
 	var missing *hold.MissingError
 	var misnamed *hold.NameError
-	var taken *hold.TakenError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &missing), errors.As(err, &misnamed):
 		return &exitError{exitUsage, err}
-	case errors.As(err, &taken):
-		return &exitError{exitCannot, fmt.Errorf("%w; %s", err, taken.Fix)}
-	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered),
-		errors.Is(err, cgroup.ErrUnsupported), errors.Is(err, cgroup.ErrNotGiven), errors.Is(err, cgroup.ErrRoot),
-		errors.Is(err, hierarchy.ErrNone):
-		return &exitError{exitCannot, err}
 	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
 		return &exitError{exitCannot, err}
 	}

@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/text/refusal"
 )
 
 // A badLab is a group with a limit on a disk, which bad input must leave as it is.
@@ -310,22 +311,18 @@ func TestLimitNobody(t *testing.T) {
 // TestLimitStatus: what is missing on this machine is told by the exit status, apart from what went wrong.
 func TestLimitStatus(t *testing.T) {
 	for err, want := range map[error]int{
-		&hold.ImpossibleError{What: "a"}:                    exitCannot,
+		&refusal.Error{Act: refusal.Limited, What: "a"}:     exitCannot,
 		&cgroup.Fault{Err: cgroup.ErrNotGiven}:              exitCannot,
 		&cgroup.Fault{Err: cgroup.ErrUnsupported}:           exitCannot,
 		fmt.Errorf("container web: %w", cgroup.ErrNotGiven): exitCannot,
 		fmt.Errorf("process 1: %w", cgroup.ErrRoot):         exitCannot,
-		&hold.NameError{}:                                   exitUsage,
-		fmt.Errorf("io: %w", hierarchy.ErrNone):             exitCannot,
-		&cgroup.Fault{Err: os.ErrPermission}:                exitFailure,
-		fmt.Errorf("container web: %w", cgroup.ErrGone):     exitFailure,
-		errors.Join(errors.New("a"), &target.GoneError{}):   exitFailure,
+		&hold.NameError{}:                                 exitUsage,
+		fmt.Errorf("io: %w", hierarchy.ErrNone):           exitCannot,
+		&cgroup.Fault{Err: os.ErrPermission}:              exitFailure,
+		fmt.Errorf("container web: %w", cgroup.ErrGone):   exitFailure,
+		errors.Join(errors.New("a"), &target.GoneError{}): exitFailure,
 	} {
-		got := exitFailure
-		if exit, ok := errors.AsType[*exitError](limitError(err)); ok {
-			got = exit.status
-		}
-		if got != want {
+		if got := statusOf(limitError(err)); got != want {
 			t.Errorf("%v: status %d, want %d", err, got, want)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // changeNotes are what to know of a change that was made: what shares its limits, what escapes them, and who will set others.
@@ -85,8 +86,8 @@ func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
 func empty(fs device.FS, devices []explain.Spot) error {
 	for _, d := range devices {
 		if dev, err := fs.Disk(d.Number()); err == nil && dev.Size == 0 {
-			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "it is empty: it has no size, like a loop device without a file or a drive without a medium",
-				Instead: "attach it first; plimsoll limit clear removes its old limits"}
+			return &refusal.Error{Act: refusal.Limited, What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "it is empty: it has no size, like a loop device without a file or a drive without a medium",
+				Fix: "attach it first; plimsoll limit clear removes its old limits"}
 		}
 	}
 	return nil

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // stored reports whether an engine has stored what was set.
@@ -35,10 +35,10 @@ func indented(text string) string {
 
 // keepInstead adds to the refusal of --keep the policy that keeps the limits across restarts instead.
 func keepInstead(err error, s *hold.Scope, c limit.Change, where limitWhere) error {
-	var refused *engineapi.UnsupportedError
+	var refused *refusal.Error
 	text := keeper.Rules(s, c, where.Where)
 	if text == "" || !errors.As(err, &refused) {
 		return err
 	}
-	return &exitError{exitCannot, fmt.Errorf("%w. Or set them without --keep, and let plimsoll daemon keep them across restarts, with this in %s:\n\n%s", err, defaultPolicy, indented(text))}
+	return fmt.Errorf("%w. Or set them without --keep, and let plimsoll daemon keep them across restarts, with this in %s:\n\n%s", err, defaultPolicy, indented(text))
 }

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/weight"
+	"plimsoll/internal/text/refusal"
 )
 
 // impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
@@ -109,10 +110,10 @@ func asksIO(ask limit.Ask) bool {
 
 // refusedThere puts the words of a daemon elsewhere, which refuses a change, in the place of err, which says that it is elsewhere.
 func refusedThere(err error, set limit.Limits) error {
-	var there *hold.ImpossibleError
+	var there *refusal.Error
 	if errors.As(err, &there) {
 		if refused := engineapi.Refused(there.OS, set); refused != nil {
-			return &exitError{exitCannot, fmt.Errorf("%s: %w", there.What, refused)}
+			return fmt.Errorf("%s: %w", there.What, refused)
 		}
 	}
 	return err

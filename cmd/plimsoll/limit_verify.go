@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // limitVerifyFlags are those of limit verify.
@@ -218,10 +219,10 @@ func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t 
 		}
 	}
 	if t.Elsewhere != "" {
-		return t, "", &hold.ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
+		return t, "", &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: t.Elsewhere, Fix: "run plimsoll there"}
 	}
 	if t.Host == "" {
-		return t, "", &hold.ImpossibleError{What: t.Ref(), Why: "a probe container is made by the API of Docker or Podman, and " + string(t.Engine) + "'s could not be asked", Instead: "start a container with the volume, and name that"}
+		return t, "", &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: "a probe container is made by the API of Docker or Podman, and " + string(t.Engine) + "'s could not be asked", Fix: "start a container with the volume, and name that"}
 	}
 	return t, volume, nil
 }

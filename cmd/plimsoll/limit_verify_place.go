@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/text/refusal"
 )
 
 // verifyScope finds what a command line names, to be tried: the files that it writes are a container's own, or in the folder that
@@ -42,8 +43,8 @@ func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere
 			return nil, nil, err
 		}
 		if !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return slices.Contains(only, d.Number()) }) {
-			return nil, nil, limitError(&hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "none of its data is on " + named + ", and verify writes files",
-				Instead: "name with --path a folder of it that is"})
+			return nil, nil, limitError(&refusal.Error{Act: refusal.Tried, What: s.Target.Ref(), Why: "none of its data is on " + named + ", and verify writes files",
+				Fix: "name with --path a folder of it that is"})
 		}
 		return s, only, nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,17 +15,6 @@ import (
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/measure/verify/row"
 )
-
-// statusOf is the exit status that an error stands for.
-func statusOf(err error) int {
-	if err == nil {
-		return exitDone
-	}
-	if exit, ok := errors.AsType[*exitError](err); ok {
-		return exit.status
-	}
-	return exitFailure
-}
 
 // TestVerdict: what the rows stand for. One that could not be measured is no success beside one that is held.
 func TestVerdict(t *testing.T) {

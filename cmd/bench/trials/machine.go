@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/refusal"
 )
 
 // The goals of a machine: to its first I/O when it boots and when it goes on from where one was saved, and of this
@@ -50,7 +51,7 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 			}
 			e := vm.New(vm.Options{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
 			times, bytes, err := starts(ctx, e, spec, o.machines)
-			if lacks := new(engine.Unsupported); errors.As(err, &lacks) {
+			if lacks := new(refusal.Error); errors.As(err, &lacks) {
 				all = append(all, figure.Figure{Name: name, Skipped: err.Error()})
 				break
 			}

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/text/refusal"
 )
 
 // A Controller has a name in each version, which differ for I/O alone.
@@ -39,7 +40,7 @@ var (
 )
 
 // ErrNone is the error where no hierarchy that is mounted here has the controller.
-var ErrNone = errors.New("no such controller here")
+var ErrNone = refusal.New("no such controller here")
 
 // ErrOutside is the error for a group outside this process's cgroup namespace.
 var ErrOutside = errors.New("outside this cgroup namespace")

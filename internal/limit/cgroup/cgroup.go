@@ -30,6 +30,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/text/refusal"
 )
 
 // ErrGone is the error where a target's group was removed: its processes have ended.
@@ -37,10 +38,10 @@ var ErrGone = errors.New("the group is gone: its processes have ended")
 
 // ErrNotGiven is the error where a group of version 2 has no files of a controller, because
 // one above it doesn't hand it on.
-var ErrNotGiven = errors.New("the controller is not given to this group")
+var ErrNotGiven = refusal.New("the controller is not given to this group")
 
 // ErrUnsupported is the error where this kernel or version can't hold a limit at all.
-var ErrUnsupported = errors.New("not supported here")
+var ErrUnsupported = refusal.New("not supported here")
 
 // A Host is the control groups of a machine. It may be used from several goroutines.
 type Host struct {

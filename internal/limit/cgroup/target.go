@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/text/refusal"
 )
 
 // controllers are those that limits need.
@@ -166,7 +167,7 @@ func (t *Target) check() error {
 }
 
 // ErrRoot is why the root group isn't limited for somebody who is in it.
-var ErrRoot = errors.New("a limit there would hold the whole machine; start the processes in a group of their own")
+var ErrRoot = refusal.New("a limit there would hold the whole machine; start the processes in a group of their own")
 
 // owned returns the group to be limited for a process in g.
 func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Group, error) {

@@ -10,10 +10,11 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // windowsUpdate is in the words of Docker on Windows (moby, daemon/container/container_windows.go).
-var windowsUpdate = &UnsupportedError{
+var windowsUpdate = &refusal.Error{
 	What: "limits of a running container",
 	Why:  "resource updating isn't supported on Windows",
 	Fix:  "make the container anew with them",
@@ -66,7 +67,7 @@ func (l Limits) checkLinux(cpus int) error {
 		return err
 	}
 	no := func(what, why string) error {
-		return &UnsupportedError{What: what, Why: why, Fix: "limit a device: its bytes and operations per second"}
+		return &refusal.Error{What: what, Why: why, Fix: "limit a device: its bytes and operations per second"}
 	}
 	switch {
 	case l.SystemBPS != 0:
@@ -74,11 +75,11 @@ func (l Limits) checkLinux(cpus int) error {
 	case l.SystemIOPS != 0:
 		return no("system drive's iops", "invalid option: QoS maximum IOPs configuration is not supported on linux")
 	case l.CPUPercent != 0:
-		return &UnsupportedError{What: "cpu percent", Why: "linux does not support CPU percent", Fix: "use cpus"}
+		return &refusal.Error{What: "cpu percent", Why: "linux does not support CPU percent", Fix: "use cpus"}
 	case l.CPUCount != 0:
-		return &UnsupportedError{What: "cpu count", Why: "it is for Windows containers", Fix: "use cpus"}
+		return &refusal.Error{What: "cpu count", Why: "it is for Windows containers", Fix: "use cpus"}
 	case l.Isolation != "" && l.Isolation != "default":
-		return &UnsupportedError{What: "isolation " + l.Isolation, Why: fmt.Sprintf("invalid isolation (%s): linux only supports 'default'", l.Isolation)}
+		return &refusal.Error{What: "isolation " + l.Isolation, Why: fmt.Sprintf("invalid isolation (%s): linux only supports 'default'", l.Isolation)}
 	case l.Memory != 0 && l.Memory < leastMemory:
 		return fmt.Errorf("memory %d: Minimum memory limit allowed is 6MB", l.Memory)
 	}
@@ -100,7 +101,7 @@ func (l Limits) checkWindows(cpus int) error {
 		return err
 	}
 	no := func(option string) error {
-		return &UnsupportedError{What: option, Why: "invalid option: Windows does not support " + option, Fix: "limit the system drive as a whole: its bytes and operations per second"}
+		return &refusal.Error{What: option, Why: "invalid option: Windows does not support " + option, Fix: "limit the system drive as a whole: its bytes and operations per second"}
 	}
 	for _, d := range l.Devices {
 		switch {

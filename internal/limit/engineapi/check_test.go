@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/text/refusal"
 )
 
 // linux and windows are daemons elsewhere, so that this machine's devices don't count.
@@ -102,7 +103,7 @@ func TestCreateRefused(t *testing.T) {
 	} {
 		host := &container.HostConfig{}
 		err := Create(x.d, x.l, host)
-		var u *UnsupportedError
+		var u *refusal.Error
 		if err == nil || !strings.Contains(err.Error(), x.want) || errors.As(err, &u) != x.unsupported {
 			t.Errorf("Create(%s, %+v) = %v, want %q, unsupported: %v", x.d.OS, x.l, err, x.want, x.unsupported)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/text/refusal"
 )
 
 // setDocker sets limits by POST /containers/ID/update.
@@ -100,7 +101,7 @@ func swap(memory, before, beforeSwap int64) int64 {
 func discarded(warnings []string) error {
 	for _, w := range warnings {
 		if strings.Contains(w, "discarded") {
-			return &UnsupportedError{What: "the limits", Why: w, Fix: "plimsoll doctor shows what this machine can do"}
+			return &refusal.Error{What: "the limits", Why: w, Fix: "plimsoll doctor shows what this machine can do"}
 		}
 	}
 	return nil
@@ -120,7 +121,7 @@ func (a *API) took(ctx context.Context, id string, l Limits) error {
 	have := now.Words()
 	for _, w := range l.Words() {
 		if !slices.Contains(have, w) {
-			return &UnsupportedError{What: w, Why: a.title() + " accepts it, but does not apply it", Fix: "set it in the container's control group"}
+			return &refusal.Error{What: w, Why: a.title() + " accepts it, but does not apply it", Fix: "set it in the container's control group"}
 		}
 	}
 	return nil

@@ -31,6 +31,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
 
@@ -99,23 +100,6 @@ func (l Limits) Words() []string {
 	add("cpu_count", uint64(l.CPUCount), "")
 	add("cpu_percent", uint64(l.CPUPercent), "")
 	return words
-}
-
-// An UnsupportedError says that an engine can't hold a limit. It is said before the engine is
-// asked to.
-type UnsupportedError struct {
-	// What is the limit, Why the reason, in the engine's words where it has some, and Fix
-	// what can be done instead, maybe empty.
-	What, Why, Fix string
-}
-
-// Error implements error.
-func (e *UnsupportedError) Error() string {
-	s := e.What + ": " + e.Why
-	if e.Fix != "" {
-		s += "; " + e.Fix
-	}
-	return s
 }
 
 // An Outcome is what became of limits that an engine took.
@@ -220,7 +204,7 @@ func (a *API) Forget(ctx context.Context, id string, which Which) (left Limits, 
 // does. It asks nobody.
 func (a *API) Keeps(l Limits) error {
 	if a.daemon.Name == "podman" && a.forgets() {
-		return &UnsupportedError{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5.1"}
+		return &refusal.Error{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5.1"}
 	}
 	if a.daemon.OS == "windows" {
 		return windowsUpdate

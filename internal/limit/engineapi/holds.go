@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/text/refusal"
 )
 
 // holds fails unless the kernel has the limits of devices in the running container's group: an
@@ -31,7 +32,7 @@ func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 	if err != nil || d == nil {
 		return err
 	}
-	return &UnsupportedError{
+	return &refusal.Error{
 		What: strings.Join(Limits{Devices: []Device{*d}}.Words(), ", "),
 		Why:  a.title() + " accepts it, but its runtime does not apply it",
 		Fix:  "set it in the container's control group, or upgrade the runtime (runc 1.4)",

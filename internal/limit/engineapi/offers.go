@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/text/refusal"
 )
 
 // offersAtCreate refuses what the daemon says that its kernel can't do: it would take the limit, and
@@ -11,7 +13,7 @@ import (
 func (a *API) offersAtCreate(l Limits) error {
 	info := a.daemon.Info
 	no := func(what, why string) error {
-		return &UnsupportedError{What: what, Why: a.title() + " says: " + why, Fix: "plimsoll doctor shows what this machine can do"}
+		return &refusal.Error{What: what, Why: a.title() + " says: " + why, Fix: "plimsoll doctor shows what this machine can do"}
 	}
 	if info.CgroupDriver == "none" && len(l.Words()) > 0 {
 		return no("limits", "Running in rootless-mode without cgroups")
@@ -64,7 +66,7 @@ func cfqKernel(release string) bool {
 // offers is offersAtCreate for an update.
 func (a *API) offers(l Limits) error {
 	if len(l.Devices) > 0 && !a.takesDevices() {
-		return &UnsupportedError{
+		return &refusal.Error{
 			What: "limits of devices through " + a.title(),
 			Why:  "before version 29.6 (API 1.55) it accepts them in an update and ignores them",
 			Fix:  "set them in the container's control group, or make the container anew with them",

@@ -10,13 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"plimsoll/internal/host/device"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/text/refusal"
 )
 
 // podmanUpdate is Podman's own call. It takes an OCI runtime's resources since 4.3 (podman,
@@ -35,7 +36,7 @@ func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, erro
 		return Outcome{}, fmt.Errorf("container %.12s: Podman does not report its limits", id)
 	}
 	if !in.Container.State.Running && a.forgets() {
-		return Outcome{}, &UnsupportedError{What: "limits of a container that doesn't run", Why: a.title() + " keeps an update's limits only while it runs", Fix: "start it, or make it anew with them"}
+		return Outcome{}, &refusal.Error{What: "limits of a container that doesn't run", Why: a.title() + " keeps an update's limits only while it runs", Fix: "start it, or make it anew with them"}
 	}
 	was := stored(before)
 	if len(l.Devices) > 0 {
@@ -51,7 +52,7 @@ func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, erro
 		}
 	}
 	if err := a.callPodman(ctx, id, podmanResources(before, l)); err != nil {
-		var u *UnsupportedError
+		var u *refusal.Error
 		if errors.As(err, &u) {
 			return Outcome{}, err
 		}
@@ -197,7 +198,7 @@ func (a *API) callPodman(ctx context.Context, id string, r *specs.LinuxResources
 	var said struct{ Cause, Message string }
 	if json.Unmarshal(b, &said) != nil || said.Message == "" {
 		if res.StatusCode == http.StatusNotFound {
-			return &UnsupportedError{What: "limits through " + a.title(), Why: "Podman has an update since 4.3", Fix: "set them in the container's control group"}
+			return &refusal.Error{What: "limits through " + a.title(), Why: "Podman has an update since 4.3", Fix: "set them in the container's control group"}
 		}
 		said.Message = res.Status
 	}

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/text/refusal"
 )
 
 // A lab is a daemon and a loop device of the test's own, that no disk of the machine is limited.
@@ -169,7 +170,7 @@ func TestDocker(t *testing.T) {
 		}
 		l.wantRate(t, got, "after Set", 10<<20)
 	} else {
-		var u *UnsupportedError
+		var u *refusal.Error
 		if !errors.As(err, &u) {
 			t.Errorf("Set a device = %+v, %v; want it refused", o, err)
 		}
@@ -224,7 +225,7 @@ func TestPodman(t *testing.T) {
 	got := l.run(t, "web", &container.HostConfig{Resources: container.Resources{Memory: 64 << 20}})
 	l.disk.WriteBPS = 10 << 20
 	o, err := l.a.Set(t.Context(), got.ID, Limits{Devices: []Device{l.disk}, CPUs: 0.5})
-	var u *UnsupportedError
+	var u *refusal.Error
 	switch {
 	case err == nil:
 		l.wantRate(t, got, "after Set", 10<<20)

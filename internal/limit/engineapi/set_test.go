@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestWindowsUpdate: a Windows daemon refuses limits of a container that is made, so it is not asked.
@@ -16,7 +17,7 @@ func TestWindowsUpdate(t *testing.T) {
 	f.host = map[string]any{"IOMaximumIOps": 500, "IOMaximumBandwidth": 1 << 20, "CpuCount": 2, "Isolation": "process"}
 	a := f.open()
 	_, err := a.Set(t.Context(), "web", Limits{Memory: 1 << 30})
-	var u *UnsupportedError
+	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "resource updating isn't supported on Windows") {
 		t.Errorf("Set = %v", err)
 	}
@@ -34,7 +35,7 @@ func TestWindowsUpdate(t *testing.T) {
 func TestOldDocker(t *testing.T) {
 	f := newFake(t, "1.54", "linux")
 	_, err := f.open().Set(t.Context(), "web", Limits{Devices: []Device{sdb}})
-	var u *UnsupportedError
+	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "before version 29.6 (API 1.55)") || len(f.asked()) > 0 {
 		t.Errorf("Set = %v after requests %q", err, f.asked())
 	}

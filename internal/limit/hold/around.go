@@ -15,7 +15,7 @@ import (
 )
 
 // Around makes a change by apply and looks after what the root group has for the scope's target: rates that are set there are
-// recorded, and those that are removed elsewhere are removed there as well. The error is a *TakenError if a device is another's. With dry apply only
+// recorded, and those that are removed elsewhere are removed there as well. The error is a refusal if a device is another's. With dry apply only
 // plans, and so does Around.
 func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
 	all, err := w.List()
@@ -94,7 +94,7 @@ type intent struct {
 	told []string
 }
 
-// intend plans a change's records. The error is a *TakenError if it is about a device that is another's.
+// intend plans a change's records. The error is a refusal if it is about a device that is another's.
 func (w *Wides) intend(s *Scope, r limit.Change, all []Wide) (x intent, err error) {
 	x.during = slices.Clone(all)
 	if s.HasWide() && r.Set.IO() {

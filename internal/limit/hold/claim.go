@@ -13,7 +13,7 @@ import (
 // A daemon records its limits in its own folder, for its successor. Here it records only which devices it owns: others set no limits there, and
 // it sets none on the devices of others.
 
-// Claim makes the daemon of the folder run the owner of a device, before it sets the device's rates in the root group. The error is a *TakenError if
+// Claim makes the daemon of the folder run the owner of a device, before it sets the device's rates in the root group. The error is a refusal if
 // the device has another owner. Limits that a former owner left there are removed.
 func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk string, rates limit.Limits) error {
 	run = absolute(run)

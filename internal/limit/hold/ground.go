@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // grounds finds the data that a limit is for.
@@ -88,7 +89,7 @@ func (h *Holder) hostGround(name, path string) ([]Ground, error) {
 
 func hostGroundOf(name, path string, e *explain.Explanation) ([]Ground, error) {
 	if !e.Possible {
-		return nil, &ImpossibleError{What: name, Why: e.Why, Instead: e.Instead}
+		return nil, &refusal.Error{Act: refusal.Limited, What: name, Why: e.Why, Fix: e.Instead}
 	}
 	return []Ground{{name, path, e}}, nil
 }
@@ -100,7 +101,7 @@ func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
 		return nil, err
 	}
 	if e := g.Explanation; !e.Possible {
-		return nil, &ImpossibleError{What: name, Why: e.Why, Instead: e.Instead}
+		return nil, &refusal.Error{Act: refusal.Limited, What: name, Why: e.Why, Fix: e.Instead}
 	}
 	return []Ground{g}, nil
 }
@@ -129,7 +130,7 @@ func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
 func (h *Holder) all(s *Scope) ([]Ground, error) {
 	t := s.Target
 	var list []Ground
-	var first *ImpossibleError
+	var first *refusal.Error
 	add := func(name, path string) error {
 		g, err := h.look(t, name, path)
 		if err != nil {
@@ -140,9 +141,9 @@ func (h *Holder) all(s *Scope) ([]Ground, error) {
 			list = append(list, g)
 			return nil
 		}
-		s.Unlimited = append(s.Unlimited, (&ImpossibleError{What: name, Why: e.Why, Instead: e.Instead}).Error())
+		s.Unlimited = append(s.Unlimited, (&refusal.Error{Act: refusal.Limited, What: name, Why: e.Why, Fix: e.Instead}).Error())
 		if first == nil {
-			first = &ImpossibleError{What: t.Ref() + ", " + name, Why: e.Why, Instead: e.Instead}
+			first = &refusal.Error{Act: refusal.Limited, What: t.Ref() + ", " + name, Why: e.Why, Fix: e.Instead}
 		}
 		return nil
 	}
@@ -208,8 +209,8 @@ func ratesOn(d explain.Spot, l limit.Limits) limit.Limits {
 func (s *Scope) Latency() error {
 	for _, d := range s.Devices() {
 		if !d.MQ {
-			return &ImpossibleError{What: "latency on " + d.Name, Why: d.Name + " has no request queues of its own (it is no blk-mq device), where the kernel would hold it",
-				Instead: "give the neighbours rates there, or name with --device a disk beneath, which plimsoll limit explain shows"}
+			return &refusal.Error{Act: refusal.Limited, What: "latency on " + d.Name, Why: d.Name + " has no request queues of its own (it is no blk-mq device), where the kernel would hold it",
+				Fix: "give the neighbours rates there, or name with --device a disk beneath, which plimsoll limit explain shows"}
 		}
 	}
 	return nil
@@ -226,7 +227,7 @@ func (s *Scope) Written() error {
 	for _, g := range s.Grounds {
 		for _, m := range g.Explanation.Modes {
 			if m.Name == explain.Direct && m.Group != explain.Never {
-				return &ImpossibleError{What: "what is written to " + g.Name, Why: m.Why, Instead: "have it written to a volume on a disk; reads can be limited"}
+				return &refusal.Error{Act: refusal.Limited, What: "what is written to " + g.Name, Why: m.Why, Fix: "have it written to a volume on a disk; reads can be limited"}
 			}
 		}
 	}

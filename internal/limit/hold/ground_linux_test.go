@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/text/refusal"
 )
 
 // sleeping is a container of a daemon's, as a target with mounts; its root is the machine's.
@@ -82,7 +83,7 @@ func TestLookVolume(t *testing.T) {
 	}
 	elsewhere := v(target.Mount{Source: dir})
 	elsewhere.Elsewhere = "its daemon runs in a virtual machine"
-	var impossible *ImpossibleError
+	var impossible *refusal.Error
 	if _, err := h.LookVolume(elsewhere); !errors.As(err, &impossible) || !strings.Contains(err.Error(), elsewhere.Elsewhere) {
 		t.Errorf("LookVolume() elsewhere = %v", err)
 	}
@@ -111,7 +112,7 @@ func TestLatencyWhere(t *testing.T) {
 	if err := on(disk).Latency(); err != nil {
 		t.Error(err)
 	}
-	var impossible *ImpossibleError
+	var impossible *refusal.Error
 	if err := on(disk, mapped).Latency(); !errors.As(err, &impossible) || !strings.Contains(err.Error(), "dm-0 has no request queues") {
 		t.Errorf("Latency() = %v", err)
 	}

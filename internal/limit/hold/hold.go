@@ -12,7 +12,6 @@ package hold
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"plimsoll/internal/container/target"
@@ -116,27 +115,6 @@ type Scope struct {
 
 	// noUnit leaves out which unit made the groups.
 	noUnit bool
-}
-
-// An ImpossibleError says that nothing can be limited there, why, and what can be done instead.
-type ImpossibleError struct {
-	What, Why, Instead string
-	// OS is what a container elsewhere runs on, "" for this machine's.
-	OS string
-	// Untried: it may be limited, but the limit can't be tried.
-	Untried bool
-}
-
-// Error implements error.
-func (e *ImpossibleError) Error() string {
-	s := fmt.Sprintf("%s can't be limited here: %s", e.What, e.Why)
-	if e.Untried {
-		s = fmt.Sprintf("%s can't be tried here: %s", e.What, e.Why)
-	}
-	if e.Instead != "" {
-		s += "; instead: " + e.Instead
-	}
-	return s
 }
 
 // Scope finds a target with its groups, and what its data lies on if io is set.

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/text/refusal"
 )
 
 // holder is one of this machine that asks no engine.
@@ -73,8 +74,8 @@ func TestApply(t *testing.T) {
 			t.Errorf("%+v: after Clear() the kernel has %q, %v", where, now(), err)
 		}
 	}
-	var impossible *ImpossibleError
-	if _, err := h.Scope(t.Context(), ref(t, group), Where{Path: "/dev/shm"}, true); !errors.As(err, &impossible) || impossible.Instead == "" {
+	var impossible *refusal.Error
+	if _, err := h.Scope(t.Context(), ref(t, group), Where{Path: "/dev/shm"}, true); !errors.As(err, &impossible) || impossible.Fix == "" {
 		t.Errorf("memory: %v, want that it can't be limited and what to do instead", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
+	"plimsoll/internal/text/refusal"
 )
 
 // Keep is Apply, and has the containers' engines store what is set, so that their next start has it too. Where an
@@ -75,7 +76,7 @@ func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi
 
 // canKeep reports what can't be stored for a part.
 func canKeep(p Part, c limit.Change) error {
-	no := func(what, why, fix string) error { return &engineapi.UnsupportedError{What: what, Why: why, Fix: fix} }
+	no := func(what, why, fix string) error { return &refusal.Error{What: what, Why: why, Fix: fix} }
 	switch {
 	case p.Target.Kind != target.Container:
 		return no("--keep", "only an engine stores limits, and this is no container", "set them without, or in systemd's configuration of the unit")

@@ -20,8 +20,8 @@ import (
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/text/refusal"
 )
 
 // A daemon is Docker's API with some containers, each in a group of the test's. It stores what an update says, and sets it as a
@@ -276,7 +276,7 @@ func TestKeepRefused(t *testing.T) {
 	} {
 		h := &Holder{}
 		_, err := h.Keep(t.Context(), &Scope{Parts: []Part{{Name: "it", Target: tt.target}}}, limit.Change{Set: tt.set})
-		var u *engineapi.UnsupportedError
+		var u *refusal.Error
 		if !errors.As(err, &u) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Keep() = %v, want %q", err, tt.want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // A MissingError says that a path which a user named isn't there.
@@ -30,7 +31,7 @@ func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
 
 // elsewhere says that a target is not on this machine's kernel.
 func elsewhere(t target.Target) error {
-	return &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there", OS: t.OS}
+	return &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: t.Elsewhere, Fix: "run plimsoll there", OS: t.OS}
 }
 
 // A NameError says that what a user named, or left out, is not what a limit can be for.

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/text/refusal"
 )
 
 // twoDisks is an overlay whose lower folder is on one disk and its upper one on another, "" for one in memory.
@@ -110,8 +111,8 @@ func TestNothingWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var impossible *ImpossibleError
-	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{ReadBPS: 1 << 20, WriteBPS: 1 << 20}}); !errors.As(err, &impossible) || !strings.Contains(err.Error(), "overlay on tmpfs is memory") || impossible.Instead == "" {
+	var impossible *refusal.Error
+	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{ReadBPS: 1 << 20, WriteBPS: 1 << 20}}); !errors.As(err, &impossible) || !strings.Contains(err.Error(), "overlay on tmpfs is memory") || impossible.Fix == "" {
 		t.Errorf("Apply() of writes to memory = %v", err)
 	}
 	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{ReadBPS: 1 << 20}}); err != nil {

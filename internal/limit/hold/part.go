@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/systemd"
+	"plimsoll/internal/text/refusal"
 )
 
 // parts finds the groups of a scope's target.
@@ -60,13 +61,13 @@ func (s *Scope) HoldsOthers() string {
 // unused is why a volume can't be limited that no container uses.
 func unused(s *Scope) error {
 	others := s.others()
-	e := &ImpossibleError{What: s.Target.Ref(), Why: "no running container uses it", Instead: "start a container with it"}
+	e := &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "no running container uses it", Fix: "start a container with it"}
 	if len(others) > 0 {
 		e.Why += fmt.Sprintf(", and other data is on its device (%s)", strings.Join(others, ", "))
 	}
 	// What would slow down the whole machine is no advice.
 	if !slices.Contains(others, "/") {
-		e.Instead += ", or limit all writes to the device, of all programs, with --device-wide"
+		e.Fix += ", or limit all writes to the device, of all programs, with --device-wide"
 	}
 	return e
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestOneOwner: a device has one owner in the root group. Another one is refused with its name until it gives the limit up.
@@ -36,9 +37,9 @@ func TestOneOwner(t *testing.T) {
 	}
 	refused := func(when string, err error, owner string) {
 		t.Helper()
-		var taken *TakenError
-		if !errors.As(err, &taken) || taken.For != owner || taken.Fix == "" || !strings.Contains(err.Error(), "for "+owner) {
-			t.Errorf("%s: %v, want a TakenError of %s", when, err, owner)
+		var taken *refusal.Error
+		if !errors.As(err, &taken) || taken.Fix == "" || !strings.Contains(err.Error(), "for "+owner+" (") {
+			t.Errorf("%s: %v, want a refusal with the owner %s", when, err, owner)
 		}
 	}
 	has := func(when, want string) {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// Hold sets rates in the root group that go with this process, on a disk that has none there: the error is a *TakenError if it has. Release removes them,
+// Hold sets rates in the root group that go with this process, on a disk that has none there: the error is a refusal if it has. Release removes them,
 // and if this process is killed Sweep does. With version 2, which has no such limits, nothing is set.
 func (w *Wides) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n Wide, err error) {
 	n = w.recordOf(owner, d, rates)

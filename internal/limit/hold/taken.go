@@ -8,31 +8,15 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
-// A TakenError refuses a device-wide limit: the device has an owner.
-type TakenError struct {
-	Disk string
-	// Has are the limits.
-	Has limit.Limits
-	// For is the owner, "" for a program that is not Plimsoll.
-	For string
-	// Fix says what would help.
-	Fix string
-}
-
-// Error implements error.
-func (e *TakenError) Error() string {
-	whose := "for " + e.For
-	if e.For == "" {
-		whose = "set by another program"
-	}
-	return fmt.Sprintf("%s already has a limit in the root group, %s (%s)", e.Disk, whose, e.Has)
-}
-
 // taken refuses w's device to all but its owner.
-func (w Wide) taken() error {
-	return &TakenError{w.Disk, w.Limits, w.For, w.fix()}
+func (w Wide) taken() error { return taken(w.Disk, "for "+w.For, w.Limits, w.fix()) }
+
+// taken refuses a device-wide limit: the disk has one already, whose says of which owner.
+func taken(disk, whose string, has limit.Limits, fix string) error {
+	return &refusal.Error{What: "device-wide limit", Why: fmt.Sprintf("%s already has a limit in the root group, %s (%s)", disk, whose, has), Fix: fix}
 }
 
 // fix says what ends w.
@@ -80,7 +64,7 @@ func vacant(f device.FS, n device.Number) bool {
 	return device.Text(f.Sys, "dev", "block", n.String(), "size") == "0"
 }
 
-// Free returns a *TakenError where a disk has limits in the root group that another owner or program has set. Where there are no such limits, as with
+// Free refuses a disk that has limits in the root group which another owner or program has set. Where there are no such limits, as with
 // version 2, the error wraps cgroup.ErrUnsupported.
 func (w *Wides) Free(d explain.Spot) error {
 	if _, err := w.groups.Device(); err != nil {
@@ -110,5 +94,5 @@ func free(recorded *Wide, has limit.Limits, disk string) error {
 	if has.IsZero() {
 		return nil
 	}
-	return &TakenError{Disk: disk, Has: has, Fix: "remove it: plimsoll limit clear TARGET --device-wide --device " + clean.Shell(node(disk))}
+	return taken(disk, "set by another program", has, "remove it: plimsoll limit clear TARGET --device-wide --device "+clean.Shell(node(disk)))
 }

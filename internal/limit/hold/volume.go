@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/text/refusal"
 )
 
 // LookVolume explains what a volume of this machine lies on. The error says why that can't be told.
@@ -27,7 +28,7 @@ func volumeData(v target.Target) (string, error) {
 		m = v.Mounts[0]
 	}
 	no := func(why string) error {
-		return &ImpossibleError{What: v.Ref(), Why: why, Instead: "start a container with it"}
+		return &refusal.Error{Act: refusal.Limited, What: v.Ref(), Why: why, Fix: "start a container with it"}
 	}
 	switch {
 	case m.Source == "":

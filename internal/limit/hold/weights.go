@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"
 	"plimsoll/internal/state/journal"
+	"plimsoll/internal/text/refusal"
 )
 
 // An Enabled is a disk that was made to be divided by weight: by bfq or iocost, for all who use it.
@@ -172,7 +173,7 @@ func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 		return err
 	}
 	if effect := w.Groups.WeightEffect(g, e.Number); !effect.Works() {
-		return errors.Join(&ImpossibleError{What: "a weight on " + e.Disk, Why: effect.Why, Instead: "limit rates"}, w.Groups.Restore(e.Edits))
+		return errors.Join(&refusal.Error{Act: refusal.Limited, What: "a weight on " + e.Disk, Why: effect.Why, Fix: "limit rates"}, w.Groups.Restore(e.Edits))
 	}
 	return nil
 }
@@ -252,7 +253,7 @@ func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 		groups = append(groups, g)
 	}
 	if len(groups) == 0 {
-		return nil, &ImpossibleError{What: s.Target.Ref(), Why: "there is no group that a weight could be given to", Instead: "start a container with it"}
+		return nil, &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "there is no group that a weight could be given to", Fix: "start a container with it"}
 	}
 	return groups, nil
 }

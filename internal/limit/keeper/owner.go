@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/text/refusal"
 )
 
 // plimsoll limit set and plimsoll run also set limits in the root group. A device has one owner there: the keeper limits only devices that it
@@ -33,12 +33,11 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 			wanted[d], names[d] = wanted[d].With(g.Key, g.limits), g.DeviceName
 		}
 	}
-	taken := map[device.Number]*hold.TakenError{}
+	taken := map[device.Number]error{}
 	for d, rates := range wanted {
 		err := k.opt.Notes.Claim(ctx, k.opt.Run, d, names[d], rates)
-		var t *hold.TakenError
-		if errors.As(err, &t) {
-			taken[d] = t
+		if errors.Is(err, refusal.Refused) {
+			taken[d] = err
 		} else if err != nil {
 			return nil, nil, err
 		}
@@ -46,7 +45,7 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 	for _, g := range grants {
 		d, _ := number(g.Device)
 		if t := taken[d]; t != nil {
-			f := Fault{Rule: g.Rule, Text: t.Error() + "; " + t.Fix, Err: t}
+			f := Fault{Rule: g.Rule, Text: t.Error(), Err: t}
 			if !slices.ContainsFunc(faults, func(o Fault) bool { return o.Rule == f.Rule && o.Text == f.Text }) {
 				faults = append(faults, f)
 			}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestRootGroupOwner: the keeper limits no device in the root group that is another's, and names the owner; when that has given it up, the keeper limits
@@ -45,7 +46,7 @@ func TestRootGroupOwner(t *testing.T) {
 	root("1048576")
 	refused := func(when string) {
 		t.Helper()
-		var taken *hold.TakenError
+		var taken *refusal.Error
 		if err := setWide(t, holder, notes, group, b.disk, 6<<20); !errors.As(err, &taken) || !strings.Contains(err.Error(), "plimsoll daemon of "+b.opt.Run) {
 			t.Errorf("%s: limit set = %v, want it refused with the daemon's folder", when, err)
 		}

@@ -9,11 +9,11 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // An Engine is one way to run a worker. Its methods may be called from several
@@ -24,7 +24,7 @@ type Engine interface {
 	// Probe finds out whether the engine works here, by using it. It starts no
 	// daemon and leaves nothing behind.
 	Probe(ctx context.Context) Probe
-	// Open starts an agent. If this engine can't offer what spec asks for, the error is an *Unsupported; the cell is then
+	// Open starts an agent. If this engine can't offer what spec asks for, the error is a *refusal.Error; the cell is then
 	// skipped, not failed.
 	Open(ctx context.Context, spec Spec) (Session, error)
 	// Sweep removes what a killed plimsoll left behind with this engine, and returns what it removed, in words. It touches
@@ -146,35 +146,15 @@ type Probe struct {
 	Places []place.Kind `json:"places,omitempty"`
 }
 
-// Unsupported is the answer to a Spec that an engine can't offer. The cell is
-// skipped with this as its reason.
-type Unsupported struct {
-	Engine string
-	// What is what the engine can't offer: "place layer", "limit write_bps".
-	What string
-	// Reason says why, Fix what would help; Fix may be empty.
-	Reason string
-	Fix    string
-}
-
-// Error implements error.
-func (u *Unsupported) Error() string {
-	s := fmt.Sprintf("engine %s has no %s: %s", u.Engine, u.What, u.Reason)
-	if u.Fix != "" {
-		s += "; " + u.Fix
-	}
-	return s
-}
-
-// RefuseWindowsOnly returns an *Unsupported if spec asks for something that only Windows containers have.
+// RefuseWindowsOnly returns a *refusal.Error if spec asks for something that only Windows containers have.
 func RefuseWindowsOnly(engine string, spec Spec) error {
 	for _, k := range limit.SystemKeys {
 		if spec.Limits.Has(k) {
-			return &Unsupported{engine, "limit " + string(k), "it holds the system drive of a Windows container, which a Docker daemon on Windows runs", "use read_iops, write_iops, read_bps and write_bps"}
+			return &refusal.Error{Engine: engine, What: "limit " + string(k), Why: "it holds the system drive of a Windows container, which a Docker daemon on Windows runs", Fix: "use read_iops, write_iops, read_bps and write_bps"}
 		}
 	}
 	if spec.Isolation != "" {
-		return &Unsupported{engine, "isolation " + spec.Isolation, "it is for Windows containers, which a Docker daemon on Windows runs", "leave it out"}
+		return &refusal.Error{Engine: engine, What: "isolation " + spec.Isolation, Why: "it is for Windows containers, which a Docker daemon on Windows runs", Fix: "leave it out"}
 	}
 	return nil
 }

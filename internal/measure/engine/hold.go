@@ -114,7 +114,7 @@ func (g *ground) given(diff *cgroup.Diff) error {
 	return nil
 }
 
-// CheckHold reports why the limits on I/O of a session that runs can't be held here: an *Unsupported, or an error. It
+// CheckHold reports why the limits on I/O of a session that runs can't be held here: a *refusal.Error, or an error. It
 // writes nothing. machine is the folder of what is recorded of the machine's device-wide limits.
 func CheckHold(s Session, machine string) error { return checkHold(s, device.Host(), machine) }
 

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/text/refusal"
 )
 
 // A wide is a device-wide limit: a limit in the root group of version 1, which does the writeback of the containers' page
@@ -41,9 +42,9 @@ func (g *ground) wides() (*hold.Wides, error) {
 
 // noWide is the answer to a device-wide limit that can't be set.
 func (g *ground) noWide(d explain.Spot, err error) error {
-	var taken *hold.TakenError
+	var taken *refusal.Error
 	if errors.As(err, &taken) {
-		return g.io.No(RateKeys(g.io.Asked), taken.Error(), taken.Fix+", or leave out device_wide")
+		return g.io.No(RateKeys(g.io.Asked), taken.Why, taken.Fix+", or leave out device_wide")
 	}
 	return fmt.Errorf("limit %s for all its users: %w", d.Name, err)
 }

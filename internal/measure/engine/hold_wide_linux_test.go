@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/text/refusal"
 )
 
 // A wideSession is a session of which nothing but its process and its folder is needed.
@@ -158,9 +159,9 @@ func TestWideMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.has("begun", "1048576")
-		var taken *hold.TakenError
-		if err := l.trySet(3 << 20); !errors.As(err, &taken) || taken.For != "plimsoll run (t)" {
-			t.Errorf("set during a trial: %v, want a TakenError of the run", err)
+		var taken *refusal.Error
+		if err := l.trySet(3 << 20); !errors.As(err, &taken) || !strings.Contains(taken.Why, "for plimsoll run (t) (") {
+			t.Errorf("set during a trial: %v, want a refusal with the run", err)
 		}
 		l.set(0) // Another target has none there.
 		l.has("during", "1048576")
@@ -192,7 +193,7 @@ func TestWideBefore(t *testing.T) {
 	s := sessionOn(l.dir, l.pid)
 	refused := func(want string) {
 		t.Helper()
-		var u *Unsupported
+		var u *refusal.Error
 		if err := CheckHold(s, l.state); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("CheckHold = %v, want %q", err, want)
 		}

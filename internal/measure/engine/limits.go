@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/text/refusal"
 )
 
 // An IOLimits holds a session's limits on I/O. They are in force while a trial is measured (Hold); files are laid out
@@ -38,7 +39,7 @@ func (l *IOLimits) No(keys []limit.Key, reason, fix string) error {
 	for i, k := range keys {
 		names[i] = string(k)
 	}
-	return &Unsupported{Engine: l.Engine, What: "limit " + strings.Join(names, ", "), Reason: reason, Fix: fix}
+	return &refusal.Error{Engine: l.Engine, What: "limit " + strings.Join(names, ", "), Why: reason, Fix: fix}
 }
 
 // Asks lists the keys of the limits on I/O.

@@ -2,7 +2,7 @@
 //
 // A place is a promise about the path that the worker writes to, not about the
 // worker: "bind" is a host folder mounted into a container, whatever engine
-// runs it. An engine that can't offer a place says so (engine.Unsupported).
+// runs it. An engine that can't offer a place says so (refusal.Error).
 package place
 
 // A Kind is one of the ways to give a container a place for data.

@@ -49,7 +49,7 @@ type Bench struct {
 	marks workload.Marks
 }
 
-// Open starts the container. The error is an *engine.Unsupported when the engine can't
+// Open starts the container. The error is a *refusal.Error when the engine can't
 // offer the place.
 func (b *Bench) Open(ctx context.Context) error {
 	if b.Hard == nil {

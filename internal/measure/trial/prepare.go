@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/refusal"
 )
 
 // prepare finds out which cells can be measured here, and why others can't. It does so in each part of a run, since other
@@ -105,7 +106,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if errors.As(err, &u) {
 			r.skip(c, u.Error())
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/text/refusal"
 )
 
 // openTimeout bounds the start of one container, which may have to wait for a daemon.
@@ -103,7 +104,7 @@ func (p *pool) get(ctx context.Context, s sessionSpec) (*agent.Agent, time.Durat
 
 // blameImage adds to an error what to try when a container of a user's image does not start.
 func blameImage(err error, image string) error {
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if image == "" || errors.As(err, &u) {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // root is where the paths of what is tried begin: a group has those of the host.
@@ -63,6 +63,6 @@ func (p *Prover) standsOn(v Subject, folder *os.File) error {
 			on = fmt.Sprintf("on %s (%s)", s.Name, s.Number())
 		}
 	}
-	return &hold.ImpossibleError{What: clean.Line(folder.Name()), Why: fmt.Sprintf("it is %s, and the limit is for %s (%s)", on, v.spot.Name, v.spot.Number()),
-		Instead: "name a folder that is on it, with --path"}
+	return &refusal.Error{Act: refusal.Limited, What: clean.Line(folder.Name()), Why: fmt.Sprintf("it is %s, and the limit is for %s (%s)", on, v.spot.Name, v.spot.Number()),
+		Fix: "name a folder that is on it, with --path"}
 }

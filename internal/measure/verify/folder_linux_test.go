@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestVerifyFolder: the folder is where the limit was looked up: a volume's at each user's own place, a group's from
@@ -72,7 +73,7 @@ func TestVerifyElsewhere(t *testing.T) {
 		}
 		err = p.standsOn(v, f)
 		f.Close()
-		var impossible *hold.ImpossibleError
+		var impossible *refusal.Error
 		if row.ok != (err == nil) || err != nil && !errors.As(err, &impossible) {
 			t.Errorf("%v: %v", row.spot, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
 
@@ -39,7 +40,7 @@ func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, name
 	}
 	info := r.Agent.Info()
 	if info.PID == 0 || info.HostPath == "" {
-		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it shows no folder of the volume", Instead: "run plimsoll there"}
+		return nil, &refusal.Error{Act: refusal.Limited, What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it shows no folder of the volume", Fix: "run plimsoll there"}
 	}
 	// Only now that a container has it, it is mounted.
 	x, err := p.Explain.Path(info.HostPath)
@@ -47,7 +48,7 @@ func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, name
 		return nil, err
 	}
 	if !x.Possible {
-		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: x.Why, Instead: x.Instead}
+		return nil, &refusal.Error{Act: refusal.Limited, What: "volume " + volume, Why: x.Why, Fix: x.Instead}
 	}
 	groups, err := p.Groups.Find(info.PID, info.Container, "")
 	if err != nil {
@@ -102,7 +103,7 @@ func (p *Prover) probe(ctx context.Context, t target.Target, groups *cgroup.Targ
 	}
 	v.asked, v.under = r.Asked, r.Under
 	if len(r.Asked) == 0 {
-		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
+		return nil, &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: "there is no limit on I/O that could be tried", Fix: "name one, such as --write-bps 10MiB"}
 	}
 	if !own.IsZero() {
 		if _, err := p.Groups.Hold(groups, cgroup.Want{Change: limit.Change{Set: own}, Devices: []device.Number{n}}); err != nil {

@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
 
@@ -125,8 +126,8 @@ func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) (
 		}
 	}
 	if len(list) == 0 {
-		return nil, &hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
-			Instead: "set one with plimsoll limit set, or name one such as --write-bps 10MiB"}
+		return nil, &refusal.Error{Act: refusal.Tried, What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
+			Fix: "set one with plimsoll limit set, or name one such as --write-bps 10MiB"}
 	}
 	return list, nil
 }
@@ -209,7 +210,7 @@ func (p *Prover) measure(ctx context.Context, v Subject, r row.Request) (rows []
 	}
 	session, err := engine.OpenInside(ctx, p.State, p.Worker, inside)
 	if errors.Is(err, syscall.EROFS) {
-		return nil, &hold.ImpossibleError{Untried: true, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Instead: "name with --path a folder on the limited device that can be written"}
+		return nil, &refusal.Error{Act: refusal.Tried, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Fix: "name with --path a folder on the limited device that can be written"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"plimsoll/internal/host/inroot"
-	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
 
@@ -40,8 +40,8 @@ func room(in engine.Inside, r *row.Request) error {
 func roomIn(dir string, free, need int64) error {
 	// Other programs go on writing to the file system meanwhile.
 	if free < 2*need {
-		return &hold.ImpossibleError{Untried: true, What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, because others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
-			Instead: "free some, name another --path, or take less --time"}
+		return &refusal.Error{Act: refusal.Tried, What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, because others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
+			Fix: "free some, name another --path, or take less --time"}
 	}
 	return nil
 }
@@ -49,8 +49,8 @@ func roomIn(dir string, free, need int64) error {
 // tooSlow refuses limits on writes under which the scratch file alone would take too long.
 func tooSlow(what string, r row.Request) error {
 	if t := r.LayOut(); t > row.MostLayOut {
-		return &hold.ImpossibleError{Untried: true, What: what, Why: fmt.Sprintf("under its limit on writes the scratch file of %s takes %s to be written", size.Bytes(r.Room()), size.Duration(t)),
-			Instead: "try it with a greater limit on writes"}
+		return &refusal.Error{Act: refusal.Tried, What: what, Why: fmt.Sprintf("under its limit on writes the scratch file of %s takes %s to be written", size.Bytes(r.Room()), size.Duration(t)),
+			Fix: "try it with a greater limit on writes"}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestWholeMachineNamesRootOnce: what else is on the device of / is named, and / itself once.
@@ -49,7 +50,7 @@ func TestVerifyRoom(t *testing.T) {
 		t.Error(err)
 	}
 	err := roomIn("/data", 433*mib, 242*mib)
-	var impossible *hold.ImpossibleError
+	var impossible *refusal.Error
 	if !errors.As(err, &impossible) || !strings.Contains(err.Error(), "takes 242 MiB, and twice that must be free, because others go on writing: 433 MiB are") {
 		t.Errorf("roomIn() = %v", err)
 	}

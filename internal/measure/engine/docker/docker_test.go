@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/text/refusal"
 )
 
 func TestDockerCheck(t *testing.T) {
@@ -29,7 +30,7 @@ func TestDockerCheck(t *testing.T) {
 	for _, x := range []struct {
 		spec  engine.Spec
 		d     *dockerDaemon
-		what  string // of an Unsupported
+		what  string // of a refusal
 		error string
 	}{
 		{engine.Spec{}, here, "", "session id"},
@@ -56,7 +57,7 @@ func TestDockerCheck(t *testing.T) {
 		{ok(place.Bind), here, "", ""},
 	} {
 		err := dockerCheck(x.spec, x.d)
-		var u *engine.Unsupported
+		var u *refusal.Error
 		errors.As(err, &u)
 		switch {
 		case x.what == "" && x.error == "":

@@ -19,6 +19,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/text/refusal"
 )
 
 // Where things are in a container of Plimsoll's own image. In a user's image they have
@@ -161,13 +162,13 @@ func dockerProgress(r io.Reader) error {
 func (e *Engine) userImage(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
 	in, err := api.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
-		return nil, &engine.Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
+		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
 	if in.Os != "" && in.Os != d.os {
-		return nil, &engine.Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is for " + in.Os + ", and the daemon runs containers of " + d.os}
+		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "it is for " + in.Os + ", and the daemon runs containers of " + d.os}
 	}
 	arch := in.Architecture
 	if arch == "" {
@@ -231,7 +232,7 @@ func (e *Engine) CheckImage(ctx context.Context, image string) error {
 	if err != nil {
 		return nil
 	}
-	var u *engine.Unsupported
+	var u *refusal.Error
 	_, err = e.userImage(ctx, api, d, image)
 	switch {
 	case errors.As(err, &u):

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // api is the daemon in the words of those who give it limits.
@@ -23,7 +24,7 @@ func (d *dockerDaemon) api() *dockerapi.Daemon {
 }
 
 // dockerLimits puts a session's limits into the request that makes its container. devices are those that its rates
-// are for. What the daemon would refuse, or take without effect, is an *Unsupported in its words.
+// are for. What the daemon would refuse, or take without effect, is a *refusal.Error in its words.
 func dockerLimits(d *dockerDaemon, spec engine.Spec, devices []explain.Spot, host *container.HostConfig) error {
 	l := spec.Limits
 	ask := engineapi.Limits{
@@ -41,9 +42,9 @@ func dockerLimits(d *dockerDaemon, spec engine.Spec, devices []explain.Spot, hos
 		})
 	}
 	err := engineapi.Create(d.api(), ask, host)
-	var u *engineapi.UnsupportedError
+	var u *refusal.Error
 	if errors.As(err, &u) {
-		return &engine.Unsupported{Engine: "docker", What: "limit " + u.What, Reason: u.Why, Fix: u.Fix}
+		return &refusal.Error{Engine: "docker", What: "limit " + u.What, Why: u.Why, Fix: u.Fix}
 	}
 	if err != nil {
 		return fmt.Errorf("limits %s: %w", l.Name, err)

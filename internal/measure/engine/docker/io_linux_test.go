@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/text/refusal"
 )
 
 // testDockerIOLimits: the daemon is given the rates when it makes the container, for the whole disk under the place, and the
@@ -78,7 +79,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 				t.Error(cerr)
 			}
 		}
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if !errors.As(err, &u) || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v in %s: %v, want %q", x.limits, x.place.Kind, err, x.want)
 		}

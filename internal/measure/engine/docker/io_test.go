@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestDockerGround: what a volume's device is, as far as its options say.
@@ -42,7 +43,7 @@ func TestDockerGround(t *testing.T) {
 func TestDockerNoLimitsInMemory(t *testing.T) {
 	spec := engine.Spec{Place: place.Spec{Kind: place.Tmpfs}, Limits: limit.Limits{Name: "slow", ReadBPS: 1 << 20}}
 	_, err := dockerDevices(&dockerDaemon{local: true}, spec, "")
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "the place is memory (tmpfs)") {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/tail"
 )
 
@@ -46,7 +47,7 @@ func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, e
 		if cerr := s.Close(ctx); cerr != nil {
 			err = errors.Join(err, cerr)
 		}
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if errors.As(err, &u) {
 			return nil, u
 		}
@@ -214,7 +215,7 @@ func (s *session) create(ctx context.Context, d *dockerDaemon, spec engine.Spec,
 			}
 			return ctx.Err()
 		}
-		var u *engine.Unsupported
+		var u *refusal.Error
 		switch {
 		case errors.As(err, &u):
 			return err
@@ -263,10 +264,10 @@ const dockerCreateTimeout = 30 * time.Second
 // daemon's files may be other than ours although its socket is here.
 func (s *session) createErr(err error, d *dockerDaemon, spec engine.Spec) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
-		return &engine.Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
+		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}
 	if s.folder != "" && strings.Contains(err.Error(), "permission denied") && strings.Contains(err.Error(), filepath.Dir(s.folder)) {
-		return &engine.Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon is another user's, without access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
+		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon is another user's, without access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
 	}
 	return dockerErr(err)
 }

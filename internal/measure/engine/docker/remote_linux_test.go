@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // testDockerRemote: a daemon that is reached over the network works, but for what needs its files.
@@ -24,7 +25,7 @@ func testDockerRemote(t *testing.T, l *dockerLab) {
 	if p := e.Probe(t.Context()); !p.OK || slices.Contains(p.Places, place.Bind) {
 		t.Errorf("Probe() = %+v, want OK without bind", p)
 	}
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if _, err := e.Open(t.Context(), engine.Spec{ID: dockerTestID(), Place: place.Spec{Kind: place.Bind, Path: t.TempDir()}}); !errors.As(err, &u) || u.What != "place bind" {
 		t.Errorf("Open(bind) = %v, want Unsupported", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/text/refusal"
 )
 
 // nobody is a user without any rights of its own.
@@ -57,7 +58,7 @@ func TestDockerRootless(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(closed)
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if _, err := e.Open(t.Context(), engine.Spec{ID: dockerTestID(), Place: place.Spec{Name: "bind", Kind: place.Bind, Path: closed}}); !errors.As(err, &u) || u.Fix == "" {
 		t.Errorf("Open() in a folder that only root may enter = %v, want Unsupported with a fix", err)
 	}

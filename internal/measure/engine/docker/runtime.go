@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/text/refusal"
 )
 
 // checkRuntime refuses a runtime that the daemon hasn't got: runc and crun under names of its own, kata-runtime for a virtual
@@ -18,7 +19,7 @@ func checkRuntime(spec engine.Spec, d *dockerDaemon) error {
 	case name == "":
 		return nil
 	case d.windows():
-		return &engine.Unsupported{Engine: "docker", What: "runtime " + name, Reason: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation says how a container is kept apart there"}
+		return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation says how a container is kept apart there"}
 	case len(d.info.Runtimes) == 0 || strings.ContainsAny(name, "./"):
 		return nil
 	}
@@ -34,7 +35,7 @@ func noRuntime(name string, d *dockerDaemon) error {
 	if d.name == "podman" {
 		fix = "install it, and name it under [engine.runtimes] in containers.conf"
 	}
-	return &engine.Unsupported{Engine: "docker", What: "runtime " + name, Reason: fmt.Sprintf("the daemon does not know it (it has %s)", strings.Join(slices.Sorted(maps.Keys(d.info.Runtimes)), ", ")), Fix: fix}
+	return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: fmt.Sprintf("the daemon does not know it (it has %s)", strings.Join(slices.Sorted(maps.Keys(d.info.Runtimes)), ", ")), Fix: fix}
 }
 
 // runtimeWords are what daemons say of a runtime that they haven't got: Docker 20.10 and current ones, containerd without the

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestDockerRuntime: a container is run by the runtime that was asked for, here runc under another name, and the session says so; one
@@ -34,8 +35,8 @@ func TestDockerRuntime(t *testing.T) {
 	for _, name := range []string{"kata-runtime", "io.containerd.nowhere.v1"} {
 		spec.Runtime, spec.ID = name, dockerTestID()
 		_, err := e.Open(t.Context(), spec)
-		var u *engine.Unsupported
-		if !errors.As(err, &u) || u.What != "runtime "+name || !strings.Contains(u.Reason, "it has another, broken") || u.Fix == "" {
+		var u *refusal.Error
+		if !errors.As(err, &u) || u.What != "runtime "+name || !strings.Contains(u.Why, "it has another, broken") || u.Fix == "" {
 			t.Errorf("Open with runtime %s = %v, want unsupported, and what the daemon has", name, err)
 		}
 		l.wantNothing(t, spec.ID)

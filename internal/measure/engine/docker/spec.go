@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // dockerPlaces are the kinds of places that a daemon offers.
@@ -34,7 +35,7 @@ func dockerCheck(spec engine.Spec, d *dockerDaemon) error {
 		return fmt.Errorf("session id %q: use letters, digits and dashes", spec.ID)
 	}
 	no := func(what, reason, fix string) error {
-		return &engine.Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
+		return &refusal.Error{Engine: "docker", What: what, Why: reason, Fix: fix}
 	}
 	for _, p := range spec.Places() {
 		switch p.Kind {
@@ -173,7 +174,7 @@ func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
 		return string(b), nil
 	}
 	if !d.local {
-		return "", &engine.Unsupported{Engine: "docker", What: "seccomp profile", Reason: "Podman reads profiles from its own machine; " + d.elsewhere}
+		return "", &refusal.Error{Engine: "docker", What: "seccomp profile", Why: "Podman reads profiles from its own machine; " + d.elsewhere}
 	}
 	return filepath.Abs(profile)
 }

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // A container of Windows: what differs from one of Linux in the request that makes it. It has no users by number, no
@@ -26,10 +27,10 @@ const (
 )
 
 // noWindowsImage is the answer where an image has to be named.
-var noWindowsImage = &engine.Unsupported{
+var noWindowsImage = &refusal.Error{
 	Engine: "docker", What: "a Windows container without an image",
-	Reason: "each needs an image of Windows, which plimsoll can't make of its worker alone",
-	Fix:    "name one that the daemon has with image (--image), such as mcr.microsoft.com/windows/nanoserver:ltsc2022",
+	Why: "each needs an image of Windows, which plimsoll can't make of its worker alone",
+	Fix: "name one that the daemon has with image (--image), such as mcr.microsoft.com/windows/nanoserver:ltsc2022",
 }
 
 // windowsPath is a path of Plimsoll's in the root of a container, on Windows.
@@ -65,7 +66,7 @@ func (e *Engine) probeWindows(p engine.Probe, d *dockerDaemon) engine.Probe {
 // checkWindows refuses what a daemon of Windows containers can't do of spec.
 func checkWindows(spec engine.Spec, d *dockerDaemon) error {
 	no := func(what, reason, fix string) error {
-		return &engine.Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
+		return &refusal.Error{Engine: "docker", What: what, Why: reason, Fix: fix}
 	}
 	switch {
 	case spec.Place.Kind == place.Tmpfs:

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/contracttest"
+	"plimsoll/internal/text/refusal"
 )
 
 // A windowsFake says of itself that it is a daemon of Windows containers, has one image, and notes the requests that make a
@@ -157,7 +158,7 @@ func TestDockerWindowsRefuses(t *testing.T) {
 			spec.Image = ""
 		}
 		_, err := e.Open(t.Context(), spec)
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if !errors.As(err, &u) || !strings.Contains(err.Error(), want) || len(f.created) > 0 {
 			t.Errorf("Open(%+v) = %v after %d containers, want %q before one", spec, err, len(f.created), want)
 		}
@@ -205,7 +206,7 @@ func TestWindowsLimitsElsewhere(t *testing.T) {
 		{docker(engine.Spec{Limits: limit.Limits{SystemBPS: 100}}), "invalid option: QoS maximum bandwidth configuration is not supported on linux"},
 		{docker(engine.Spec{Isolation: "hyperv"}), "invalid isolation (hyperv): linux only supports 'default'"},
 	} {
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if !errors.As(x.err, &u) || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("%v, want %q", x.err, x.want)
 		}

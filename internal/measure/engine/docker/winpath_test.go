@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/contracttest"
+	"plimsoll/internal/text/refusal"
 )
 
 // A startingFake is a windowsFake whose containers start: the connection to one is held, and nothing is said there.
@@ -153,7 +154,7 @@ func TestOnDrive(t *testing.T) {
 	}
 	d := &dockerDaemon{name: "docker", os: "windows", local: true}
 	err := dockerCheck(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `\\server\share`}}, d)
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(u.What, `\\server\share`) || !strings.Contains(u.Fix, "New-SmbGlobalMapping") {
 		t.Errorf("a bind of a share: %v", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/load"
 )
 
@@ -242,10 +243,10 @@ func testUnsupported(t *testing.T, s Suite) {
 			continue
 		}
 		_, err := tryOpen(t, e, spec(kind))
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if !errors.As(err, &u) {
 			t.Errorf("Open(%s) = %v, want Unsupported", kind, err)
-		} else if u.Reason == "" {
+		} else if u.Why == "" {
 			t.Errorf("Open(%s): no reason", kind)
 		}
 	}

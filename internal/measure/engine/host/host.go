@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // hostGrace is how long a worker on the host may take to end.
@@ -144,7 +145,7 @@ func (s *session) enclose(name string, spec engine.Spec) error {
 // supports says what the host can't do of spec.
 func (h *Engine) supports(spec engine.Spec) error {
 	no := func(what, reason, fix string) error {
-		return &engine.Unsupported{Engine: h.Name(), What: what, Reason: reason, Fix: fix}
+		return &refusal.Error{Engine: h.Name(), What: what, Why: reason, Fix: fix}
 	}
 	for _, p := range spec.Places() {
 		switch p.Kind {

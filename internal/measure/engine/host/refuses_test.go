@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestHostRefuses: the host says why it can't have what Windows alone has, limits of a container, and limits where there is no device.
@@ -22,7 +23,7 @@ func TestHostRefuses(t *testing.T) {
 		refusals["the place is memory (tmpfs)"] = engine.Spec{Place: tmpfs, Limits: limit.Limits{Name: "slow", ReadBPS: 1 << 20}}
 	}
 	for want, spec := range refusals {
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if err := (&Engine{}).supports(spec); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

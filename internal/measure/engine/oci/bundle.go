@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // Paths inside a container.
@@ -289,5 +290,5 @@ func (o *Engine) CheckImage(_ context.Context, image string) error {
 
 // noImageFolder says that image isn't one for an OCI runtime.
 func noImageFolder(image string) error {
-	return &engine.Unsupported{Engine: "oci", What: "image " + image, Reason: "it is not a folder with a root file system", Fix: "unpack the image and name the folder"}
+	return &refusal.Error{Engine: "oci", What: "image " + image, Why: "it is not a folder with a root file system", Fix: "unpack the image and name the folder"}
 }

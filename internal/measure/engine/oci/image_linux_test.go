@@ -23,6 +23,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
+	"plimsoll/internal/text/refusal"
 )
 
 // runtimes are the OCI runtimes of this machine. crun refuses hosts with hybrid cgroups
@@ -197,7 +198,7 @@ func TestOCIBadImage(t *testing.T) {
 		"a:b":               "colon",
 	} {
 		err := measureOCI(t, e, engine.Spec{Image: image, Place: layer})
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if !errors.As(err, &u) || !strings.Contains(err.Error(), want) || u.Fix == "" {
 			t.Errorf("image %s: %v, want it Unsupported with %q and a fix", image, err, want)
 		}

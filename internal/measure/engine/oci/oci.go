@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // An Engine runs the worker with an OCI runtime, without any daemon: process
@@ -90,9 +91,9 @@ func (o *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	}
 	if err != nil {
 		if spec.Runtime != "" {
-			return nil, &engine.Unsupported{Engine: o.Name(), What: "runtime " + spec.Runtime, Reason: err.Error(), Fix: "leave out runtime for the first that works"}
+			return nil, &refusal.Error{Engine: o.Name(), What: "runtime " + spec.Runtime, Why: err.Error(), Fix: "leave out runtime for the first that works"}
 		}
-		return nil, &engine.Unsupported{Engine: o.Name(), What: "runtime", Reason: err.Error(), Fix: o.runtimeFix()}
+		return nil, &refusal.Error{Engine: o.Name(), What: "runtime", Why: err.Error(), Fix: o.runtimeFix()}
 	}
 	args := []string{"agent", "--dir", containerDir(spec)}
 	if spec.Source != nil {
@@ -104,7 +105,7 @@ func (o *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 // supports says what this engine can't do of spec.
 func (o *Engine) supports(spec engine.Spec) error {
 	no := func(what, reason, fix string) error {
-		return &engine.Unsupported{Engine: o.Name(), What: what, Reason: reason, Fix: fix}
+		return &refusal.Error{Engine: o.Name(), What: what, Why: reason, Fix: fix}
 	}
 	for _, p := range spec.Places() {
 		switch p.Kind {

@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestOCIRefuses: an OCI runtime says why it can't have what Windows alone has, and limits where there is no device; before anything is made.
@@ -18,7 +19,7 @@ func TestOCIRefuses(t *testing.T) {
 		"limit io_maxiops":            {Place: bind, Limits: limit.Limits{SystemIOPS: 100}},
 		"isolation hyperv":            {Place: bind, Isolation: "hyperv"},
 	} {
-		var u *engine.Unsupported
+		var u *refusal.Error
 		if err := (&Engine{}).supports(spec); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/workertest"
+	"plimsoll/internal/text/refusal"
 )
 
 // TestOCINoRuntime: a program that ends well and is no runtime is not one.
@@ -44,7 +45,7 @@ func TestOCINoRuntime(t *testing.T) {
 		"says a word": {script(t, "printf '\\033[31mhello'"), true},
 	} {
 		err := measureOCI(t, e, engine.Spec{Runtime: x.path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
-		var u *engine.Unsupported
+		var u *refusal.Error
 		switch unsupported := errors.As(err, &u); {
 		case x.there && (err == nil || unsupported || !strings.Contains(err.Error(), "is installed but can't run a container here")):
 			t.Errorf("%s: Open() = %v, want a runtime that fails", name, err)
@@ -89,8 +90,8 @@ func TestOCIForeignRuntime(t *testing.T) {
 		}
 		e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
-		var u *engine.Unsupported
-		if !errors.As(err, &u) || !strings.Contains(u.Reason, row.want) {
+		var u *refusal.Error
+		if !errors.As(err, &u) || !strings.Contains(u.Why, row.want) {
 			t.Errorf("%s: Open() = %v, want %q", name, err, row.want)
 		}
 		if _, err := os.Stat(ran); err == nil {
@@ -221,7 +222,7 @@ func TestOCIHangingOnly(t *testing.T) {
 		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
 	}
 	_, err := e.Open(t.Context(), engine.Spec{ID: enginetest.ID(), Place: place.Spec{Name: "layer", Kind: place.Layer}})
-	if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) {
+	if u := (*refusal.Error)(nil); err == nil || errors.As(err, &u) {
 		t.Errorf("Open() = %v, want an error that is no refusal", err)
 	}
 	wantEmpty(t, state)
@@ -299,7 +300,7 @@ func TestOCIHangingVersion(t *testing.T) {
 	defer cancel()
 	for range 3 {
 		_, err := e.Open(ctx, spec)
-		if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "did not end within 6s") {
+		if u := (*refusal.Error)(nil); err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "did not end within 6s") {
 			t.Errorf("Open() = %v, want that it did not end, and no refusal", err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/vm"
+	"plimsoll/internal/text/refusal"
 )
 
 // cached lists the files of a state folder's machines, with their sizes.
@@ -113,7 +113,7 @@ func TestVMCacheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := vm.New(o).Open(t.Context(), layerSpec("others-1"))
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "everyone may write to "+dir+"; chmod o-w it") {
 		t.Errorf("Open() with a cache for all = %v", err)
 	}

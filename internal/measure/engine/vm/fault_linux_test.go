@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/text/refusal"
 )
 
 // layerSpec asks for a machine with a disk of its own.
@@ -103,7 +104,7 @@ func TestVMMissing(t *testing.T) {
 			if err == nil {
 				s.Close(t.Context())
 			}
-			var u *engine.Unsupported
+			var u *refusal.Error
 			if !errors.As(err, &u) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Open() = %v, want it unsupported: %q", err, tt.want)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/text/refusal"
 )
 
 // shareDaemons are where distributions put virtiofsd, those folders first that have the one written in Rust: it is the one that is kept up.
@@ -111,7 +112,7 @@ func (d virtiofsd) arguments(folder, cache string) ([]string, error) {
 	socket := fmt.Sprintf("--fd=%d", daemonSocketFD)
 	if !d.rust {
 		if strings.ContainsAny(folder, ",\\") {
-			return nil, &engine.Unsupported{Engine: "vm", What: "share virtiofs", Reason: "the folder " + folder + " has a comma or backslash in its path, which virtiofsd takes for its own", Fix: "give the place another path"}
+			return nil, &refusal.Error{Engine: "vm", What: "share virtiofs", Why: "the folder " + folder + " has a comma or backslash in its path, which virtiofsd takes for its own", Fix: "give the place another path"}
 		}
 		return []string{socket, "-o", "source=" + folder, "-o", "cache=" + cache, "-o", "sandbox=chroot", "-o", "allow_direct_io", "-o", "log_level=err"}, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/measure/engine/guest"
 	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // Ways in which a folder of this machine is shared with a virtual machine.
@@ -152,24 +153,24 @@ func (v *Engine) Probe(ctx context.Context) engine.Probe {
 	return p
 }
 
-// parts takes an Unsupported apart, for a Probe.
+// parts takes a refusal apart, for a Probe.
 func parts(err error) (missing, fix string) {
-	var u *engine.Unsupported
+	var u *refusal.Error
 	if errors.As(err, &u) {
-		return u.Reason, u.Fix
+		return u.Why, u.Fix
 	}
 	return err.Error(), ""
 }
 
 // isUnsupported reports whether an error is about what was asked for.
 func isUnsupported(err error) bool {
-	var u *engine.Unsupported
+	var u *refusal.Error
 	return errors.As(err, &u)
 }
 
 // no is what can't be had.
 func (v *Engine) no(what, reason, fix string) error {
-	return &engine.Unsupported{Engine: v.Name(), What: what, Reason: reason, Fix: fix}
+	return &refusal.Error{Engine: v.Name(), What: what, Why: reason, Fix: fix}
 }
 
 // supports says what a virtual machine can't do of spec.
