@@ -16,6 +16,7 @@ import (
 // TestBurstOnKernel: what one fsync submits is charged at once and held back by the limit; it is at the limit all the time,
 // and never above it.
 func TestBurstOnKernel(t *testing.T) {
+	t.Parallel()
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 256 * mib, Direct: true, Memory: true})
 	l := newLab(t, []string{loop}, []string{dir})
 	if err := l.group.Put("blkio.throttle.write_bps_device", disktest.Number(t, loop)+" 5242880"); err != nil {
@@ -140,6 +141,7 @@ func TestNamedEnds(t *testing.T) {
 
 // TestSubmittedBeforeOnKernel: who waits at its limit for what one fsync submitted before the first sample isn't below it.
 func TestSubmittedBeforeOnKernel(t *testing.T) {
+	t.Parallel()
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 256 * mib, Direct: true, Memory: true})
 	l := newLab(t, []string{loop}, []string{dir})
 	if err := l.group.Put("blkio.throttle.write_bps_device", disktest.Number(t, loop)+" 5242880"); err != nil {

@@ -11,7 +11,11 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/paralleltest"
 )
+
+// Most tests wait, for disks that are throttled.
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
 // writeIOPS limits the lab's group on a device.
 func (l *lab) writeIOPS(device string, iops int) {
@@ -62,6 +66,7 @@ func job(dir, options string) string {
 // TestLieAsyncWaits: a libaio job that a limit holds sleeps in io_getevents, which the kernel's pressure leaves out. Before, its WAITS
 // were 0 %.
 func TestLieAsyncWaits(t *testing.T) {
+	t.Parallel()
 	dev, dir := disktest.Disk(t, disktest.Options{Size: 64 * mib, Direct: true})
 	for _, engine := range []string{"libaio", "io_uring"} {
 		t.Run(engine, func(t *testing.T) {
@@ -87,6 +92,7 @@ func TestLieAsyncWaits(t *testing.T) {
 
 // TestLieLimitLowered: what came through before a limit was lowered isn't above it.
 func TestLieLimitLowered(t *testing.T) {
+	t.Parallel()
 	dev, dir := disktest.Disk(t, disktest.Options{Size: 64 * mib, Direct: true})
 	l := newLabAny(t, []string{dev}, []string{dir})
 	l.writeIOPS(dev, 2000)
@@ -108,6 +114,7 @@ func TestLieLimitLowered(t *testing.T) {
 
 // TestServiceOnKernel: the device's time is the subject's where it is alone there, and a share of it beside another.
 func TestServiceOnKernel(t *testing.T) {
+	t.Parallel()
 	dev, dir := disktest.Disk(t, disktest.Options{Size: 128 * mib, Direct: true})
 	// Written before, and on the disk: what is written the first time costs the file system's journal writes, which are the root group's.
 	for _, name := range []string{"data", "other"} {

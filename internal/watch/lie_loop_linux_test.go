@@ -106,6 +106,7 @@ func limited(t *testing.T, program func(dir string) string) Usage {
 
 // TestLieEventLoop: an event loop that waits in epoll for its libaio is seen to wait. Before, its WAITS were 0 %.
 func TestLieEventLoop(t *testing.T) {
+	t.Parallel()
 	me, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

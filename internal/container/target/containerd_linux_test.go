@@ -48,6 +48,7 @@ func (l *containerdLab) root() ContainerdRoot {
 
 // TestContainerd finds containers of containerd by its folders, and what only it knows by its API.
 func TestContainerd(t *testing.T) {
+	t.Parallel()
 	l := &containerdLab{dockertest.Containerd(t)}
 	t.Run("Names", func(t *testing.T) { testContainerdNames(t, l) })
 	t.Run("Events", func(t *testing.T) { testContainerdEvents(t, l) })

@@ -143,6 +143,7 @@ func TestForeignPID(t *testing.T) {
 
 // TestHungDaemon: one that never answers is given up, and the others are heard.
 func TestHungDaemon(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(s.Close)

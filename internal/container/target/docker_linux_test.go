@@ -20,6 +20,7 @@ import (
 
 // TestDocker asks a daemon of its own. PLIMSOLL_DOCKERD makes it the current one.
 func TestDocker(t *testing.T) {
+	t.Parallel()
 	l := newAPILab(t, dockertest.Start(t))
 	t.Run("Names", func(t *testing.T) { testAPINames(t, l, Docker) })
 	t.Run("NotRunning", func(t *testing.T) { testAPINotRunning(t, l, Docker) })
@@ -34,6 +35,7 @@ func TestDocker(t *testing.T) {
 
 // TestPodman asks Podman's socket.
 func TestPodman(t *testing.T) {
+	t.Parallel()
 	l := newAPILab(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
 	t.Run("Names", func(t *testing.T) { testAPINames(t, l, Podman) })
 	t.Run("NotRunning", func(t *testing.T) { testAPINotRunning(t, l, Podman) })

@@ -124,6 +124,7 @@ func imported(t *testing.T, h *hold.Holder, box target.Target, numbers []string,
 // TestBlockIO holds the import of block I/O classes against goresctrl itself, which containerd and CRI-O read them with: the
 // same files give the same limits on the same devices, and what it refuses is refused.
 func TestBlockIO(t *testing.T) {
+	t.Parallel()
 	needV1(t)
 	var disks []string
 	for range 3 {

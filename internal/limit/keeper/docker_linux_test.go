@@ -21,6 +21,7 @@ const startGoal = 100 * time.Millisecond
 
 // TestDocker: what a keeper does for containers of a real Docker daemon.
 func TestDocker(t *testing.T) {
+	t.Parallel()
 	needV1(t)
 	l := newLab(t)
 	t.Run("Start", l.testStart)

@@ -47,6 +47,7 @@ func (r *running) connected(want bool) {
 
 // TestPodman: Podman's containers are held by its events, over its restart, and over one of the keeper while it is away.
 func TestPodman(t *testing.T) {
+	t.Parallel()
 	needV1(t)
 	d := dockertest.Podman(t, dockertest.PodmanOptions{})
 	api, err := client.New(client.WithHost(d.Host))
@@ -112,6 +113,7 @@ func TestPodman(t *testing.T) {
 
 // TestContainerd: containerd's containers are held before their programs run, and over a restart of the keeper while it is away.
 func TestContainerd(t *testing.T) {
+	t.Parallel()
 	needV1(t)
 	d := dockertest.Containerd(t)
 	ctr := func(words ...string) string {

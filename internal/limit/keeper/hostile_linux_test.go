@@ -123,6 +123,7 @@ func (l *lab) testDying(t *testing.T) {
 
 // TestHostileName: what a container is called gets into no file name, and policies that a name looks like aren't read.
 func TestHostileName(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{}, "rules:\n- {name: one, match: {name: \"*evil*\", engine: oci}, where: {device: DISK}, limits: {write_bps: 1MiB}}\n")
 	child := exec.Command("sleep", "1000")
 	if err := child.Start(); err != nil {

@@ -120,6 +120,7 @@ func TestDriftMeanwhile(t *testing.T) {
 
 // TestFight: who writes again and again is answered more and more seldom.
 func TestFight(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
@@ -196,6 +197,7 @@ func TestRules(t *testing.T) {
 
 // TestReload: a policy that changes is put in force, a bad one isn't.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{Poll: 20 * time.Millisecond}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")

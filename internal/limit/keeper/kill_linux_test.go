@@ -78,6 +78,7 @@ func liveKeeper(dir string) error {
 // TestKilled: a keeper is killed at each call by which it changes something. A limit that it has set is recorded, the next keeper begins in the same
 // folder, removes the limit as no rule gives it, and nothing is left.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	killed := killtest.Test{
 		Name:  "keeper",
 		Calls: []string{"openat", "mkdirat", "flock", "write", "fsync", "renameat", "unlinkat"},

@@ -20,7 +20,11 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/paralleltest"
 )
+
+// Most tests wait, for engines and for the keeper.
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
 // needV1 skips where rates are not those of version 1, which the tests read.
 func needV1(t *testing.T) {

@@ -35,6 +35,7 @@ func TestSlowLook(t *testing.T) {
 
 // TestSlowList: a container that nobody tells of is found, as the engines are asked from time to time.
 func TestSlowList(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(state, "io.containerd.runtime.v2.task"), 0o755); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 // TestStatusBusy: the state doesn't wait for a container that is being written.
 func TestStatusBusy(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{}, oneRule)
 	b.k.Started(targetOf(b.group))
 	eventually(t, "it is held", func() bool { return len(b.k.Status().Containers) == 1 })
@@ -87,6 +88,7 @@ func TestHookFirst(t *testing.T) {
 
 // TestNotesTogether: those who note the same container at the same time neither break its file nor hold it at once.
 func TestNotesTogether(t *testing.T) {
+	t.Parallel()
 	s, err := newStore(t.TempDir(), "/proc")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // TestUnknown: what can't be read of the notes of a container is a fault in the state, also of the next keeper, until rules hold it anew or it ends.
 // It was told in the log alone, or not at all.
 func TestUnknown(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")

@@ -13,6 +13,7 @@ import (
 // TestVanishing: a container that makes and removes groups without end is no fault, and what it makes that lives is held soon. It is
 // looked at some times a second, and not each time that one is made.
 func TestVanishing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, Options{}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")

@@ -78,6 +78,7 @@ func (w slowWriter) Write(p []byte) (int, error) {
 // TestBarrier: of three clients one takes long to get ready. By the clients' own clocks none
 // of them begins before the last is ready.
 func TestBarrier(t *testing.T) {
+	t.Parallel()
 	for slow := range 3 {
 		r, _, c := newRunner(t, twoClients)
 		e := &slowEngine{Engine: c, slow: slow, delay: 300 * time.Millisecond}

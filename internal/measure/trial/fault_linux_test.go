@@ -30,6 +30,7 @@ func (m *mortal) Gone(context.Context, engine.Spec) error { return m.gone }
 // TestRunnerEngineGone: what takes the storage from under the whole run is no result of the
 // cell that met it. The run is interrupted there, and resumed with the same trial.
 func TestRunnerEngineGone(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		m    mortal

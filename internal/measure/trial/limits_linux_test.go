@@ -86,6 +86,7 @@ func warned(tr record.Trial, check, severity string) string {
 // TestLimitsOfCells: each rate is held where the data lies, in the container's group on oci and in one of its own on the
 // host, and only while the trial is measured.
 func TestLimitsOfCells(t *testing.T) {
+	t.Parallel()
 	throttles(t)
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 512 << 20, Direct: true, Memory: true})
 	for attempt := 1; ; attempt++ {
@@ -161,6 +162,7 @@ blocks: 1
 // TestDeviceWide: with version 1 buffered writes escape the container's group, and a limit at the device holds them; nothing of
 // it is left afterwards.
 func TestDeviceWide(t *testing.T) {
+	t.Parallel()
 	throttles(t)
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 1 << 30, Direct: true})
 	n := limitedRun(t, fmt.Sprintf(`

@@ -13,6 +13,7 @@ import (
 
 // TestResume: a run that was broken off goes on with what is missing, in the same order.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	r, n, _ := newRunner(t, twoClients)
 	ctx, cancel := context.WithCancel(t.Context())
 	n.stop = func() {
@@ -68,6 +69,7 @@ func (missing) Probe(context.Context) engine.Probe { return engine.Probe{Missing
 // TestResumeAnew: which cells are skipped is found out anew, unless that is broken off; and a run of
 // which nothing can be measured any more goes on being one that can be resumed.
 func TestResumeAnew(t *testing.T) {
+	t.Parallel()
 	r, n, _ := newRunner(t, twoClients)
 	run := record.Run{ID: "r1", Seed: 3}
 	if err := r.Run(t.Context(), &run); err != nil {

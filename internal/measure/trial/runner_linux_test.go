@@ -16,9 +16,13 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/paralleltest"
 	"plimsoll/internal/testkit/workertest"
 	"plimsoll/load"
 )
+
+// Most tests wait: for windows, time limits and slow clients.
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
 // notebook is a Recorder and an Observer in memory.
 type notebook struct {

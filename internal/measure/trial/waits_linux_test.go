@@ -56,6 +56,7 @@ func (w stopWriter) Write(p []byte) (int, error) {
 // TestTimeoutTellsWaits: the record of a trial that its timeout ended has what each of its processes did, in a container with the runtime
 // that passes its words on.
 func TestTimeoutTellsWaits(t *testing.T) {
+	t.Parallel()
 	r, _, host := newRunner(t, `
 name: hang
 workloads: {append: {kind: append, count: 200}}
@@ -109,6 +110,7 @@ func (w slowWitness) Before([]*agent.Agent, string) func(*record.Trial) {
 
 // TestTimeoutBeforeStart: a worker is not blamed for what plimsoll itself waited for.
 func TestTimeoutBeforeStart(t *testing.T) {
+	t.Parallel()
 	r, _, host := newRunner(t, "name: slow\nworkloads: {append: {kind: append, count: 200}}\nengines: [host]\nplaces: {dir: {}}\ntimeout: 1s\nblocks: 1\n")
 	r.Witness = slowWitness(1100 * time.Millisecond)
 	begin(t, r)

@@ -19,6 +19,7 @@ import (
 
 // TestSharedThreads: with -F each thread has a row for each target.
 func TestSharedThreads(t *testing.T) {
+	t.Parallel()
 	out, _, s := runLine(t, tempDir(t), "-F3", "-r", "-b4K", "-d1", "-W0", "-o1", "-c1M", "a", "b")
 	total, _, _ := strings.Cut(out[strings.Index(out, "Total IO"):], "Read IO")
 	at := 0
@@ -43,6 +44,7 @@ func TestSharedThreads(t *testing.T) {
 
 // TestPool: with -F and -O each I/O of a thread goes to any of the targets, and the rows say to which.
 func TestPool(t *testing.T) {
+	t.Parallel()
 	out, _, s := runLine(t, tempDir(t), "-F2", "-O4", "-r", "-b4K", "-d1", "-W0", "-w30", "-L", "-c1M", "a", "b")
 	total, _, _ := strings.Cut(out[strings.Index(out, "Total IO"):], "Read IO")
 	for _, row := range []string{"\n     0 |", "\n     1 |"} {
@@ -79,6 +81,7 @@ func sum(table string) (n int64) {
 
 // TestMapped: -Sm is done by a mapping, and what it writes is there.
 func TestMapped(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has mappings here")
 	}
@@ -92,6 +95,7 @@ func TestMapped(t *testing.T) {
 
 // TestParallel: -p is done, and said.
 func TestParallel(t *testing.T) {
+	t.Parallel()
 	out, _, s := runLine(t, tempDir(t), "-p", "-o4", "-b4K", "-d1", "-W0", "-c1M", "f")
 	if st := s.Results[0].Stage[0]; !st.Job.Parallel || st.Ops() < 100 || !strings.Contains(out, "\t\tusing parallel async I/O\n") {
 		t.Errorf("%+v did %d I/Os:\n%s", st.Job, st.Ops(), out)
@@ -101,6 +105,7 @@ func TestParallel(t *testing.T) {
 // TestWritesAreDiskspds: what is written by default is 0, 1, 2, ..., with -Z zeros, and with -Zr nothing
 // that repeats; and the threads of -T share the range.
 func TestWritesAreDiskspds(t *testing.T) {
+	t.Parallel()
 	for option, check := range map[string]func(p []byte) bool{
 		"-Rtext": func(p []byte) bool { return bytes.Equal(p, bytes.Repeat(bytePattern, len(p)/256)) },
 		"-Z":     func(p []byte) bool { return bytes.Count(p, []byte{0}) == len(p) },
@@ -120,6 +125,7 @@ func TestWritesAreDiskspds(t *testing.T) {
 
 // TestWritesOfAFile: what -Z<size>,<file> writes is the beginning of that file, over and over, on each of two targets.
 func TestWritesOfAFile(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	source := filepath.Join(dir, "source")
 	text := strings.Repeat("what a file holds ", 1000)
@@ -160,6 +166,7 @@ func TestWritesOfAFile(t *testing.T) {
 
 // TestSpans: several time spans of a profile run one after the other, and are added up.
 func TestSpans(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	span := "<TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>*1</Path><BlockSize>4096</BlockSize><FileSize>1048576</FileSize></Target></Targets></TimeSpan>"
 	profile := filepath.Join(dir, "p.xml")
@@ -174,6 +181,7 @@ func TestSpans(t *testing.T) {
 
 // TestBandwidthOfALimit: a limit of bytes per millisecond is one of each thread.
 func TestBandwidthOfALimit(t *testing.T) {
+	t.Parallel()
 	_, _, s := runLine(t, tempDir(t), "-g400", "-t2", "-r", "-b4K", "-d1", "-W0", "-c1M", "f")
 	st := s.Results[0].Stage[0]
 	for i, j := range st.Jobs {
@@ -190,6 +198,7 @@ func TestBandwidthOfALimit(t *testing.T) {
 
 // TestForeignFilesAreSpared: a test that writes refuses a file that isn't Plimsoll's.
 func TestForeignFilesAreSpared(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "f"), bytes.Repeat([]byte("precious "), 1<<17), 0o600); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ func runLine(t *testing.T, dir string, line ...string) (stdout, stderr string, s
 
 // TestE4 runs the line of a known comparison of container runtimes, shorter and smaller.
 func TestE4(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	out, _, s := runLine(t, dir, "-b8K", "-d1", "-W0", "-o4", "-t8", "-h", "-r", "-w25", "-L", "-Z1M", "-c5M", `C:\iotest.dat`)
 	for _, want := range []string{
@@ -117,6 +118,7 @@ type fleetXML struct {
 }
 
 func TestXMLIsWhatProgramsRead(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	a, b := filepath.Join(dir, "a & b.dat"), filepath.Join(dir, "c.dat")
 	out, _, s := runLine(t, dir, "-b4K", "-d1", "-W0", "-t2", "-r", "-w50", "-L", "-D100", "-Rxml", "-c2M", a, b)

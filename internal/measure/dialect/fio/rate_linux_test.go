@@ -8,6 +8,7 @@ import (
 // TestRateOfOneDirection: a rate of writes holds the writes alone, as fio's does; reads go on beside it, in the share of the
 // mix at least.
 func TestRateOfOneDirection(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rate        string
 		reads, free bool

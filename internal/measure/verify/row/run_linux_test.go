@@ -18,8 +18,12 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/paralleltest"
 	"plimsoll/internal/testkit/workertest"
 )
+
+// Most tests wait, for disks that are throttled.
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
 // A bench is a worker in a group of its own, on a disk of its own.
 type bench struct {
