@@ -79,7 +79,21 @@ func New(before []string, own ...string) []string {
 	})
 }
 
-// marked reports whether one of marks is a part of what.
+// marked reports whether one of marks is a part of what. A number at a mark's end is whole: group 1 is not group 10, which is another
+// test's.
 func marked(what string, marks []string) bool {
-	return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(what, m) })
+	return slices.ContainsFunc(marks, func(m string) bool {
+		for rest := what; m != ""; {
+			var found bool
+			if _, rest, found = strings.Cut(rest, m); !found {
+				return false
+			}
+			if rest == "" || !digit(rest[0]) || !digit(m[len(m)-1]) {
+				return true
+			}
+		}
+		return false
+	})
 }
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
