@@ -53,7 +53,7 @@ func (l limitLab) do(t *testing.T, status int, args ...string) string {
 
 // tooBusy reports whether verify says of a row that other work kept it from a proof.
 func tooBusy(text string) bool {
-	return strings.Contains(text, "something else is slower than the limit") || strings.Contains(text, "the rate was uneven")
+	return strings.Contains(text, "something else was slower than the limit") || strings.Contains(text, "the rate was uneven")
 }
 
 // holds verifies that so many rows are held. A busy machine may keep the worker from reaching the limit: that is unproved, and is tried

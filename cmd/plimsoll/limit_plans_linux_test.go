@@ -265,7 +265,7 @@ func TestDialectLimitsOnIO(t *testing.T) {
 		args := append([]string{"fio", "--name=a", "--rw=randwrite", "--bs=4k", "--direct=1", "--size=8m", "--time_based", "--runtime=2", "--record", "--write-iops", "200", "--read-bps=1MiB"}, where...)
 		var state string
 		var tr record.Trial
-		var rows []triallimit.Row
+		var rows []judge.Finding
 		// A busy machine may not get to the limit, which is unproved.
 		for try := 0; try < 4 && (try == 0 || len(rows) == 1 && rows[0].Verdict == judge.Unproved); try++ {
 			state = t.TempDir()

@@ -31,7 +31,7 @@ func TestLimitVerifyWhere(t *testing.T) {
 		{exitUsage, []string{"--write-bps none"}, []string{l.name, "--path", l.path, "--write-bps", "none"}},
 		{exitUsage, []string{"--tolerance 0"}, []string{l.name, "--path", l.path, "--tolerance", "0"}},
 		// A limit hidden behind a lower one is unproved, and one that the kernel hasn't got isn't held.
-		{exitNotHeld, []string{"unproved: write_iops of 2 lets no more", "the kernel has no write_iops", "NOT held: 1 of 2 rows"}, []string{l.name, "--path", l.path, "--write-bps", "1GiB", "--write-iops", "2", "--modes", "buffered+fsync"}},
+		{exitNotHeld, []string{"unproved: asked 1 GiB/s; write_iops of 2 lets no more", "the kernel has no write_iops", "NOT held: 1 of 2 rows"}, []string{l.name, "--path", l.path, "--write-bps", "1GiB", "--write-iops", "2", "--modes", "buffered+fsync"}},
 	} {
 		text := l.do(t, row.status, append([]string{"verify", "--time", "3s"}, row.args...)...)
 		for _, w := range row.words {

@@ -35,7 +35,7 @@ func TestVerdict(t *testing.T) {
 	} {
 		v := verify.Proof{}
 		for _, verdict := range tt.rows {
-			v.Rows = append(v.Rows, row.Row{Verdict: verdict})
+			v.Rows = append(v.Rows, row.Row{Finding: judge.Finding{Verdict: verdict}})
 		}
 		err := verdict([]verify.Proof{v})
 		if got := statusOf(err); got != tt.status || err != nil && !strings.Contains(err.Error(), tt.words) {
@@ -78,9 +78,8 @@ func TestVerifyDocs(t *testing.T) {
 		t.Fatal("docs/reference/limit-verify.md has no JSON")
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[verify.Proof](), reflect.TypeFor[row.Row]()} {
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !strings.Contains(page, "`"+key+"`") {
+		for _, f := range reflect.VisibleFields(typ) {
+			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !f.Anonymous && key != "-" && !strings.Contains(page, "`"+key+"`") {
 				t.Errorf("docs/reference/limit-verify.md lacks the key %q of %s", key, typ)
 			}
 		}
@@ -94,7 +93,7 @@ func TestVerifyLimitsInterrupted(t *testing.T) {
 		want string
 	}{
 		{nil, "interrupted: nothing is proved yet"},
-		{[]row.Row{{Verdict: judge.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not tried"},
+		{[]row.Row{{Finding: judge.Finding{Verdict: judge.Held}}}, "interrupted: 1 row tried, see the lines above; the rest is not tried"},
 	} {
 		a := &app{stdout: io.Discard}
 		err := a.tellVerified([]verify.Proof{{Rows: x.rows}}, false, limitError(fmt.Errorf("worker: %w", context.Canceled)))

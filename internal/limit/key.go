@@ -52,10 +52,13 @@ func (k Key) Flag() string { return "--" + strings.ReplaceAll(string(k), "_", "-
 // can be percentages of what was measured.
 func (k Key) Rate() bool { return k == ReadBPS || k == WriteBPS || k == ReadIOPS || k == WriteIOPS }
 
-// PerSecond writes a rate in the unit of k: "8 MiB/s", "500 IOPS".
+// PerSecond writes a rate in the unit of k: "8 MiB/s", "500 IOPS", "0.25 CPUs".
 func (k Key) PerSecond(v float64) string {
-	if k.IOPS() {
+	switch {
+	case k.IOPS():
 		return size.Count(v) + " IOPS"
+	case k == CPUs:
+		return fmt.Sprintf("%.2f CPUs", v)
 	}
 	return size.Rate(v)
 }

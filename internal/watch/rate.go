@@ -58,8 +58,8 @@ func (r *Rate) judge(least, seconds float64, was int64) {
 		r.Standing = Unknown
 		return
 	}
-	s := judge.Seen{Asked: float64(r.Asked), Least: least, Most: *r.Seen, Window: time.Duration(seconds * float64(time.Second))}
-	switch v, _ := s.Judge(); {
+	s := judge.Evidence{Asked: float64(r.Asked), Least: least, Most: *r.Seen, Window: time.Duration(seconds * float64(time.Second))}
+	switch v, _ := s.Verdict(); {
 	case was != r.Asked && s.Reaches(*r.Seen):
 		r.Standing = Changed
 	case v == judge.NotHeld:

@@ -103,12 +103,12 @@ type fakeBed struct {
 func (b fakeBed) Close() error { b.closed.Add(1); return nil }
 
 func (b fakeBed) try(_ context.Context, r rung, t time.Duration) (row.Row, error) {
-	measured := row.Row{Key: r.key, Mode: row.Direct, Asked: r.asked, App: float64(r.asked), Elapsed: t, Verdict: judge.Held}
+	measured := row.Row{Finding: judge.Finding{Key: r.key, Asked: float64(r.asked), Verdict: judge.Held}, Mode: row.Direct, App: float64(r.asked), Elapsed: t}
 	switch r.asked {
 	case 10e6:
 		measured.Off, measured.Overshoot = -0.03, 0.21
 	case 20000:
-		measured = row.Row{Key: r.key, Mode: row.Direct, Asked: r.asked, Verdict: judge.Failed, Error: "it broke"}
+		measured = row.Row{Finding: judge.Finding{Key: r.key, Asked: float64(r.asked), Verdict: judge.Failed}, Mode: row.Direct, Error: "it broke"}
 	}
 	return measured, b.err
 }

@@ -1,5 +1,5 @@
-// Package judge decides whether a limit was held. No other package does: plans, limit verify, watch and the
-// daemon's status pass it the rates that they saw, so their verdicts agree.
+// Package judge decides whether a limit was held, and says so. No other package does: trials, limit verify, watch and the daemon's status
+// pass it the rates that they saw, so their verdicts agree, and so do their sentences.
 //
 // The rule: a limit is held if the rate seen is within 5 % of it. A higher rate means that it was not held. A lower rate
 // proves nothing, since something else was slower.
@@ -11,11 +11,11 @@
 package judge
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"time"
 
-	"plimsoll/internal/text/size"
+	"plimsoll/internal/limit"
 )
 
 // Tolerance is the share by which a rate may be above its limit, or below it, and still be the limit's.
@@ -47,14 +47,6 @@ const (
 	Failed Verdict = "failed"
 )
 
-// String is the verdict in words: "limit NOT held".
-func (v Verdict) String() string {
-	if v == NotHeld {
-		return "limit NOT held"
-	}
-	return string(v)
-}
-
 // A Cause says why a limit is unproved; "" for other verdicts.
 type Cause string
 
@@ -66,17 +58,67 @@ const (
 	Shared Cause = "shared"
 	// Slower: something else was slower than the limit.
 	Slower Cause = "slower"
+	// Uneven: the steady part of the window was above the limit, and all of the window wasn't.
+	Uneven Cause = "uneven"
+	// Late: when the I/O began isn't known, so neither is its rate.
+	Late Cause = "late"
+	// Missed: the I/O did not reach the device that has the limit.
+	Missed Cause = "missed"
+	// Changed: another program changed the limit meanwhile.
+	Changed Cause = "changed"
 )
 
-// Seen is what came through under a limit. Rates are in the limit's unit: bytes or I/Os a second, or CPUs.
-type Seen struct {
+// A Finding is the verdict on one limit, with its evidence.
+type Finding struct {
+	Key limit.Key `json:"key"`
+	// Asked is the limit, and Seen the rate that is judged: bytes or I/Os a second, or CPUs. Seen is -1 where nothing was measured.
+	Asked float64 `json:"asked"`
+	Seen  float64 `json:"seen"`
+	// Off is how far Seen is from Asked, as a share: 0.01 is 1 % above.
+	Off     float64 `json:"off"`
+	Verdict Verdict `json:"verdict"`
+	// Cause is why it is unproved.
+	Cause Cause `json:"-"`
+	// Why is the cause in words, or why the limit is not held, if that is known. Where it is held, Why says what else counts against it,
+	// if that matters.
+	Why string `json:"why,omitempty"`
+	// At is where the rate was seen.
+	At Place `json:"-"`
+	// With says what else is part of Seen: "with the 5 MiB/s that the target itself used".
+	With string `json:"-"`
+}
+
+// A Place is where a rate was seen; "" is Application.
+type Place string
+
+// Places.
+const (
+	Application Place = "application"
+	Device      Place = "device"
+	// ThisDevice is one of several devices that have the limit.
+	ThisDevice Place = "this device"
+)
+
+// Limited reports whether the limit is what bounded the rate: it was reached, and nothing shows that it was passed.
+func (f Finding) Limited() bool {
+	return f.Verdict == Held || f.Cause == TooShort && f.Off >= -Tolerance
+}
+
+// Evidence is what came through under a limit. Rates are in the limit's unit: bytes or I/Os a second, or CPUs.
+type Evidence struct {
 	// Asked is the limit.
 	Asked float64
 	// Least is the rate that was surely the limited target's, and Most the highest that it may have been. They are equal if nothing else used
-	// the device.
+	// the device. Most is -1 if nothing is known.
 	Least, Most float64
+	// Unsure is why Least and Most differ; "": Shared.
+	Unsure Cause
+	// Doubt is why the rate proves nothing, unless it is above the limit; "": it does.
+	Doubt Cause
 	// Reached is the rate of all that counts against the limit, such as a file system's own writes. 0: Most.
 	Reached float64
+	// Arrived is the rate at the device, which says more where the limit is Missed.
+	Arrived float64
 	// Window is how long was measured.
 	Window time.Duration
 	// Steady says that the rate is a slope, measured where the limit had begun to act: slices don't show in it.
@@ -87,57 +129,78 @@ type Seen struct {
 	Tolerance float64
 }
 
-func (s Seen) tolerance() float64 {
-	if s.Tolerance > 0 {
-		return s.Tolerance
-	}
-	return Tolerance
-}
+func (e Evidence) tolerance() float64 { return cmp.Or(e.Tolerance, Tolerance) }
 
 // Extra is the rate by which slices and what is in flight may exceed the limit in the window.
-func (s Seen) Extra() float64 {
-	if s.Steady || s.Window <= 0 {
+func (e Evidence) Extra() float64 {
+	if e.Steady || e.Window <= 0 {
 		return 0
 	}
-	return (s.Asked*Carried.Seconds() + s.InFlight) / s.Window.Seconds()
+	return (e.Asked*Carried.Seconds() + e.InFlight) / e.Window.Seconds()
 }
 
 // Above reports whether a rate is above the limit and its tolerance.
-func (s Seen) Above(rate float64) bool { return rate > s.Asked*(1+s.tolerance()) }
+func (e Evidence) Above(rate float64) bool { return rate > e.Asked*(1+e.tolerance()) }
 
 // Reaches reports whether a rate is at the limit or above, within the tolerance.
-func (s Seen) Reaches(rate float64) bool { return rate >= s.Asked*(1-s.tolerance()) }
+func (e Evidence) Reaches(rate float64) bool { return rate >= e.Asked*(1-e.tolerance()) }
 
-// Judge returns the verdict, and why a limit is unproved.
-func (s Seen) Judge() (Verdict, Cause) {
-	reached := s.Reached
-	if reached == 0 {
-		reached = s.Most
-	}
+// Verdict returns the verdict, and why a limit is unproved.
+func (e Evidence) Verdict() (Verdict, Cause) {
 	switch {
-	case s.Above(s.Least - s.Extra()):
+	case e.Most < 0:
+		return Unproved, ""
+	case e.Above(e.Least - e.Extra()):
 		return NotHeld, ""
-	case s.Above(s.Least):
+	case e.Doubt != "":
+		return Unproved, e.Doubt
+	case e.Above(e.Least):
 		return Unproved, TooShort
-	case s.Above(s.Most):
-		return Unproved, Shared
-	case s.Window < Shortest:
+	case e.Above(e.Most):
+		return Unproved, cmp.Or(e.Unsure, Shared)
+	case e.Window < Shortest:
 		return Unproved, TooShort
-	case s.Reaches(reached):
+	case e.Reaches(cmp.Or(e.Reached, e.Most)):
 		return Held, ""
-	case s.Reaches(s.Most):
-		return Unproved, Shared
+	case e.Reaches(e.Most):
+		return Unproved, cmp.Or(e.Unsure, Shared)
 	}
 	return Unproved, Slower
 }
 
-// Enough is the length of a window in which slices and what is in flight are no more than the tolerance.
-func (s Seen) Enough() time.Duration {
-	seconds := (Carried.Seconds() + s.InFlight/s.Asked) / s.tolerance()
-	return max(Shortest, time.Duration(math.Round(seconds))*time.Second)
+// Of judges a limit on k, by the highest rate that it may have let through.
+func (e Evidence) Of(k limit.Key) Finding {
+	f := Finding{Key: k, Asked: e.Asked, Seen: e.Most}
+	if e.Most >= 0 {
+		f.Off = e.Most/e.Asked - 1
+	}
+	f.Verdict, f.Cause = e.Verdict()
+	f.Why = e.why(f)
+	return f
 }
 
-// Short says in words why the window is too short: "too short: in 1 s up to 20 % more than the limit can come through".
-func (s Seen) Short() string {
-	return fmt.Sprintf("too short: in %s up to %.0f %% more than the limit can come through", size.Duration(s.Window), 100*s.Extra()/s.Asked)
+// Enough is the length of a window in which slices and what is in flight are no more than the tolerance: twice as long as this one at least.
+func (e Evidence) Enough() time.Duration {
+	seconds := (Carried.Seconds() + e.InFlight/e.Asked) / e.tolerance()
+	return max(Shortest, time.Duration(math.Round(seconds))*time.Second, (2 * e.Window).Round(time.Second))
+}
+
+// Over is the finding that counts for several of the same limit, of which there must be one: one that is not held, else one of those that most agree with.
+func Over(all []Finding) Finding {
+	byVerdict, byCause := map[Verdict]int{}, map[Cause]int{}
+	for _, f := range all {
+		if f.Verdict == NotHeld {
+			return f
+		}
+		byVerdict[f.Verdict]++
+		byCause[f.Cause]++
+	}
+	held := 2*byVerdict[Held] > len(all)
+	best := Finding{}
+	for _, f := range all {
+		if held == (f.Verdict == Held) && (best.Verdict == "" || byCause[f.Cause] > byCause[best.Cause]) {
+			best = f
+		}
+	}
+	return best
 }

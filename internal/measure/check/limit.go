@@ -21,7 +21,7 @@ func checkLimit(v *view) []record.Warning {
 		}
 		passed = true
 		text := fmt.Sprintf("%s: %s.", r.Key, r)
-		if e := v.escape(); e != nil && r.At == triallimit.Device {
+		if e := v.escape(); e != nil && r.At == judge.Device {
 			text += " It can't hold here: " + e.Why + "."
 		}
 		out = append(out, warning(Limit, record.Doubt, evidence(r), "%s", text)...)
@@ -72,6 +72,6 @@ func checkLimited(v *view) []record.Warning {
 }
 
 // evidence is the row in machine-readable form.
-func evidence(r triallimit.Row) map[string]any {
-	return map[string]any{"key": string(r.Key), "asked": r.Asked, "seen": r.Seen, "at": r.At, "error": r.Error()}
+func evidence(r judge.Finding) map[string]any {
+	return map[string]any{"key": string(r.Key), "asked": r.Asked, "seen": r.Seen, "at": r.At, "error": r.Off}
 }

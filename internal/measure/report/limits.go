@@ -58,7 +58,7 @@ func (g *gathered) limits(r *Report) {
 
 // limitsOf returns the rows of one cell.
 func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
-	seen := map[limit.Key][]triallimit.Row{}
+	seen := map[limit.Key][]judge.Finding{}
 	for _, t := range c.trials {
 		for _, p := range triallimit.Of(t) {
 			seen[p.Key] = append(seen[p.Key], p)
@@ -69,7 +69,7 @@ func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 		if len(all) == 0 {
 			continue
 		}
-		row := LimitRow{Workload: w.Name, Cell: cell.Index, Label: cell.Label, engine: cell.Engine, place: placeLabel(c.cell), Key: k, Asked: Num(all[0].Asked), At: all[0].At, Trials: len(all)}
+		row := LimitRow{Workload: w.Name, Cell: cell.Index, Label: cell.Label, engine: cell.Engine, place: placeLabel(c.cell), Key: k, Asked: Num(all[0].Asked), At: string(all[0].At), Trials: len(all)}
 		var values []float64
 		for _, p := range all {
 			values = append(values, p.Seen)
@@ -79,39 +79,12 @@ func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 		row.Seen, _, _, _ = interval(values)
 		row.Low, row.High = Num(values[0]), Num(values[len(values)-1])
 		row.Error = row.Seen/row.Asked - 1
-		over := verdictOver(all)
+		over := judge.Over(all)
 		row.Verdict, row.Cause, row.Why = over.Verdict, over.Cause, over.Why
 		row.Applied, row.Implied = appliedOf(c.trials[0], k), implied(c.trials[0], k)
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// verdictOver picks the trial whose verdict stands for all: one in which the limit was not held, else one with the most
-// frequent verdict.
-func verdictOver(all []triallimit.Row) triallimit.Row {
-	if i := slices.IndexFunc(all, func(p triallimit.Row) bool { return p.Verdict == judge.NotHeld }); i >= 0 {
-		return all[i]
-	}
-	var held, not []triallimit.Row
-	for _, p := range all {
-		if p.Verdict == judge.Held {
-			held = append(held, p)
-		} else {
-			not = append(not, p)
-		}
-	}
-	if len(held) > len(not) {
-		return held[0]
-	}
-	// The most frequent reason for being unproved.
-	most, best := map[judge.Cause]int{}, not[0]
-	for _, p := range not {
-		if most[p.Cause]++; most[p.Cause] > most[best.Cause] {
-			best = p
-		}
-	}
-	return best
 }
 
 // appliedOf lists the limits that were set for a key.
@@ -155,12 +128,12 @@ func (r *Report) limitsSheet() *sheet {
 			Group: l.Workload + ", " + l.engine, Kind: l.kind(),
 			Cells: []string{l.Workload, l.engine, l.place, string(l.Key), l.text(l.Asked), l.text(l.Seen), off, l.At, l.verdict()},
 		})
-		if note := unproved[l.Cause]; note != "" {
+		if note := l.Cause.Meaning(); note != "" {
 			s.note(note)
 		} else if l.Why != "" {
 			s.note(fmt.Sprintf("%s, %s, %s: %s.", l.Workload, l.place, l.Key, l.Why))
 		}
-		if l.At == triallimit.Device {
+		if l.At == string(judge.Device) {
 			s.note("Buffered I/O: asked and seen are of all clients together, at the device, until the data was on the storage.")
 		}
 	}
@@ -171,13 +144,6 @@ func (r *Report) limitsSheet() *sheet {
 		}
 	}
 	return s
-}
-
-// unproved explains in the table why limits are unproved.
-var unproved = map[judge.Cause]string{
-	judge.TooShort: "Unproved, too short: the kernel throttles in slices of 100 ms, and two slices are a large part of a short window; from 4 s on they are less than 5 %.",
-	judge.Shared:   "Unproved, shared: others used the device too.",
-	judge.Slower:   "Unproved, slower: something else was slower than the limit.",
 }
 
 // verdict is the verdict for the table: "held", "NOT held in 2 of 6", "unproved: too short".
@@ -193,10 +159,10 @@ func (l *LimitRow) verdict() string {
 
 // text is a value with its unit, short enough for a table.
 func (l *LimitRow) text(n Num) string {
-	if l.Key == limit.ReadIOPS || l.Key == limit.WriteIOPS {
+	if l.Key.IOPS() {
 		return digits(float64(n), 3) + " /s"
 	}
-	return triallimit.Text(l.Key, float64(n))
+	return l.Key.PerSecond(float64(n))
 }
 
 // kind is the limit's verdict as the kind of a comparison.

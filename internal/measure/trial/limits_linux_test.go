@@ -183,7 +183,7 @@ blocks: 1
 			continue
 		}
 		rows := triallimit.Of(&tr)
-		if len(rows) != 1 || rows[0].At != triallimit.Device {
+		if len(rows) != 1 || rows[0].At != judge.Device {
 			t.Errorf("%s: %v", tr.Key, rows)
 			continue
 		}

@@ -13,94 +13,35 @@
 package triallimit
 
 import (
-	"fmt"
 	"time"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/size"
 	"plimsoll/load"
 )
 
-// Where a rate was seen.
-const (
-	Application = "application"
-	Device      = "device"
-)
-
-// A Row is one limit in one trial.
-type Row struct {
-	Key limit.Key
-	// Asked is the limit, Seen the rate: bytes or I/Os a second, or CPUs. At the application they are those of the
-	// client that came closest, or went farthest, at the device those of all clients together.
-	Asked, Seen float64
-	// At is Application or Device.
-	At      string
-	Verdict judge.Verdict
-	// Cause is why it is unproved, and Why the same in words; of one that is held, Why says what else counts against the limit, if that
-	// matters.
-	Cause judge.Cause
-	Why   string
-}
-
-// Error is how far the rate is from the limit, as a share of it: 0.01 is 1 % above.
-func (r Row) Error() float64 { return r.Seen/r.Asked - 1 }
-
-// Text is a rate with its unit.
-func Text(k limit.Key, v float64) string {
-	switch k {
-	case limit.ReadBPS, limit.WriteBPS:
-		return size.Rate(v)
-	case limit.CPUs:
-		return fmt.Sprintf("%.2f CPUs", v)
-	}
-	return size.Count(v) + " I/Os a second"
-}
-
-// String is the verdict with its figures: "limit NOT held: asked 10 MiB/s, saw 1.6 GiB/s (160.0 times)".
-func (r Row) String() string {
-	s := fmt.Sprintf("%s: asked %s, saw %s", r.Verdict, Text(r.Key, r.Asked), Text(r.Key, r.Seen))
-	if r.At == Device {
-		s += " at the device"
-	}
-	if e := r.Error(); e < 1 {
-		s += fmt.Sprintf(" (%+.1f %%)", 100*e)
-	} else {
-		s += fmt.Sprintf(" (%.1f times)", r.Seen/r.Asked)
-	}
-	if r.Why != "" {
-		s += "; " + r.Why
-	}
-	return s
-}
-
-// Limited reports whether the limit is what bounded the rate: it was reached, and nothing shows that it was passed.
-func (r Row) Limited() bool {
-	return r.Verdict == judge.Held || r.Cause == judge.TooShort && r.Seen >= r.Asked*(1-judge.Tolerance)
-}
-
 // Of returns what a trial shows about each of its limits that is a rate, in the order of limit.Keys; nothing for one
 // that failed, or of which it isn't known what was in force.
-func Of(t *record.Trial) []Row {
+func Of(t *record.Trial) []judge.Finding {
 	if t.Status != record.Done || len(t.Results) == 0 || len(t.Where) < len(t.Results) {
 		return nil
 	}
-	var rows []Row
+	var all []judge.Finding
 	for _, k := range limit.Keys {
-		var r *Row
+		var f *judge.Finding
 		switch k {
 		case limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS:
-			r = rate(t, k)
+			f = rate(t, k)
 		case limit.CPUs:
-			r = cpus(t)
+			f = cpus(t)
 		}
-		if r != nil {
-			rows = append(rows, *r)
+		if f != nil {
+			all = append(all, *f)
 		}
 	}
-	return rows
+	return all
 }
 
 // AtOnce reports whether what the job reads or writes is done when the application is told so: direct I/O, and writes
@@ -136,7 +77,7 @@ func done(r *workload.Result, writes bool) (bytes, ops int64) {
 }
 
 // rate judges a limit on I/O.
-func rate(t *record.Trial, k limit.Key) *Row {
+func rate(t *record.Trial, k limit.Key) *judge.Finding {
 	writes := k == limit.WriteBPS || k == limit.WriteIOPS
 	inBytes := k == limit.ReadBPS || k == limit.WriteBPS
 	if AtOnce(t, writes) {
@@ -150,8 +91,8 @@ func rate(t *record.Trial, k limit.Key) *Row {
 }
 
 // application judges each client by itself and returns the farthest.
-func application(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
-	var worst *Row
+func application(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
+	var worst *judge.Finding
 	for i := range t.Results {
 		r := &t.Results[i]
 		asked := t.Where[i].Held.Of(k)
@@ -164,26 +105,23 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 			continue
 		}
 		seen := float64(n) / r.Elapsed.Seconds()
-		under := judge.Seen{Asked: asked, Window: r.Elapsed, InFlight: inFlight(t, inBytes)}
+		e := judge.Evidence{Asked: asked, Least: seen, Most: seen, Window: r.Elapsed, InFlight: inFlight(t, inBytes)}
 		if inBytes && i < len(t.Truth) {
 			// Bytes that the file system adds to a write count against the limit, too. I/O in flight may have been charged and not done.
 			charged := t.Truth[i].CgroupRead
 			if writes {
 				charged = t.Truth[i].CgroupWritten
 			}
-			under.Reached = max(seen, (float64(charged)-under.InFlight)/r.Elapsed.Seconds())
+			e.Reached = max(seen, (float64(charged)-e.InFlight)/r.Elapsed.Seconds())
 		}
-		row := rowOf(k, Application, seen, seen, under)
-		if worst == nil || row.Seen > worst.Seen {
-			worst = &row
-		}
+		worst = farther(worst, e.Of(k), judge.Application)
 	}
 	return worst
 }
 
 // device judges all clients of a device together, and returns the device that is farthest from the limit.
-func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
-	var worst *Row
+func device(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
+	var worst *judge.Finding
 	for _, g := range t.DeviceUses() {
 		asked, moved := 0.0, int64(0)
 		var elapsed, settled time.Duration
@@ -209,20 +147,17 @@ func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 		if elapsed += settled; settled > 0 {
 			n += map[bool]int64{true: flushed.Bytes, false: flushed.Writes}[inBytes]
 		}
-		seen := judge.Seen{Asked: asked, Window: elapsed, InFlight: inFlight(t, inBytes) + metadata(inBytes)}
+		e := judge.Evidence{Asked: asked, Most: float64(n) / elapsed.Seconds(), Window: elapsed, InFlight: inFlight(t, inBytes) + metadata(inBytes)}
 		// The clients' own part: the rest of the device's I/O is others', or the file system's. No I/O is smaller than a page.
 		own := moved
 		if !inBytes {
 			own /= 4096
 		}
-		least := float64(min(own, n)) / elapsed.Seconds()
-		if float64(n) > float64(own)*added+seen.InFlight {
-			seen.Reached = max(least, 1) // Others can't make up for what the clients lack.
+		e.Least = float64(min(own, n)) / elapsed.Seconds()
+		if float64(n) > float64(own)*added+e.InFlight {
+			e.Reached = max(e.Least, 1) // Others can't make up for what the clients lack.
 		}
-		row := rowOf(k, Device, float64(n)/elapsed.Seconds(), least, seen)
-		if worst == nil || row.Error() > worst.Error() {
-			worst = &row
-		}
+		worst = farther(worst, e.Of(k), judge.Device)
 	}
 	return worst
 }
@@ -275,27 +210,18 @@ func inFlight(t *record.Trial, inBytes bool) float64 {
 	return n
 }
 
-// rowOf judges a rate; least is how much of it was surely the clients'.
-func rowOf(k limit.Key, at string, seen, least float64, s judge.Seen) Row {
-	r := Row{Key: k, Asked: s.Asked, Seen: seen, At: at}
-	s.Least, s.Most = least, seen
-	switch r.Verdict, r.Cause = s.Judge(); r.Cause {
-	case judge.TooShort:
-		r.Why = s.Short() + "; " + size.Duration(s.Enough()) + " would tell"
-	case judge.Shared:
-		r.Why = fmt.Sprintf("others used the device: between %s and %s were the clients'", Text(k, least), Text(k, seen))
-	case judge.Slower:
-		r.Why = "something else was slower than the limit"
+// farther is the finding that is farther above its limit, or nearer to it from below; f was seen at a place.
+func farther(worst *judge.Finding, f judge.Finding, at judge.Place) *judge.Finding {
+	if worst != nil && worst.Off >= f.Off {
+		return worst
 	}
-	if r.Verdict == judge.Held && !s.Reaches(seen) {
-		r.Why = "with what the file system adds it is " + Text(k, s.Reached)
-	}
-	return r
+	f.At = at
+	return &f
 }
 
 // cpus judges a limit on CPUs.
-func cpus(t *record.Trial) *Row {
-	var worst *Row
+func cpus(t *record.Trial) *judge.Finding {
+	var worst *judge.Finding
 	for i := range t.Results {
 		r := &t.Results[i]
 		asked := t.Where[i].Held.Of(limit.CPUs)
@@ -303,10 +229,7 @@ func cpus(t *record.Trial) *Row {
 		if asked == 0 || r.Elapsed <= 0 {
 			continue
 		}
-		row := rowOf(limit.CPUs, Application, used, used, judge.Seen{Asked: asked, Window: r.Elapsed})
-		if worst == nil || row.Seen > worst.Seen {
-			worst = &row
-		}
+		worst = farther(worst, judge.Evidence{Asked: asked, Least: used, Most: used, Window: r.Elapsed}.Of(limit.CPUs), judge.Application)
 	}
 	return worst
 }

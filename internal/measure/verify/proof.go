@@ -84,7 +84,7 @@ func WriteRows(out io.Writer, rows []row.Row) error {
 			}
 			dev += shares(r)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Key, r.Mode, r.Rate(float64(r.Asked)), app, dev, off, over, settled, clean.Line(r.Words()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Key, r.Mode, r.Rate(r.Asked), app, dev, off, over, settled, clean.Line(r.Words()))
 	}
 	return w.Flush()
 }
@@ -95,7 +95,7 @@ func shares(r row.Row) string {
 	if r.Kin > 0 {
 		of = append(of, r.Rate(r.Kin)+" the target's other groups'")
 	}
-	if r.Others > r.Device/20 && r.Others > float64(r.Asked)/20 {
+	if r.Others > r.Device/20 && r.Others > r.Asked/20 {
 		of = append(of, r.Rate(r.Others)+" others'")
 	}
 	if len(of) == 0 {

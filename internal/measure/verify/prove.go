@@ -238,8 +238,7 @@ func usedWords(r row.Request) string {
 	var words []string
 	for _, k := range limit.Keys {
 		if used := r.Used[k]; used > 0 {
-			of := row.Row{Key: k}
-			words = append(words, fmt.Sprintf("%s of its %s of %s", of.Rate(used), k, of.Rate(float64(r.Asked[k]))))
+			words = append(words, fmt.Sprintf("%s of its %s of %s", k.PerSecond(used), k, k.PerSecond(float64(r.Asked[k]))))
 		}
 	}
 	return strings.Join(words, " and ")

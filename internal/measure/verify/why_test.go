@@ -89,7 +89,7 @@ func TestVerifyReason(t *testing.T) {
 			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300, limit.WriteIOPS: 200},
 			inGroup: tt.group, inRoot: tt.root, Words: Words{Again: "web --path '/a b'"},
 		}
-		rows := []row.Row{{Key: tt.key, Mode: tt.mode, Verdict: judge.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: judge.Held}}
+		rows := []row.Row{{Finding: judge.Finding{Key: tt.key, Verdict: judge.NotHeld}, Mode: tt.mode}, {Finding: judge.Finding{Key: tt.key, Verdict: judge.Held}, Mode: tt.mode}}
 		v.explain(rows)
 		if !strings.Contains(rows[0].Why, tt.words) || !strings.Contains(rows[0].Fix, tt.fix) || tt.fix == "" && rows[0].Fix != "" {
 			t.Errorf("%s: %q, fix %q; want %q, %q", tt.name, rows[0].Why, rows[0].Fix, tt.words, tt.fix)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/judge"
 )
 
 // watchEvery is how often the kernel's limit is read while a row is measured: twice in a limiter's slice.
@@ -46,13 +45,6 @@ func (r Request) watch(key limit.Key, mode Mode) func() []int64 {
 		close(stop)
 		<-done
 		return values
-	}
-}
-
-// doubtChanged takes back a verdict on a limit that was changed while the row was measured. More than was asked for stays not held.
-func (r *Row) doubtChanged() {
-	if len(r.Changed) > 0 && (r.Verdict == judge.Held || r.Verdict == judge.Unproved) {
-		r.Verdict, r.Why = judge.Unproved, r.ChangedWords()
 	}
 }
 

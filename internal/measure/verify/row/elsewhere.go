@@ -23,7 +23,10 @@ type Group struct {
 
 // Row is the row of a group: the limit doesn't hold the processes in it.
 func (g Group) Row(key limit.Key, asked int64) Row {
-	r := Row{Key: key, Mode: Elsewhere, Asked: asked, App: -1, Device: g.Rate, Others: -1, Seen: g.Rate, Converged: -1, Elapsed: g.Elapsed, Verdict: judge.NotHeld, Why: g.Text}
+	r := Row{
+		Finding: judge.Finding{Key: key, Asked: float64(asked), Seen: g.Rate, Verdict: judge.NotHeld, Why: g.Text},
+		Mode:    Elsewhere, App: -1, Device: g.Rate, Others: -1, Converged: -1, Elapsed: g.Elapsed,
+	}
 	if g.Rate >= 0 {
 		r.Off = g.Rate/float64(asked) - 1
 		r.Why += fmt.Sprintf(" and did %s meanwhile", r.Rate(g.Rate))

@@ -29,7 +29,7 @@ func (r *Row) judgeTogether(m *measured, tolerance float64) {
 		return
 	}
 	r.Kin = max(c.of(r.Elapsed, true), 0)
-	if r.Kin <= float64(r.Asked)*judge.Tolerance {
+	if r.Kin <= r.Asked*judge.Tolerance {
 		r.Kin = 0
 		return
 	}
@@ -40,13 +40,17 @@ func (r *Row) judgeTogether(m *measured, tolerance float64) {
 		return
 	}
 	// A charge comes before the wait: of each group's, an I/O more or less lies at the ends.
-	s := judge.Seen{Asked: float64(r.Asked), Least: r.Seen + r.Kin, Most: r.Seen + r.Kin, Window: r.Elapsed, Tolerance: tolerance, InFlight: 2 * wholeIO}
+	e := judge.Evidence{Asked: r.Asked, Least: r.Seen + r.Kin, Most: r.Seen + r.Kin, Window: r.Elapsed, Tolerance: tolerance, InFlight: 2 * wholeIO}
 	if r.Key.IOPS() {
-		s.InFlight = 2 * depth
+		e.InFlight = 2 * depth
 	}
-	if v, _ := s.Judge(); v != judge.NotHeld {
+	f := e.Of(r.Key)
+	if f.Verdict != judge.NotHeld {
 		return
 	}
-	r.Together, r.Verdict, r.Seen = true, judge.NotHeld, s.Least
-	r.Off, r.Why = r.Seen/s.Asked-1, ""
+	f.With = "with the " + r.Rate(r.Kin) + " of its other groups"
+	if r.With != "" {
+		f.With = r.With + ", and the " + r.Rate(r.Kin) + " of its other groups"
+	}
+	r.Together, r.Finding = true, f
 }

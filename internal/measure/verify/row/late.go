@@ -1,7 +1,6 @@
 package row
 
 import (
-	"fmt"
 	"time"
 
 	"plimsoll/internal/limit/judge"
@@ -20,8 +19,7 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	r.App = app.rate(m.result.Elapsed, false)
 	r.Device, r.Elapsed = dev.untilLast()
 	if len(dev) < 2 {
-		r.Seen = -1
-		r.decide(judge.Seen{}, tolerance)
+		r.decide(judge.Evidence{Most: -1}, tolerance)
 		return
 	}
 	wrote, reached := app.total(), dev.total()
@@ -60,28 +58,25 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 		r.Others = (reached - least) / work
 	}
 	// By all of the time, slices and all: what is above the limit so is above it however late the flusher began.
-	total := judge.Seen{Asked: float64(r.Asked), Least: least / whole, Most: may / whole, Window: time.Duration(whole * float64(time.Second)), Tolerance: tolerance}
+	total := judge.Evidence{Asked: r.Asked, Least: least / whole, Most: may / whole, Window: time.Duration(whole * float64(time.Second)), Tolerance: tolerance}
 	if total.Above(total.Most) {
-		r.Seen = total.Most
-		if total.Above(total.Least) {
-			r.Seen = least / work
-		}
 		r.decide(total, tolerance)
+		if total.Above(total.Least) {
+			r.Seen, r.Off = least/work, least/work/r.Asked-1
+		}
 		return
 	}
-	r.Seen = may / work
-	if total.Above(r.Seen) {
+	e := judge.Evidence{Least: least / work, Most: may / work}
+	if total.Above(e.Most) {
 		// It may have begun earlier and have been made to wait: what came after the first of it is not concerned.
 		rate, d := came.rest()
 		if reached <= alone {
 			rate, d = dev.rest()
 		}
-		if d < judge.Shortest || total.Above(rate) {
-			r.Off = r.Seen/float64(r.Asked) - 1
-			r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the kernel's flusher began late, at an unknown time, so it wrote between %s and %s; verify with more --time, or when the machine is quiet", r.Rate(may/whole), r.Rate(r.Seen))
-			return
+		if e.Most = rate; d < judge.Shortest || total.Above(rate) {
+			e = judge.Evidence{Least: may / whole, Most: may / work, Unsure: judge.Late}
 		}
-		r.Seen = rate
+		e.Least = min(e.Least, e.Most)
 	}
-	r.decide(judge.Seen{Least: min(least/work, r.Seen), Most: r.Seen}, tolerance)
+	r.decide(e, tolerance)
 }

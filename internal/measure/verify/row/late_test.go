@@ -52,13 +52,13 @@ func TestLate(t *testing.T) {
 		{"it is told late, and has begun before", from(time.Second, asked), nil, 4, judge.Held, "saw 3 MiB/s (+0.0 %)", 5},
 		{"it is told in time, and waits", waited(500*time.Millisecond, time.Second), nil, 0.5, judge.Held, "saw 3 MiB/s (+0.0 %)", 5},
 		{"it waits, and is told later", waited(500*time.Millisecond, 2*time.Second), nil, 3, judge.Held, "saw 3 MiB/s", 3.1},
-		{"it begins late, and is slower than the limit", from(2*time.Second, 2*mib), nil, 2, judge.Unproved, "at most 2 MiB/s", 7.5},
+		{"it begins late, and is slower than the limit", from(2*time.Second, 2*mib), nil, 2, judge.Unproved, "saw 2 MiB/s (-33.3 %); something else was slower", 7.5},
 		{"it begins late, at twice the limit", from(4*time.Second, 2*asked), nil, 4, judge.Unproved, "began late, at an unknown time, so it wrote between 2.31 MiB/s and 6 MiB/s", 2.5},
 		{"it begins late, and nothing holds it", from(2*time.Second, 50*asked), nil, 2, judge.NotHeld, "saw 150 MiB/s (50 times)", 0.1},
 		// In version 1 it is charged when the flusher hands it over, before it waits.
 		{"charged when it begins", waited(time.Second, 2*time.Second), burstAt(time.Second, 15*mib), 3, judge.Held, "saw 3 MiB/s (+0.0 %)", 5},
 	} {
-		r := Row{Key: limit.WriteBPS, Mode: Buffered, Asked: asked}
+		r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: asked}, Mode: Buffered}
 		p := points(10*time.Second, row.device)
 		if row.charge != nil {
 			p = charged(p, steady(0), row.charge)

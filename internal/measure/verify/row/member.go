@@ -14,10 +14,10 @@ func (r *Row) judgeMember(m *measured, tolerance float64) {
 	if own != nil && dev.total() > r.most(all.total()) {
 		judged = all // Other groups use it too.
 	}
-	r.Seen = judged.of(r.Elapsed, whole)
-	least := r.Seen
+	most := judged.of(r.Elapsed, whole)
+	least := most
 	switch {
-	case r.App > float64(r.Asked*int64(r.Members))*(1+tolerance):
+	case r.App > r.Asked*float64(r.Members)*(1+tolerance):
 		// More than all of them together may let through, so that it is the application's.
 	case own != nil && judged.total() > r.most(own.total()):
 		// A thread of the kernel did it, which may have been for somebody else.
@@ -27,16 +27,13 @@ func (r *Row) judgeMember(m *measured, tolerance float64) {
 	}
 	if r.Others = 0; own != nil {
 		r.others(least)
-	} else if least < r.Seen {
+	} else if least < most {
 		r.Others = -1
 	}
-	if !whole {
-		r.settle(judged)
-		if r.uneven(judged, tolerance) {
-			return
-		}
-	} else {
-		r.Seen = r.working(r.Seen, app, judged, tolerance)
+	if whole {
+		r.decide(judge.Evidence{Least: least, Most: r.working(most, app, judged, tolerance)}, tolerance)
+		return
 	}
-	r.decide(judge.Seen{Least: least, Most: r.Seen, Steady: r.Elapsed >= steadyFrom && !whole}, tolerance)
+	r.settle(judged)
+	r.decide(r.slope(judged, least, most, tolerance), tolerance)
 }

@@ -27,21 +27,20 @@ func (r *Row) writes(m *measured) (wrote, least, most float64) {
 }
 
 // merged fills in the verdict where the application saw more than the limit, and what came to the device of it may be no more
-// than the limiter lets through. It sets what was seen to what came, where that is less.
-func (r *Row) merged(m *measured, tolerance float64) bool {
+// than the limiter lets through. It returns what was seen: what came, where that is less.
+func (r *Row) merged(m *measured, seen, tolerance float64) (came float64, few bool) {
 	wrote, least, most := r.writes(m)
-	s := judge.Seen{Asked: float64(r.Asked), Window: r.Elapsed, Tolerance: tolerance}
-	if !s.Above(r.Seen) || least >= wrote || len(m.course) < 2 {
-		return false
+	e := judge.Evidence{Asked: r.Asked, Window: r.Elapsed, Tolerance: tolerance}
+	if !e.Above(seen) || least >= wrote || len(m.course) < 2 {
+		return seen, false
 	}
-	s.Least, s.Most = least/r.Elapsed.Seconds(), min(most, wrote)/r.Elapsed.Seconds()
-	s.Reached = max(s.Least, 1)
-	if r.Seen = s.Least; s.Above(s.Least - s.Extra()) {
-		return false
+	e.Least, e.Most = least/r.Elapsed.Seconds(), min(most, wrote)/r.Elapsed.Seconds()
+	e.Reached = max(e.Least, 1)
+	if e.Above(e.Least - e.Extra()) {
+		return e.Least, false
 	}
-	r.Seen = s.Most
-	r.decide(s, tolerance)
-	return true
+	r.decide(e, tolerance)
+	return e.Least, true
 }
 
 // blameMerging says so where a row is unproved because fewer writes came to the device than the application did.

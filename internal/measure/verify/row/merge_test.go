@@ -58,7 +58,7 @@ func TestMerged(t *testing.T) {
 		{"a sync that is charged, beside others", BufferedSync, at(2000, all), at(5000, 20000), at(2000, all), nil, true, 0.5, judge.NotHeld, "saw 2 k IOPS"},
 		{"a sync's few, charged to who wrote", BufferedSync, at(2000, all), at(60, 30), at(60, 30), nil, true, 0.5, judge.Unproved, merged},
 	} {
-		r := Row{Key: limit.WriteIOPS, Mode: row.mode, Asked: asked, BS: block}
+		r := Row{Finding: judge.Finding{Key: limit.WriteIOPS, Asked: asked}, Mode: row.mode, BS: block}
 		p := points(10*time.Second, row.device)
 		if row.own != nil {
 			nobody := row.nobody

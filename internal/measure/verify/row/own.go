@@ -26,7 +26,7 @@ func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
 	points := f.end()
 	used := map[limit.Key]float64{}
 	for key, asked := range r.Asked {
-		row := Row{Key: key}
+		row := Row{Finding: judge.Finding{Key: key}}
 		d := points[len(points)-1].at
 		row.Device = row.deviceCourse(points, forever).of(d, true)
 		if share := row.share(points, forever, d, true); share > float64(asked)*judge.Tolerance {
@@ -110,26 +110,25 @@ func (r *Row) judgeSum(m *measured, whole bool, tolerance float64) bool {
 		inFlight = 2 * depth
 	}
 	// Without a sign of the target before, what the worker has in flight at the row's ends is none of the target's.
-	if share < 0 || used <= float64(r.Asked)*judge.Tolerance || !m.busy && used*r.Elapsed.Seconds() <= inFlight {
+	if share < 0 || used <= r.Asked*judge.Tolerance || !m.busy && used*r.Elapsed.Seconds() <= inFlight {
 		r.Device = device
 		return false
 	}
-	r.App, r.Own, r.Seen = app, used, share
+	r.App, r.Own = app, used
 	r.Others = max(r.Device-share, 0)
 	course := r.shareCourse(m.course, r.until(whole))
-	rate, d, pause := course.passed(float64(r.Asked))
-	s := judge.Seen{Window: d, InFlight: inFlight}
+	rate, d, pause := course.passed(r.Asked)
+	e := judge.Evidence{Window: d, InFlight: inFlight}
 	if d == 0 {
 		// Even if nothing else moves: one of the target's I/Os more or less at the ends of the row.
-		rate, s.Window, s.InFlight = share, r.Elapsed, inFlight+2*pause.Seconds()*float64(r.Asked)
+		rate, e.Window, e.InFlight, e.Doubt = share, r.Elapsed, inFlight+2*pause.Seconds()*r.Asked, judge.TooShort
 	}
-	r.Seen, s.Least, s.Most = rate, rate, rate
-	if r.othersRate(m.course, r.until(whole), r.Elapsed, true) > float64(r.Asked)*judge.Tolerance {
-		s.Least = app // Others' charges may have been for what came before, or will come later.
+	e.Least, e.Most = rate, rate
+	if r.othersRate(m.course, r.until(whole), r.Elapsed, true) > r.Asked*judge.Tolerance {
+		e.Least = app // Others' charges may have been for what came before, or will come later.
 	}
-	r.decide(s, tolerance)
-	if d == 0 && r.Verdict != judge.NotHeld {
-		r.Verdict = judge.Unproved
+	r.decide(e, tolerance)
+	if d == 0 && r.Cause == judge.TooShort {
 		r.Why = fmt.Sprintf("too short: the target's own I/Os are so large that the limit lets one of them through in %s: verify with --time %s, or when the target is quiet", size.Duration(pause), (endings * pause * 5 / 4).Round(time.Second))
 	}
 	return true

@@ -27,11 +27,11 @@ func TestSum(t *testing.T) {
 		{"a half", Direct, false, asked / 2, asked, asked, 0, judge.Held, "with the 5 MiB/s that the target itself used"},
 		{"others write too", Direct, true, asked / 2, 3 * asked, asked, 2 * asked, judge.Held, "with the 5 MiB/s that the target itself used"},
 		{"together they pass it", Direct, true, asked, 3 * asked, 3 * asked, 0, judge.NotHeld, "saw 30 MiB/s (3 times), with the 20 MiB/s that the target itself used"},
-		{"together they are below", Direct, true, asked / 4, asked / 2, asked / 2, 0, judge.Unproved, "at most 5 MiB/s came through in this mode, with the 2.5 MiB/s that the target itself used"},
+		{"together they are below", Direct, true, asked / 4, asked / 2, asked / 2, 0, judge.Unproved, "saw 5 MiB/s (-50.0 %), with the 2.5 MiB/s that the target itself used; something else was slower than the limit"},
 		{"synced, and a target that was quiet", DSync, false, 0.7 * asked, asked, asked, 0, judge.Held, "with what the file system adds"},
 		{"synced, beside a busy one", DSync, true, 0.7 * asked, asked, asked, 0, judge.Held, "with the 3 MiB/s that the target itself used"},
 	} {
-		r := Row{Key: limit.WriteBPS, Mode: row.mode, Asked: asked}
+		r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: asked}, Mode: row.mode}
 		p := charged(points(d, steady(row.device)), steady(row.own), steady(0))
 		for i := range p {
 			o := written(row.others * p[i].at.Seconds())
@@ -45,7 +45,7 @@ func TestSum(t *testing.T) {
 }
 
 // TestSumInPieces: the kernel hands on what a target syncs in I/Os of 8 MiB, and the limit lets one through each 0.8 s. How many of them a row holds is
-// chance: by that, some rows were 13 % below the limit and "something else is slower".
+// chance: by that, some rows were 13 % below the limit and "something else was slower".
 func TestSumInPieces(t *testing.T) {
 	const asked, d = 10 << 20, 5 * time.Second
 	for _, row := range []struct {
@@ -57,7 +57,7 @@ func TestSumInPieces(t *testing.T) {
 	}{
 		{"one each 0.8 s", 8 << 20, 1, judge.Held, " that the target itself used"},
 		{"twice the limit", 8 << 20, 2, judge.NotHeld, " that the target itself used"},
-		{"below the limit", 8 << 20, 0.8, judge.Unproved, "something else is slower"},
+		{"below the limit", 8 << 20, 0.8, judge.Unproved, "something else was slower"},
 		{"one each 3 s", 30 << 20, 1, judge.Unproved, "too short: the target's own I/Os are so large that the limit lets one of them through in 3.02 s: verify with --time 11s"},
 	} {
 		for phase := time.Duration(0); phase < 3200*time.Millisecond; phase += followEvery {
@@ -72,7 +72,7 @@ func TestSumInPieces(t *testing.T) {
 				none := count{}
 				p = append(p, point{at: at, count: written(n), charge: &charge{own: written(n + row.piece), nobody: &none, others: &none}})
 			}
-			r := Row{Key: limit.WriteBPS, Mode: Direct, Asked: asked}
+			r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: asked}, Mode: Direct}
 			r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.speed*asked/11))}, course: p, busy: true}, DefaultTolerance)
 			if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 				t.Errorf("%s, %v later: %s; want %s with %q", row.name, phase, r.Words(), row.want, row.words)

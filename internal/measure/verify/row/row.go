@@ -1,6 +1,7 @@
 package row
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 const steadyFrom = 2 * time.Second
 
 // A Row is one limit in one mode. Rates are in bytes or I/Os per second, as the key says.
+//
+// The finding is about App or the row's share of Device. Why a limit is not held, and what would mend it, is the caller's, who knows what the files lie on.
 type Row struct {
-	Key   limit.Key `json:"key"`
-	Mode  Mode      `json:"mode"`
-	Asked int64     `json:"asked"`
+	judge.Finding
+	Mode Mode `json:"mode"`
 	// BS is the size of the application's I/Os in bytes.
 	BS int64 `json:"bs"`
 	// Members is over how many devices the file system spreads its data, where that is more than one: each is judged by what came to it.
@@ -33,10 +35,6 @@ type Row struct {
 	// Kin is what the target's other groups did meanwhile, on control groups of version 1, where each is held by itself or not at all. Seen is
 	// the sum with it where that is above the limit.
 	Kin float64 `json:"kin"`
-	// Seen is what the verdict is about, App or the row's share of Device, and Off its distance from the limit as a
-	// share of it.
-	Seen float64 `json:"seen"`
-	Off  float64 `json:"off"`
 	// Together: Seen is what the target did in all of its groups, of which each for itself may be held.
 	Together bool `json:"together"`
 	// Changed are the values that the kernel's limit was changed to while the row was measured, 0 for none.
@@ -49,48 +47,22 @@ type Row struct {
 	Converged time.Duration `json:"converged"`
 	// Elapsed is how long the row was measured.
 	Elapsed time.Duration `json:"elapsed"`
-	Verdict judge.Verdict `json:"verdict"`
-	// Why explains a verdict other than held, and Fix is what would mend one that is not held. Of that both are the caller's, who
-	// knows what the files lie on.
-	Why string `json:"why,omitempty"`
+	// Fix is what would mend a limit that is not held.
 	Fix string `json:"fix,omitempty"`
 }
 
-// Words is the verdict as a sentence with its evidence.
+// Words is the verdict as a sentence with its evidence. Why a limit is not held is left out: it has lines of its own.
 func (r Row) Words() string {
-	switch r.Verdict {
-	case judge.Held:
-		s := fmt.Sprintf("held: asked %s, saw %s (%+.1f %%)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Off*100)
-		if r.Own > 0 {
-			return s + ", with the " + r.Rate(r.Own) + " that the target itself used"
-		}
-		if r.Members > 1 {
-			s += " at this device"
-		} else if r.Off < -judge.Tolerance {
-			s += fmt.Sprintf("; with what the file system adds the device saw %s", r.Rate(r.Device-max(r.Others, 0)))
-		}
-		return s
-	case judge.NotHeld:
-		if r.Mode == Elsewhere {
-			return fmt.Sprintf("limit NOT held: asked %s; %s", r.Rate(float64(r.Asked)), r.Why)
-		}
-		s := fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
-		with := ", with the "
-		if r.Own > 0 {
-			s += with + r.Rate(r.Own) + " that the target itself used"
-			with = ", and the "
-		}
-		if r.Together {
-			s += with + r.Rate(r.Kin) + " of its other groups"
-		}
-		if r.Members > 1 {
-			s += " at this device"
-		}
-		return s
-	case judge.Unproved:
-		return "unproved: " + r.Why
+	f := r.Finding
+	switch {
+	case r.Verdict == judge.Failed:
+		return "failed: " + r.Error
+	case r.Mode == Elsewhere:
+		f.Seen = -1 // Why has it, and it decides nothing.
+	case r.Verdict == judge.NotHeld:
+		f.Why = ""
 	}
-	return "failed: " + r.Error
+	return f.String()
 }
 
 // Rate writes a rate in the unit of the row's key.
@@ -130,7 +102,7 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	if whole && m.device != nil {
 		r.Device = r.amount(count{m.device.Reads, m.device.Writes, m.device.ReadBytes, m.device.WrittenBytes}) / r.Elapsed.Seconds()
 	}
-	r.Seen = r.App
+	seen := r.App
 	// What a file system adds to a write counts against the limit as well, and is not seen by the application; nor is
 	// what others of the group do. What others do on the device says nothing of this limit.
 	charged := own.of(r.Elapsed, whole)
@@ -138,28 +110,28 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	if r.small() {
 		// Threads of the file system may have written it, in the root group: that is this row's as well.
 		r.others(r.chargeCourse(m.course, forever, true).of(r.Elapsed, true))
-		if r.merged(m, tolerance) {
+		var few bool
+		if seen, few = r.merged(m, seen, tolerance); few {
 			return
 		}
 	}
+	e := judge.Evidence{Least: seen, Most: seen}
 	if !whole {
 		r.settle(app)
-		if r.uneven(app, tolerance) {
-			return
-		}
+		e = r.slope(app, seen, seen, tolerance)
 	}
-	if r.judgeSum(m, whole, tolerance) {
+	if e.Unsure != judge.Uneven && r.judgeSum(m, whole, tolerance) {
 		return
 	}
-	seen := r.Seen
 	if whole {
 		came := own
 		if own == nil {
 			came = dev
 		}
-		r.Seen = r.working(seen, app, came, tolerance)
+		e.Most = r.working(seen, app, came, tolerance)
 	}
-	r.decide(judge.Seen{Least: seen, Most: r.Seen, Reached: max(r.Seen, min(charged, r.Device)), Steady: !whole}, tolerance)
+	e.Reached = max(e.Most, min(charged, r.Device))
+	r.decide(e, tolerance)
 }
 
 // until is the end of the courses that a row is judged by. One that counts whole has them whole: the device is followed from a moment before
@@ -181,7 +153,7 @@ func (r *Row) working(seen float64, app, came course, tolerance float64) float64
 		return seen
 	}
 	v := seen * r.Elapsed.Seconds() / d.Seconds()
-	if (judge.Seen{Asked: float64(r.Asked), Tolerance: tolerance}).Above(v) {
+	if (judge.Evidence{Asked: r.Asked, Tolerance: tolerance}).Above(v) {
 		return seen
 	}
 	return v
@@ -205,29 +177,27 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 		r.Others = 0
 	}
 	r.settle(judged)
-	r.Seen = judged.rate(r.Elapsed, false)
-	if r.uneven(judged, tolerance) {
-		return
-	}
-	r.decide(judge.Seen{Least: least, Most: r.Seen, Steady: r.Elapsed >= steadyFrom}, tolerance)
+	r.decide(r.slope(judged, least, judged.rate(r.Elapsed, false), tolerance), tolerance)
 }
 
-// uneven fills in the verdict where the rate of the steady part is above the limit and all that came is no more than the limiter
-// may let through in that time: something has held it up and then let it catch up, and the slope of that is no rate.
-func (r *Row) uneven(c course, tolerance float64) bool {
-	asked := float64(r.Asked)
-	above := asked * (1 + tolerance)
-	if r.Seen <= above || c.total() > above*(r.Elapsed+judge.Carried).Seconds() {
-		return false
+// slope is the evidence of a course's steady part, of which between least and most were the row's.
+//
+// Where that is above the limit and the mean of all of the course isn't, something has held the I/O up and then let it catch up: the slope of that
+// is no rate, unless it is above the limit all the time.
+func (r *Row) slope(c course, least, most, tolerance float64) judge.Evidence {
+	e := judge.Evidence{Asked: r.Asked, Tolerance: tolerance, Least: least, Most: most, Window: r.Elapsed, Steady: r.Elapsed >= steadyFrom}
+	if !e.Above(most) {
+		return e
 	}
+	mean := e
+	mean.Least, mean.Steady, mean.Unsure = min(least, c.total()/r.Elapsed.Seconds()), false, judge.Uneven
 	from := min(time.Second, r.Elapsed/2)
 	half := (r.Elapsed - from) / 2
-	if first, last := c.by(from+half)-c.by(from), c.by(r.Elapsed)-c.by(r.Elapsed-half); min(first, last) > above*half.Seconds() {
-		return false // It is above all the time.
+	first, last := c.by(from+half)-c.by(from), c.by(r.Elapsed)-c.by(r.Elapsed-half)
+	if e.Above(c.total()/r.Elapsed.Seconds()-mean.Extra()) || e.Above(min(first, last)/half.Seconds()) {
+		return e
 	}
-	r.Off = r.Seen/asked - 1
-	r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the rate was uneven, %s after the first second, but in total no more than the limit allows: the machine is busy; verify with more --time, or when it is quiet", r.Rate(r.Seen))
-	return true
+	return mean
 }
 
 // most is what a device may do for so many bytes or I/Os of an application, with a journal and other things that a file
@@ -252,54 +222,52 @@ func (r *Row) others(own float64) {
 
 // settle fills in how the row began.
 func (r *Row) settle(c course) {
-	r.Overshoot = max(c.first(time.Second)/float64(r.Asked)-1, 0)
-	r.Converged = c.converged(float64(r.Asked), 0.1)
+	r.Overshoot = max(c.first(time.Second)/r.Asked-1, 0)
+	r.Converged = c.converged(r.Asked, 0.1)
 }
 
-// decide fills in the verdict on what was seen; the limit is r's, and the window where s has none.
-func (r *Row) decide(s judge.Seen, tolerance float64) {
-	s.Asked, s.Tolerance = float64(r.Asked), tolerance
-	if s.Window == 0 {
-		s.Window = r.Elapsed
-	}
-	r.Off = r.Seen/s.Asked - 1
-	if r.Seen < 0 {
-		r.Verdict, r.Why = judge.Unproved, "the device's counters could not be read"
-		return
-	}
-	var cause judge.Cause
-	r.Verdict, cause = s.Judge()
+// decide fills in the finding; the limit is r's, and the window where e has none.
+func (r *Row) decide(e judge.Evidence, tolerance float64) {
+	e.Asked, e.Tolerance, e.Window = r.Asked, tolerance, cmp.Or(e.Window, r.Elapsed)
 	switch {
-	case r.Verdict == judge.Held && r.elsewhere():
-		r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the application saw %s, but at most %s reached the device: the rest went elsewhere, or the device does not count it", r.Rate(r.App), r.Rate(r.Device))
-	case cause == judge.Shared:
-		r.Why = fmt.Sprintf("others used the device too, and the kernel doesn't report whose I/O it was: this row had between %s and %s; verify when the others are quiet", r.Rate(s.Least), r.Rate(s.Most))
-	case cause == judge.TooShort && r.Elapsed < judge.Shortest:
-		r.Why = fmt.Sprintf("too short: it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
-	case cause == judge.TooShort:
-		r.Why = fmt.Sprintf("saw %s (%+.1f %%), %s: verify with --time %s", r.Rate(r.Seen), r.Off*100, s.Short(), r.enough(s))
-	case cause == judge.Slower && r.Members > 1 && s.Reaches(r.App):
-		r.Why = fmt.Sprintf("the application saw %s, but at most %s came to this device, below its limit of %s: the file system sent the rest to its other devices", r.Rate(r.App), r.Rate(r.Seen), r.Rate(s.Asked))
-	case cause == judge.Slower:
-		r.Why = fmt.Sprintf("something else is slower than the limit of %s: at most %s came through in this mode", r.Rate(s.Asked), r.Rate(r.Seen))
-		if r.Own > 0 {
-			r.Why += ", with the " + r.Rate(r.Own) + " that the target itself used"
+	case len(r.Changed) > 0:
+		e.Doubt = judge.Changed
+	case e.Doubt == "" && r.missed():
+		e.Doubt, e.Arrived = judge.Missed, r.Device
+	}
+	r.Finding = e.Of(r.Key)
+	if r.Own > 0 {
+		r.With = "with the " + r.Rate(r.Own) + " that the target itself used"
+	}
+	if r.Members > 1 {
+		r.At = judge.ThisDevice
+	}
+	switch r.Cause {
+	case judge.Changed:
+		r.Why = r.ChangedWords()
+	case judge.TooShort:
+		r.Why = fmt.Sprintf("%s: verify with --time %s", e.Short(), max(e.Enough(), 2*r.Elapsed).Round(time.Second))
+		if r.Elapsed < judge.Shortest {
+			r.Why = fmt.Sprintf("too short: it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
+		}
+	case judge.Shared:
+		r.Why += "; verify when the others are quiet"
+	case judge.Uneven, judge.Late:
+		r.Why += "; verify with more --time, or when the machine is quiet"
+	case judge.Slower:
+		if r.Members > 1 && e.Reaches(r.App) {
+			r.Why = fmt.Sprintf("the application saw %s: the file system sent the rest to its other devices", r.Rate(r.App))
 		}
 	}
-}
-
-// enough is a --time in which the row would tell, twice as long as it was at least.
-func (r *Row) enough(s judge.Seen) string {
-	return max(s.Enough(), 2*r.Elapsed).Round(time.Second).String()
 }
 
 // arrived is the share of what the application does past the page cache, or syncs, that at least is seen at the device
 // that it is done on.
 const arrived = 0.1
 
-// elsewhere reports whether the device saw almost nothing of what the application did: then its limit was not what
+// missed reports whether the device saw almost nothing of what the application did: then its limit was not what
 // bounded that.
-func (r Row) elsewhere() bool {
+func (r Row) missed() bool {
 	return r.Mode != Buffered && r.Members <= 1 && r.Device >= 0 && r.Device < r.App*arrived
 }
 

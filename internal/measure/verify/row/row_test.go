@@ -106,11 +106,11 @@ func TestNeighbours(t *testing.T) {
 		{"a read that is not held beside another group's", limit.ReadBPS, Buffered, much, add(much, much), much, none, judge.NotHeld, "saw 1 GiB/s", 1 << 29, 0},
 		{"a read, and nobody counts", limit.ReadBPS, Buffered, limited, add(limited, much), nil, nil, judge.Unproved, "others used the device too", -1, 0},
 		// What others do must not make up for what the row lacks.
-		{"slower than the limit beside another group", limit.WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, judge.Unproved, "at most 5 MiB/s came through", 1 << 29, 0},
+		{"slower than the limit beside another group", limit.WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower", 1 << 29, 0},
 		{"held beside another group", limit.WriteBPS, Direct, limited, add(limited, much), limited, none, judge.Held, "saw 10 MiB/s", 1 << 29, 0},
-		{"the file system's own writes reach it", limit.WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, judge.Held, "saw 7 MiB/s (-30.0 %); with what the file system adds the device saw 10 MiB/s", 0, 0},
+		{"the file system's own writes reach it", limit.WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, judge.Held, "saw 7 MiB/s (-30.0 %); with what the file system adds it is 10 MiB/s", 0, 0},
 	} {
-		r := Row{Key: row.key, Mode: row.mode, Asked: asked}
+		r := Row{Finding: judge.Finding{Key: row.key, Asked: asked}, Mode: row.mode}
 		p := points(d, row.device)
 		if row.own != nil {
 			p = charged(p, row.own, row.nobody)
@@ -152,23 +152,23 @@ func TestJudge(t *testing.T) {
 	}{
 		{"at the limit", Direct, steady(asked), steady(asked), 5 * time.Second, judge.Held, "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},
 		{"within the tolerance", Direct, steady(1.04 * asked), steady(asked), 5 * time.Second, judge.Held, "+4.0 %"},
-		{"above it", Direct, steady(1.07 * asked), steady(asked), 5 * time.Second, judge.NotHeld, "limit NOT held: asked 10 MiB/s, saw 10.7 MiB/s (1.07 times)"},
-		{"held up, and then catching up", Direct, late, late, 5 * time.Second, judge.Unproved, "the rate was uneven, 11.2 MiB/s after the first second"},
+		{"above it", Direct, steady(1.07 * asked), steady(asked), 5 * time.Second, judge.NotHeld, "limit NOT held: asked 10 MiB/s, saw 10.7 MiB/s (+7.0 %)"},
+		{"held up, and then catching up", Direct, late, late, 5 * time.Second, judge.Unproved, "saw 11.2 MiB/s (+11.9 %); the rate was uneven, and in total no more than the limit allows"},
 		{"a burst, then the limit", Direct, burst, burst, 5 * time.Second, judge.Held, "saw 10 MiB/s"},
-		{"slower than the limit", Direct, steady(asked / 2), steady(asked / 2), 5 * time.Second, judge.Unproved, "at most 5 MiB/s came through"},
+		{"slower than the limit", Direct, steady(asked / 2), steady(asked / 2), 5 * time.Second, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower"},
 		{"into the cache, held below", Buffered, steady(1 << 30), steady(asked), 5 * time.Second, judge.Held, "saw 10 MiB/s"},
 		{"into the cache, and out of it", Buffered, steady(1 << 30), steady(1 << 28), 5 * time.Second, judge.NotHeld, "saw 256 MiB/s (25.6 times)"},
 		{"into the cache, and out of it in large pieces", Buffered, burstOf(60 << 20), pieces(asked), 6 * time.Second, judge.Held, "saw 10 MiB/s"},
 		{"with the sync", BufferedSync, burst, burst, 4 * time.Second, judge.NotHeld, "saw 15 MiB/s"},
-		{"with the sync, and no more than the slices above it", BufferedSync, steady(1.08 * asked), steady(1.08 * asked), 4 * time.Second, judge.Unproved, "saw 10.8 MiB/s (+8.0 %), too short: in 4 s up to 5 % more than the limit can come through: verify with --time 8s"},
+		{"with the sync, and no more than the slices above it", BufferedSync, steady(1.08 * asked), steady(1.08 * asked), 4 * time.Second, judge.Unproved, "saw 10.8 MiB/s (+8.0 %); too short: in 4 s up to 5 % more than the limit can come through: verify with --time 8s"},
 		{"with the sync, and more than those", BufferedSync, steady(1.12 * asked), steady(1.12 * asked), 4 * time.Second, judge.NotHeld, "saw 11.2 MiB/s"},
-		{"the device saw nothing", Direct, steady(asked), steady(0), 5 * time.Second, judge.Unproved, "the application saw 10 MiB/s, but at most 0 B/s reached the device"},
-		{"nor of what was written through", DSync, steady(asked), steady(asked / 20), 5 * time.Second, judge.Unproved, "at most 512 KiB/s reached the device"},
+		{"the device saw nothing", Direct, steady(asked), steady(0), 5 * time.Second, judge.Unproved, "saw 10 MiB/s (+0.0 %); at most 0 B/s of it reached the device"},
+		{"nor of what was written through", DSync, steady(asked), steady(asked / 20), 5 * time.Second, judge.Unproved, "at most 512 KiB/s of it reached the device"},
 		{"nor of what was synced", BufferedSync, steady(asked), steady(0), 5 * time.Second, judge.Unproved, "reached the device"},
 		{"a member that gets its part", Direct, steady(asked), steady(asked / 4), 5 * time.Second, judge.Held, "held"},
 		{"too short", Direct, steady(asked), steady(asked), 900 * time.Millisecond, judge.Unproved, "too small"},
 	} {
-		r := Row{Key: limit.WriteBPS, Mode: row.mode, Asked: asked}
+		r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: asked}, Mode: row.mode}
 		p := points(row.d, row.dev)
 		last := p[len(p)-1]
 		r.judge(&measured{
@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 
 // TestCourse: the burst and the time after which there was none.
 func TestCourse(t *testing.T) {
-	r := Row{Key: limit.WriteBPS, Mode: Direct, Asked: 1000}
+	r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 1000}, Mode: Direct}
 	r.judge(&measured{result: &workload.Result{Elapsed: 5 * time.Second, Samples: samples(5*time.Second, func(at time.Duration) float64 {
 		if at < 500*time.Millisecond {
 			return 2000
@@ -194,7 +194,7 @@ func TestCourse(t *testing.T) {
 	if math.Abs(r.Overshoot-0.5) > 0.01 || r.Converged != 400*time.Millisecond && r.Converged != 500*time.Millisecond {
 		t.Errorf("overshoot %v, converged after %v; want 0.5 and half a second", r.Overshoot, r.Converged)
 	}
-	r = Row{Key: limit.WriteBPS, Mode: Direct, Asked: 1000}
+	r = Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 1000}, Mode: Direct}
 	r.judge(&measured{result: &workload.Result{Elapsed: 5 * time.Second, Samples: samples(5*time.Second, steady(300))}}, DefaultTolerance)
 	if r.Overshoot != 0 || r.Converged != -1 || r.Device != -1 {
 		t.Errorf("overshoot %v, converged after %v, device %v; want 0, never and unknown", r.Overshoot, r.Converged, r.Device)

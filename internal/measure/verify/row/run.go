@@ -187,7 +187,7 @@ func (r Request) Room() int64 {
 
 // row measures one limit in one mode.
 func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error) {
-	row := Row{Key: key, Mode: mode, Asked: r.Asked[key]}
+	row := Row{Finding: judge.Finding{Key: key, Asked: float64(r.Asked[key]), Seen: -1}, Mode: mode}
 	if r.Members > 1 {
 		row.Members = r.Members
 	}
@@ -213,7 +213,6 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 	}
 	m.busy, m.single = r.Used[key] > 0, r.Single
 	row.judge(m, r.Tolerance)
-	row.doubtChanged()
 	return row, nil
 }
 

@@ -89,7 +89,7 @@ func benchOn(t *testing.T, group disktest.Group, loop, dir string) bench {
 func (b bench) request(t *testing.T, asked map[limit.Key]int64, modes ...row.Mode) row.Request {
 	return row.Request{
 		Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, Nobody: b.nobody, Asked: asked, Modes: modes, Time: row.LeastTime,
-		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
+		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 	}
 }
 
@@ -242,7 +242,7 @@ func TestModes(t *testing.T) {
 				rows, err = row.Run(t.Context(), row.Request{
 					Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, Nobody: b.nobody,
 					Asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Time: row.LeastTime,
-					OnRow: func(r row.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
+					OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -309,7 +309,7 @@ func TestIOPS(t *testing.T) {
 		Agent: b.agent, Device: b.device, FS: device.Host(), Time: row.LeastTime,
 		Asked: map[limit.Key]int64{limit.ReadIOPS: 200, limit.WriteIOPS: 100, limit.WriteBPS: 1 << 40, limit.ReadBPS: 1 << 40},
 		Modes: []row.Mode{row.Direct},
-		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
+		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 	})
 	if err != nil {
 		t.Fatal(err)
