@@ -50,18 +50,3 @@ func TestRunMoreBlocks(t *testing.T) {
 	}
 	checkClean(t, dir)
 }
-
-func TestWithBlocks(t *testing.T) {
-	for in, want := range map[string]string{
-		"plimsoll run places --quick --seed 4":                           "plimsoll run places --quick --blocks 20 --seed 4",
-		"plimsoll run --blocks 3 --only engine=host --seed 4 --state /x": "plimsoll run --blocks 20 --only engine=host --seed 4 --state /x",
-		"plimsoll run --seed 4":                                          "plimsoll run --blocks 20 --seed 4",
-		"plimsoll results show 2026 --plan | plimsoll run - --seed 4":    "plimsoll results show 2026 --plan | plimsoll run - --seed 4",
-		"plimsoll dd if=/dev/zero of=x":                                  "plimsoll dd if=/dev/zero of=x",
-		"":                                                               "",
-	} {
-		if got := withBlocks(in, 20); got != want {
-			t.Errorf("withBlocks(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

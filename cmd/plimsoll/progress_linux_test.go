@@ -16,24 +16,6 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-func TestRepeatCommand(t *testing.T) {
-	for _, row := range []struct {
-		flags runFlags
-		args  []string
-		want  string
-	}{
-		{runFlags{}, nil, "plimsoll run --seed 7"},
-		{runFlags{plan: plan.Options{Quick: true}}, []string{"my plan.yaml"}, "plimsoll run 'my plan.yaml' --quick --seed 7"},
-		{runFlags{plan: plan.Options{Blocks: "3", Only: "engine=oci,place=layer", Set: []string{"a=1", "b=x y"}, Seed: "9"}, destructive: "/dev/vdb"}, []string{"places"},
-			"plimsoll run places --blocks 3 --only engine=oci,place=layer --set a=1 --set 'b=x y' --seed 7 --destructive /dev/vdb"},
-		{runFlags{plan: plan.Options{Quick: true, Set: []string{"a=1"}}}, []string{"-"}, "plimsoll results show R --plan | plimsoll run - --seed 7"},
-	} {
-		if got := repeatCommand(row.flags, row.args, 7, defaultStateDir(), "R"); got != row.want {
-			t.Errorf("repeatCommand = %s, want %s", got, row.want)
-		}
-	}
-}
-
 func TestCheckTargets(t *testing.T) {
 	dir := t.TempDir()
 	full, empty, pipe := filepath.Join(dir, "full"), filepath.Join(dir, "empty"), filepath.Join(dir, "pipe")

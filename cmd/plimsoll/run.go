@@ -2,29 +2,22 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	mathrand "math/rand/v2"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/host/device"
-	"plimsoll/internal/measure/check"
-	"plimsoll/internal/measure/engine"
-	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/engines"
-	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/planfile"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/runs"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
-	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
 )
@@ -104,26 +97,26 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer release()
-	if err := checkTargets(job.plan, f.destructive); err != nil {
+	if err := checkTargets(job.Plan, f.destructive); err != nil {
 		return err
 	}
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	made, err := a.engines().OfPlan(job.plan)
+	made, err := a.engines().OfPlan(job.Plan)
 	if err != nil {
 		return err
 	}
-	if err := engines.CheckImages(ctx, job.plan, made); err != nil {
+	if err := engines.CheckImages(ctx, job.Plan, made); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
-		map[bool]string{true: " left"}[len(job.done) > 0])
-	a.aboutUser(job.plan)
-	runErr := a.measure(ctx, db, job, made)
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.Run.ID, job.Run.Plan, job.Run.Seed, size.Duration(job.Left().Round(time.Second)),
+		map[bool]string{true: " left"}[len(job.Done) > 0])
+	a.aboutUser(job.Plan)
+	runErr := job.Measure(ctx, runs.Bench{Source: a.engines(), Engines: made, Store: db, Observer: newProgress(a.stderr), Hard: a.hardContext()})
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
-		a.explainNothing(*job.run)
+		a.explainNothing(*job.Run)
 		return &exitError{exitCannot, runErr}
 	case errors.Is(runErr, trial.ErrNothingYet):
 		return errors.New("interrupted before anything was measured: nothing is recorded")
@@ -133,12 +126,12 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	}
 	if runErr != nil && a.hardContext().Err() != nil {
 		// Who interrupts twice doesn't wait for a report.
-		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' goes on", runErr, job.run.ID, a.stateFlag())
+		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' goes on", runErr, job.Run.ID, a.stateFlag())
 	}
-	seen, err := a.present(db, job.run.ID, f, runErr != nil)
+	seen, err := a.present(db, job.Run.ID, f, runErr != nil)
 	if runErr != nil {
 		// The last line says how to go on, whatever else went wrong.
-		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' goes on", runErr, job.run.ID, a.stateFlag()))
+		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' goes on", runErr, job.Run.ID, a.stateFlag()))
 	}
 	if err != nil {
 		return err
@@ -146,82 +139,24 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	return seen.err()
 }
 
-// A runJob is a run that is about to start or to go on.
-type runJob struct {
-	run     *record.Run
-	plan    *plan.Plan
-	done    map[trial.Key]bool
-	earlier []record.Trial
-}
-
-// left is about how long the trials take that are still to be measured.
-func (j *runJob) left() time.Duration {
-	all := len(j.plan.Cells()) * j.plan.Blocks
-	if all == 0 {
-		return 0
+// prepare makes a new run, or finds the one to resume. The run is this process's until release is called.
+func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runs.Job, release func() error, err error) {
+	c := runs.Command{Args: args, Plan: f.plan, Destructive: f.destructive}
+	if a.stateDir != defaultStateDir() {
+		c.State = a.stateDir
 	}
-	share := float64(max(0, all-len(j.done))) / float64(all)
-	return time.Duration(share * float64(j.plan.Estimate()))
-}
-
-// prepare makes a new run, or finds the one to resume. The run is this process's until release
-// is called.
-func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {
 	if f.resume {
-		return a.prepareResume(db, f, args)
+		return runs.Resume(db, first(args, ""), c)
 	}
-	if job, err = a.prepareNew(ctx, f, args); err != nil {
-		return nil, nil, err
-	}
-	if release, err = db.Own(job.run.ID); err != nil {
-		return nil, nil, err
-	}
-	return job, release, nil
-}
-
-// prepareNew begins a new run.
-func (a *app) prepareNew(ctx context.Context, f runFlags, args []string) (*runJob, error) {
 	file, text, err := a.readPlan(ctx, first(args, planfile.Default))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f.plan.Seccomp = seccomp.Check
-	p, err := plan.ParseWith(file, text, f.plan)
-	if err != nil {
-		return nil, usageError("%w", err)
+	if job, err = runs.New(file, text, c, version); err != nil {
+		return nil, nil, err
 	}
-	seed := p.Seed
-	if seed == 0 {
-		seed = 1 + mathrand.Uint64N(1<<32) // Short enough to type.
-	}
-	now := time.Now()
-	id, err := store.NewRunID(now, rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	run := &record.Run{
-		ID: id, Plan: p.Name, PlanText: string(p.Marshal()), Version: version,
-		Seed: seed, Blocks: p.Blocks, Quick: p.Blocks < plan.DefaultBlocks, Started: now,
-		Machine: fingerprint.Machine(device.Host()), Margin: p.Margin,
-		Command: repeatCommand(f, args, seed, a.stateDir, id), Baseline: map[string]string{},
-	}
-	for _, c := range p.Cells() {
-		if b, ok := p.BaselineFor(c); ok {
-			run.Baseline[c.Workload] = p.Key(b)
-		}
-	}
-	return &runJob{run: run, plan: p}, nil
-}
-
-// measure runs the plan of job.
-func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, made map[string]engine.Engine) error {
-	a.engines().SweepOthers(ctx, made)
-	r := &trial.Runner{
-		Plan: job.plan, Engines: made, Recorder: db, Observer: newProgress(a.stderr),
-		Judge: check.Judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
-		Machine: a.machine(),
-	}
-	return r.Run(ctx, job.run)
+	release, err = db.Own(job.Run.ID)
+	return job, release, err
 }
 
 // explainNothing lists why every cell was skipped.

@@ -6,11 +6,10 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
-	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/runs"
 )
 
 // homelessState is the state folder of a user who has no home: a folder of the
@@ -78,23 +77,7 @@ func (a *app) aboutUser(p *plan.Plan) {
 	if runtime.GOOS != "linux" || os.Geteuid() == 0 {
 		return
 	}
-	var lost []string
-	for _, c := range p.Cells() {
-		e, _ := p.Engine(c.Engine)
-		s, _ := p.Place(c.Place)
-		from, _ := p.Place(c.Source)
-		what := ""
-		switch {
-		case e.Engine == plan.OCI:
-			what = "engine oci"
-		case e.Engine == plan.Host && (s.Kind == place.Tmpfs || from.Kind == place.Tmpfs):
-			what = "tmpfs on the host"
-		}
-		if what != "" && !slices.Contains(lost, what) {
-			lost = append(lost, what)
-		}
-	}
-	if len(lost) > 0 {
+	if lost := runs.NeedsRoot(p); len(lost) > 0 {
 		fmt.Fprintf(a.stderr, "this user is not root: %s will be skipped; as root (sudo plimsoll run ...) the run has them too\n", strings.Join(lost, " and "))
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"errors"
@@ -15,25 +15,25 @@ import (
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 	"plimsoll/plans"
 )
 
-// prepareResume finds the run to go on with, and makes this process its owner until
-// release is called, so that no other process resumes it meanwhile. The plan is the one that was
-// stored: flags that would change it are refused. --blocks is no such flag: it says how
-// many blocks the run is to have in all, and more of them sharpen what it found.
-func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {
-	if f.plan.Quick || f.plan.Only != "" || len(f.plan.Set) > 0 || f.plan.Seed != "" {
-		return nil, nil, usageError("--resume goes on with a run as it was begun: leave out --quick, --only, --set and --seed")
+// Resume finds the run to go on with, and makes this process its owner until release is called. ref names it; "": the last that was broken
+// off. c has the flags: those that would change the stored plan are refused. --blocks is no such flag: it says how many blocks the run is
+// to have in all, and more of them sharpen what it found. Errors of the user's are *usage.Errors.
+func Resume(db *store.Store, ref string, c Command) (job *Job, release func() error, err error) {
+	if c.Plan.Quick || c.Plan.Only != "" || len(c.Plan.Set) > 0 || c.Plan.Seed != "" {
+		return nil, nil, usage.Errorf("--resume goes on with a run as it was begun: leave out --quick, --only, --set and --seed")
 	}
-	id, err := findResumable(db, first(args, ""), f.plan.Blocks)
+	id, err := findResumable(db, ref, c.Plan.Blocks)
 	if err != nil {
 		return nil, nil, err
 	}
 	if release, err = db.Own(id); err != nil {
 		return nil, nil, err
 	}
-	if job, err = a.loadResumed(db, id, f.plan.Blocks); err != nil {
+	if job, err = load(db, id, c.Plan.Blocks); err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
 	return job, release, nil
@@ -45,10 +45,10 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 		id, err := db.Resolve(ref)
 		var unknown *store.RefError
 		if errors.As(err, &unknown) && isPlan(ref) {
-			return "", usageError("%s is a plan, and --resume takes a run, whose plan was kept with it: %w", ref, err)
+			return "", usage.Errorf("%s is a plan, and --resume takes a run, whose plan was kept with it: %w", ref, err)
 		}
 		if err != nil {
-			return "", usageError("%w", err)
+			return "", usage.Errorf("%w", err)
 		}
 		return id, nil
 	}
@@ -63,9 +63,9 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 		}
 	}
 	if blocks != "" {
-		return "", usageError("no run was broken off: name the one that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s'", blocks)
+		return "", usage.Errorf("no run was broken off: name the one that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s'", blocks)
 	}
-	return "", usageError("no run was broken off: there is nothing to resume")
+	return "", usage.Errorf("no run was broken off: there is nothing to resume")
 }
 
 // isPlan reports whether an argument names a built-in plan or a file.
@@ -74,28 +74,28 @@ func isPlan(arg string) bool {
 	return slices.Contains(plans.Names(), arg) || err == nil && st.Mode().IsRegular()
 }
 
-// loadResumed reads run id with what it measured already. blocks, unless empty, is how many it
+// load reads run id with what it measured already. blocks, unless empty, is how many it
 // is to have in all.
-func (a *app) loadResumed(db *store.Store, id, blocks string) (*runJob, error) {
+func load(db *store.Store, id, blocks string) (*Job, error) {
 	run, err := db.Run(id)
 	if err != nil {
 		return nil, err
 	}
 	if run.PlanText == "" {
-		return nil, usageError("run %s has no plan to go on with: 'plimsoll run' did not begin it", id)
+		return nil, usage.Errorf("run %s has no plan to go on with: 'plimsoll run' did not begin it", id)
 	}
 	p, err := plan.ParseWith("the plan of run "+id, []byte(run.PlanText), plan.Options{Blocks: blocks, Seccomp: seccomp.Check})
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, usage.Errorf("%w", err)
 	}
 	switch {
 	case blocks != "" && p.Blocks < run.Blocks:
-		return nil, usageError("run %s has %s: --blocks is how many it is to have in all, %d or more", id, size.Plural(run.Blocks, "block"), run.Blocks+1)
+		return nil, usage.Errorf("run %s has %s: --blocks is how many it is to have in all, %d or more", id, size.Plural(run.Blocks, "block"), run.Blocks+1)
 	case run.Status == record.Done && p.Blocks == run.Blocks:
-		return nil, usageError("run %s is complete with %s: there is nothing to resume; --blocks %d adds some", id, size.Plural(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
+		return nil, usage.Errorf("run %s is complete with %s: there is nothing to resume; --blocks %d adds some", id, size.Plural(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
 	}
 	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
-		return nil, usageError("run %s was begun on another machine (%s): begin a new one", id, strings.Join(diff, "; "))
+		return nil, usage.Errorf("run %s was begun on another machine (%s): begin a new one", id, strings.Join(diff, "; "))
 	}
 	if p.Blocks != run.Blocks {
 		run.Blocks, run.Quick = p.Blocks, p.Blocks < plan.DefaultBlocks
@@ -105,10 +105,10 @@ func (a *app) loadResumed(db *store.Store, id, blocks string) (*runJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := &runJob{run: &run, plan: p, done: map[trial.Key]bool{}, earlier: trials}
+	job := &Job{Run: &run, Plan: p, Done: map[trial.Key]bool{}, earlier: trials}
 	for _, t := range trials {
 		// A failed trial is a result too; it isn't tried again.
-		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
+		job.Done[trial.Key{Cell: t.Key, Block: t.Block}] = true
 	}
 	run.Warnings = nil // They are found anew, over all trials.
 	return job, nil
