@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/store"
-	"plimsoll/internal/text/size"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -62,25 +60,26 @@ func (a *app) report(ctx context.Context, refs []string, file, format string, fu
 	if file == "-" {
 		file = ""
 	}
-	format, err := reportFormat(file, format)
+	format, err := report.Choose(file, format)
 	if err != nil {
 		return err
 	}
 	if full && format != "text" {
 		return usageError("--full is for text: %s has everything anyway", format)
 	}
-	db, err := a.openRecorded(refs[0])
+	var reports []*report.Report
+	err = a.withRuns(refs, func(db *store.Store, ids []string) error {
+		for _, id := range ids {
+			r, err := results.Report(db, id, report.Options{Flags: a.stateFlag()}, a.damaged)
+			if err != nil {
+				return err
+			}
+			reports = append(reports, r)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	defer db.Close()
-	var reports []*report.Report
-	for _, ref := range refs {
-		r, err := a.loadReport(db, ref)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, r)
 	}
 	set := report.NewSet(reports...)
 	term := terminal(a.stdout)
@@ -89,70 +88,15 @@ func (a *app) report(ctx context.Context, refs []string, file, format string, fu
 		term.More = a.whereMore(reports[0].Run.ID, "")
 	}
 	if file == "" {
-		return a.renderReport(a.stdout, format, set, term)
+		return report.Render(a.stdout, format, set, term)
 	}
 	if err := a.spareDatabase(file); err != nil {
 		return err
 	}
 	// A text file has the default width and no colours.
-	if err := writeFile(ctx, file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
+	if err := writeFile(ctx, file, func(w io.Writer) error { return report.Render(w, format, set, report.Terminal{Full: full}) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "wrote %s\n", file)
 	return nil
-}
-
-// reportFormat decides on the format, before anything is read.
-func reportFormat(file, format string) (string, error) {
-	if format == "" && file != "" {
-		if format = report.FormatOf(file); format == "" {
-			return "", usageError("the ending of %s names no format: use .html, .md, .json, .csv or .txt, or give --format", file)
-		}
-	}
-	if format == "" {
-		format = "text"
-	}
-	if _, err := report.New(format, report.Terminal{}); err != nil {
-		return "", usageError("%w", err)
-	}
-	return format, nil
-}
-
-// loadReport reads one run. Records that can't be read are left out, and the
-// report says so.
-func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
-	id, err := db.Resolve(ref)
-	if err != nil {
-		var bad *store.RefError
-		if errors.As(err, &bad) {
-			return nil, usageError("%w", err)
-		}
-		return nil, err
-	}
-	run, err := db.Run(id)
-	if err != nil {
-		return nil, err
-	}
-	var trials []record.Trial
-	var damaged store.Missing
-	for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true}) {
-		var bad *store.DamageError
-		switch {
-		case errors.As(err, &bad):
-			damaged.Add(bad)
-			fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
-		case err != nil:
-			return nil, err
-		default:
-			trials = append(trials, t)
-		}
-	}
-	if damaged != (store.Missing{}) {
-		text := size.Plural(damaged.N, "recorded trial") + " left out: its record can't be read"
-		if damaged.More {
-			text = damaged.String() + " can't be read and are left out"
-		}
-		run.Warnings = append(run.Warnings, record.Warning{Check: "records", Severity: record.Doubt, Text: text})
-	}
-	return report.Build(run, trials, report.Options{Flags: a.stateFlag()}), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/planfile"
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/measure/report"
 	"plimsoll/internal/measure/runs"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
@@ -136,7 +134,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return seen.err()
+	return outcomeError(seen)
 }
 
 // prepare makes a new run, or finds the one to resume. The run is this process's until release is called.
@@ -168,15 +166,6 @@ func (a *app) explainNothing(run record.Run) {
 			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Places(), clean.Short(s.Reason))
 		}
 	}
-}
-
-// renderReport prints reports in a format; term is for text.
-func (a *app) renderReport(w io.Writer, format string, set report.Set, term report.Terminal) error {
-	r, err := report.New(format, term)
-	if err != nil {
-		return usageError("%w", err)
-	}
-	return r.Render(w, set)
 }
 
 // stateFlag is the flag that a command to be copied needs, if any.

@@ -8,59 +8,19 @@ import (
 	"path/filepath"
 
 	"plimsoll/internal/conf/userfile"
-	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/store"
-	"plimsoll/internal/text/size"
 )
 
-// A runOutcome is what a run's exit status depends on.
-type runOutcome struct {
-	// failed trials; limits, of which notHeld were not held.
-	failed, limits, notHeld int
-}
-
-// err is the outcome as an error with its exit status, nil for a run that has neither failed trials nor limits that were not held.
-// A limit that was not held goes first: it is a finding of the run, and failed trials are none.
-func (o runOutcome) err() error {
-	failed := size.Plural(o.failed, "trial") + " failed; the report says why"
-	switch {
-	case o.notHeld > 0 && o.failed > 0:
-		return &exitError{exitNotHeld, fmt.Errorf("NOT held: %d of %s; and %s", o.notHeld, size.Plural(o.limits, "limit"), failed)}
-	case o.notHeld > 0:
-		return &exitError{exitNotHeld, fmt.Errorf("NOT held: %d of %s", o.notHeld, size.Plural(o.limits, "limit"))}
-	case o.failed > 0:
-		return &exitError{exitCellsFailed, errors.New(failed)}
-	}
-	return nil
-}
-
-// present writes the files of a run's report and prints it, shortly if the run was
-// interrupted.
-func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (o runOutcome, err error) {
-	run, err := db.Run(id)
+// present writes the files of a run's report and prints it, shortly if the run was interrupted.
+func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (o report.Outcome, err error) {
+	r, err := results.Report(db, id, report.Options{Flags: a.stateFlag()}, a.damaged)
 	if err != nil {
 		return o, err
 	}
-	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true})
-	if err != nil {
-		return o, err
-	}
-	for _, t := range trials {
-		if t.Status == record.Failed {
-			o.failed++
-		}
-	}
-	if len(trials) == 0 && interrupted {
-		return o, nil // There is nothing to tell yet.
-	}
-	r := report.Build(run, trials, report.Options{Flags: a.stateFlag()})
-	for _, l := range r.Limits {
-		o.limits++
-		if l.Verdict == judge.NotHeld {
-			o.notHeld++
-		}
+	if len(r.Trials) == 0 && interrupted {
+		return o, nil // There is nothing to report yet.
 	}
 	set := report.NewSet(r)
 	format := "text"
@@ -74,7 +34,18 @@ func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) 
 	term := terminal(a.stdout)
 	term.Interrupted = interrupted
 	term.More = a.whereMore(id, f.out)
-	return o, errors.Join(err, a.renderReport(a.stdout, format, set, term))
+	return r.Outcome(), errors.Join(err, report.Render(a.stdout, format, set, term))
+}
+
+// outcomeError gives the outcome of a run its exit status, nil if nothing went wrong.
+func outcomeError(o report.Outcome) error {
+	switch {
+	case o.NotHeld > 0:
+		return &exitError{exitNotHeld, errors.New(o.String())}
+	case o.Failed > 0:
+		return &exitError{exitCellsFailed, errors.New(o.String())}
+	}
+	return nil
 }
 
 // whereMore says where all of a run's report is, to follow its short form. out is the
@@ -111,7 +82,7 @@ func (a *app) writeReportFiles(set report.Set, dir string) error {
 	}
 	for _, format := range []string{"html", "json"} {
 		path := filepath.Join(dir, "report."+format)
-		if err := writeFile(a.hardContext(), path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
+		if err := writeFile(a.hardContext(), path, func(w io.Writer) error { return report.Render(w, format, set, report.Terminal{}) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.stderr, "wrote %s\n", path)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/usage"
 )
 
 // A Renderer prints a set of reports. It makes no decisions: all figures and sentences are in the model.
@@ -68,7 +69,30 @@ func differences(reports []*Report) []string {
 // Formats are the names of the formats that New knows.
 var Formats = []string{"text", "html", "md", "json", "csv"}
 
-// New returns the renderer of a format. Only the text format uses term.
+// Choose is the format of an output: the named one, else that of the file's ending, else text. The error is a *usage.Error.
+func Choose(file, named string) (string, error) {
+	if named == "" && file != "" {
+		if named = FormatOf(file); named == "" {
+			return "", usage.Errorf("the ending of %s names no format: use .html, .md, .json, .csv or .txt, or give --format", file)
+		}
+	}
+	if named == "" {
+		named = "text"
+	}
+	_, err := New(named, Terminal{})
+	return named, err
+}
+
+// Render prints a set of reports in a format.
+func Render(w io.Writer, format string, s Set, term Terminal) error {
+	r, err := New(format, term)
+	if err != nil {
+		return err
+	}
+	return r.Render(w, s)
+}
+
+// New returns the renderer of a format. Only the text format uses term. The error is a *usage.Error.
 func New(format string, term Terminal) (Renderer, error) {
 	switch format {
 	case "text":
@@ -82,7 +106,7 @@ func New(format string, term Terminal) (Renderer, error) {
 	case "csv":
 		return CSV{}, nil
 	}
-	return nil, fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats, ", "))
+	return nil, usage.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats, ", "))
 }
 
 // FormatOf derives the format from a file's name; "" if its extension is unknown.
