@@ -11,11 +11,11 @@ import (
 // maxCells bounds the matrix before its cells are listed.
 const maxCells = 10_000
 
-// product is the size of the whole matrix, maxCells+1 if it is larger.
+// product is the number of cells in the whole matrix, or maxCells+1 if it is larger.
 func (p *Plan) product() int {
 	n := 1
 	for _, f := range []int{len(p.Workloads), len(p.Engines), max(len(p.Sources), 1), len(p.Places), len(p.Limits), len(p.Clients)} {
-		// Each factor is bounded by the nodes of a document, so this can't overflow.
+		// Each factor is bounded by the number of nodes in a document, so this can't overflow.
 		if n *= f; n > maxCells {
 			return maxCells + 1
 		}
@@ -23,15 +23,13 @@ func (p *Plan) product() int {
 	return n
 }
 
-// Cells lists the cells of the plan: by workload, engine, source, place, limits and
-// number of clients, each in the order of the plan. Behind the baseline of a
-// workload stands its A/A control, the same cell once more.
+// Cells lists the cells of the plan: by workload, engine, source, place, limits and number of clients, each in the order of
+// the plan. The baseline of a workload is followed by its A/A control, the same cell again.
 //
-// Left out are cells that include and exclude take out, and those that can't
-// exist by their nature: the host engine has no layer, bind or volume, because
-// nothing is mounted; and a container has no dir, because a folder of the host
-// that it sees is a bind. What an engine merely lacks on some machine is in the list:
-// it is skipped with a reason when the plan is run.
+// It leaves out the cells that include and exclude take out, and those that can't exist: the host engine has no layer, bind
+// or volume, because nothing is mounted; and a container has no dir, because a folder of the host that it sees is a bind.
+// Cells whose engine only lacks something on some machines are in the list: they are skipped with a reason when the plan is
+// run.
 func (p *Plan) Cells() []record.Cell {
 	var out []record.Cell
 	for _, w := range p.Workloads {
@@ -48,7 +46,7 @@ func (p *Plan) Cells() []record.Cell {
 	return out
 }
 
-// cellsOf lists the cells of one workload, without control.
+// cellsOf lists the cells of one workload, without its control.
 func (p *Plan) cellsOf(workload string) []record.Cell {
 	var out []record.Cell
 	for _, e := range p.Engines {
@@ -71,8 +69,8 @@ func (p *Plan) cellsOf(workload string) []record.Cell {
 	return out
 }
 
-// sourcesOf lists the places that a workload's sources may be in with a kind of engine: "" alone for a workload that has
-// none, and in a plan that leaves them in the place.
+// sourcesOf lists the places that a workload may read its sources from with a kind of engine. It is a single "" for a
+// workload without sources, and in a plan whose sources lie in the place itself.
 func (p *Plan) sourcesOf(workload, engine string) []string {
 	w, _ := p.Workload(workload)
 	if len(p.Sources) == 0 || !w.ReadsSources() {
@@ -87,7 +85,7 @@ func (p *Plan) sourcesOf(workload, engine string) []string {
 	return out
 }
 
-// fits reports whether a kind of engine can have a kind of place by its nature.
+// fits reports whether a kind of engine can have a kind of place at all.
 func fits(engine string, kind place.Kind) bool {
 	if engine == Host {
 		return kind == place.Dir || kind == place.Tmpfs
@@ -95,7 +93,7 @@ func fits(engine string, kind place.Kind) bool {
 	return kind != place.Dir
 }
 
-// keeps reports whether include and exclude leave c in.
+// keeps reports whether include and exclude keep c.
 func (p *Plan) keeps(c record.Cell) bool {
 	matches := func(m Match) bool { return m.Matches(c) }
 	if len(p.Include) > 0 && !slices.ContainsFunc(p.Include, matches) {
@@ -104,10 +102,9 @@ func (p *Plan) keeps(c record.Cell) bool {
 	return !slices.ContainsFunc(p.Exclude, matches)
 }
 
-// BaselineFor returns the cell with which c is compared: the plan's baseline
-// for c's workload. For the baseline itself and for its control that is the
-// baseline too. It is false if the matrix has no such cell, as when the baseline was
-// excluded for that workload.
+// BaselineFor returns the cell that c is compared with: the plan's baseline for c's workload. For the baseline itself and
+// for its control that is the baseline, too. It is false if the matrix has no such cell, as when the baseline was excluded
+// for that workload.
 func (p *Plan) BaselineFor(c record.Cell) (record.Cell, bool) {
 	if _, ok := p.Workload(c.Workload); !ok {
 		return record.Cell{}, false
@@ -141,7 +138,7 @@ func (p *Plan) baselineIn(cells []record.Cell) (record.Cell, bool) {
 	return want, slices.Contains(cells, want)
 }
 
-// sourceOfBaseline is what the baseline says of the source, for a workload that has one.
+// sourceOfBaseline is the source of the baseline's cell, for a workload with sources.
 func (p *Plan) sourceOfBaseline(workload string) string {
 	if w, _ := p.Workload(workload); w.ReadsSources() {
 		return p.Baseline.Source
@@ -149,9 +146,9 @@ func (p *Plan) sourceOfBaseline(workload string) string {
 	return ""
 }
 
-// Key names a cell: "randread-deep/oci/layer", "tree/oci/bind:layer" if its sources are in bind, with "/LIMITS" if the plan has more than
-// one set of them, "/xN" for N clients if that is not 1, and "#control" for the
-// A/A control. Keys of different cells of a plan differ.
+// Key names a cell: "randread-deep/oci/layer", or "tree/oci/bind:layer" if its sources are in bind. "/LIMITS" is added if
+// the plan has several sets of limits, "/xN" for N clients if N is not 1, and "#control" for the A/A control. Different
+// cells of a plan have different keys.
 func (p *Plan) Key(c record.Cell) string {
 	key := c.Workload + "/" + c.Engine + "/"
 	if c.Source != "" {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/load"
 )
 
-// checkPlan fills in the plan's defaults and looks at the plan as a whole.
+// checkPlan fills in the plan's defaults and checks the plan as a whole.
 func checkPlan(d *strict.Decoder, _ string, p *Plan) {
 	p.fillDefaults()
 	checkSame(d, p)
@@ -37,7 +37,7 @@ func checkPlan(d *strict.Decoder, _ string, p *Plan) {
 		switch t := measured(w); {
 		case t < p.Timeout:
 		case t >= maxTime:
-			d.Fail("workloads."+w.Name, "takes %s or more by its runtime, rate or pauses, and a trial may take less than %s: make it shorter", size.FormatDuration(t), size.FormatDuration(maxTime))
+			d.Fail("workloads."+w.Name, "takes %s or more by its runtime, rate or pauses, but a trial must take less than %s: make it shorter", size.FormatDuration(t), size.FormatDuration(maxTime))
 		default:
 			d.Fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout in the plan, or with --set timeout=%s", t, p.Timeout, size.FormatDuration(roomy(t)))
 		}
@@ -68,7 +68,7 @@ func (p *Plan) fillDefaults() {
 	}
 }
 
-// checkSources refuses sources that are no places, or twice the same, or that nothing reads.
+// checkSources refuses sources that are no places, that are given twice, or that no workload reads.
 func checkSources(d *strict.Decoder, p *Plan) {
 	for i, name := range p.Sources {
 		at := strict.Join("sources", strconv.Itoa(i))
@@ -79,12 +79,11 @@ func checkSources(d *strict.Decoder, p *Plan) {
 		}
 	}
 	if len(p.Sources) > 0 && !slices.ContainsFunc(p.Workloads, workload.Spec.ReadsSources) {
-		d.Fail("sources", "no workload reads any: tree and command do")
+		d.Fail("sources", "no workload of the plan reads sources: only tree and command do")
 	}
 }
 
-// checkThreads refuses depths that psync, which takes a thread for each I/O in flight,
-// can't have.
+// checkThreads refuses depths that psync can't have, because it needs a thread for each I/O in flight.
 func checkThreads(d *strict.Decoder, p *Plan) {
 	if p.IOEngine != load.PSync {
 		return
@@ -99,8 +98,8 @@ func checkThreads(d *strict.Decoder, p *Plan) {
 	}
 }
 
-// checkTmpfs refuses a tmpfs that can't hold the files of its cells. Jobs with files
-// of the same size share one, and files stay for the next trial.
+// checkTmpfs refuses a tmpfs that is too small for the files of its cells. Jobs with files of the same size share one file,
+// and files stay for the next trial.
 func checkTmpfs(d *strict.Decoder, p *Plan) {
 	for _, s := range p.Places {
 		if s.Kind != place.Tmpfs || s.Size == 0 {
@@ -123,8 +122,7 @@ func checkTmpfs(d *strict.Decoder, p *Plan) {
 	}
 }
 
-// measured is the time that a trial of w takes by its own settings, 0 if it
-// ends by a count.
+// measured is the time that a trial of w takes by its own settings, 0 if a count ends it.
 func measured(w workload.Spec) time.Duration {
 	w = canonical(w)
 	if w.Kind == workload.Block {
@@ -137,10 +135,10 @@ func measured(w workload.Spec) time.Duration {
 	return w.Runtime
 }
 
-// names lists the names of a coordinate of the matrix.
-func (p *Plan) names(coordinate string) []string {
+// names lists the names along a dimension of the matrix, such as its engines.
+func (p *Plan) names(dimension string) []string {
 	var out []string
-	switch coordinate {
+	switch dimension {
 	case "workload":
 		for _, w := range p.Workloads {
 			out = append(out, w.Name)
@@ -167,23 +165,23 @@ func (p *Plan) names(coordinate string) []string {
 	return out
 }
 
-// unknown says that a name or pattern of a coordinate fits nothing, or "".
-func (p *Plan) unknown(coordinate, pattern string) string {
-	names := p.names(coordinate)
+// unknown is the fault of a name or pattern that matches nothing, "" if it matches.
+func (p *Plan) unknown(dimension, pattern string) string {
+	names := p.names(dimension)
 	if anyGlob([]string{pattern}, "") || slices.ContainsFunc(names, func(n string) bool { return glob(pattern, n) }) {
 		return ""
 	}
-	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, strict.Short(pattern), strict.DidYouMean(pattern, names), strings.Join(names, ", "))
+	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", dimension, strict.Short(pattern), strict.DidYouMean(pattern, names), strings.Join(names, ", "))
 }
 
 func checkMatch(d *strict.Decoder, p *Plan, at string, m Match) {
 	if m.isZero() {
-		d.Fail(at, "names nothing, so it would match every cell: give it workload, engine, source, place, limits or clients")
+		d.Fail(at, "has no names, so it would match every cell: give it workload, engine, source, place, limits or clients")
 	}
-	for coordinate, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "source": m.Source, "place": m.Place, "limits": m.Limits} {
+	for dimension, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "source": m.Source, "place": m.Place, "limits": m.Limits} {
 		for _, name := range list {
-			if text := p.unknown(coordinate, name); text != "" {
-				d.Fail(strict.Join(at, coordinate), "%s", text)
+			if text := p.unknown(dimension, name); text != "" {
+				d.Fail(strict.Join(at, dimension), "%s", text)
 			}
 		}
 	}
@@ -196,12 +194,12 @@ func checkMatch(d *strict.Decoder, p *Plan, at string, m Match) {
 
 func checkBaseline(d *strict.Decoder, p *Plan) {
 	b := p.Baseline
-	for coordinate, name := range map[string]string{"engine": b.Engine, "source": b.Source, "place": b.Place, "limits": b.Limits} {
+	for dimension, name := range map[string]string{"engine": b.Engine, "source": b.Source, "place": b.Place, "limits": b.Limits} {
 		if name == "" {
 			continue
 		}
-		if text := p.unknown(coordinate, name); text != "" {
-			d.Fail(strict.Join("baseline", coordinate), "%s", text)
+		if text := p.unknown(dimension, name); text != "" {
+			d.Fail(strict.Join("baseline", dimension), "%s", text)
 		}
 	}
 	if b.Clients != 0 && !slices.Contains(p.Clients, b.Clients) {
@@ -209,15 +207,14 @@ func checkBaseline(d *strict.Decoder, p *Plan) {
 	}
 }
 
-// checkMatrix looks at the cells: there has to be one, not too many, and the baseline
-// among them.
+// checkMatrix checks the cells: there is at least one, there are not too many, and the baseline is among them.
 func checkMatrix(d *strict.Decoder, p *Plan) {
 	if p.product() > maxCells {
 		d.Fail("", "the matrix has more than %d cells: make it smaller", maxCells)
 		return
 	}
 	if n := p.patterns(); n*p.product() > maxMatching {
-		d.Fail("", "include and exclude name %d things, too many for a matrix of this size: use patterns like rand*", n)
+		d.Fail("", "include and exclude have %d names, too many for a matrix of this size: use patterns like rand*", n)
 		return
 	}
 	found, any := false, false
@@ -234,11 +231,10 @@ func checkMatrix(d *strict.Decoder, p *Plan) {
 	}
 }
 
-// maxMatching bounds the work of include and exclude: things that they name x
-// cells.
+// maxMatching bounds the work of include and exclude: the number of their names times the number of cells.
 const maxMatching = 2_000_000
 
-// patterns counts what include and exclude name.
+// patterns counts the names in include and exclude.
 func (p *Plan) patterns() int {
 	n := 0
 	for _, m := range append(slices.Clip(p.Include), p.Exclude...) {
@@ -247,7 +243,7 @@ func (p *Plan) patterns() int {
 	return n
 }
 
-// whyEmpty returns the reason why no cell is left.
+// whyEmpty says why no cell is left.
 func whyEmpty(p *Plan) string {
 	for _, e := range p.Engines {
 		for _, s := range p.Places {

@@ -11,19 +11,19 @@ import (
 	"plimsoll/load"
 )
 
-// A jobCheck looks for contradictions in one block job. A job that would not do what it says
-// is refused: its figure would be taken for that of another job.
+// A jobCheck looks for contradictions in one block job. It refuses a job that would not do what its settings say: the
+// figure would be taken for that of another job.
 type jobCheck struct {
 	d    *strict.Decoder
 	path string
-	// job has its defaults filled in, least, mean and most are the sizes of its I/Os, and round is that of its
-	// steady state.
+	// job has its defaults filled in. least, mean and most are the sizes of its I/Os; round is the length of its rounds if
+	// it has a steady state.
 	job               load.Job
 	least, mean, most int64
 	round             time.Duration
 	// files is how many files the job has.
 	files int64
-	// failed are the keys that have a fault already.
+	// failed are the keys that already have a fault.
 	failed map[string]bool
 }
 
@@ -65,7 +65,7 @@ func (c *jobCheck) fail(key, format string, args ...any) {
 // set reports whether a key is in the file.
 func (c *jobCheck) set(key string) bool { return c.d.Has(strict.Join(c.path, key)) }
 
-// splits takes away from j the sizes of I/Os that it doesn't do.
+// splits removes from j the sizes of I/Os that the job doesn't do.
 func (c *jobCheck) splits(j *load.Job) {
 	if len(j.ReadSplit) == 0 {
 		return
@@ -87,7 +87,7 @@ func (c *jobCheck) splits(j *load.Job) {
 	}
 }
 
-// sizesKey is the key that says the sizes of I/Os.
+// sizesKey is the key that gives the sizes of I/Os.
 func (c *jobCheck) sizesKey() string {
 	for _, key := range []string{"bssplit", "bsrange"} {
 		if c.set(key) {
@@ -104,7 +104,7 @@ func (c *jobCheck) sizes() {
 	}
 	if j.Size < c.most {
 		c.fail("size", "is smaller than one I/O (%s %d bytes): make it %d or more", is, c.most, c.most)
-		c.failed[c.sizesKey()] = true // The same once more.
+		c.failed[c.sizesKey()] = true // The same fault.
 	}
 	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
 	if j.Direct && !split && j.BS%512 != 0 {
@@ -121,27 +121,27 @@ func (c *jobCheck) sizes() {
 	}
 }
 
-// ends refuses ends of the job that have no effect.
+// ends refuses settings for the job's end that have no effect.
 func (c *jobCheck) ends() {
 	if c.job.Loops > 1 && c.job.NumberIOs > 0 {
 		c.fail("loops", "has no effect with number_ios, which ends the job: leave out one of the two")
 	}
 }
 
-// onePass refuses a depth that is never reached, since the job ends when every block was
-// touched once. A job with an end of its own begins anew at the end of the region.
+// onePass refuses a depth that is never reached, because the job ends when each block was touched once. A job with an end
+// of its own starts again at the beginning of the region.
 func (c *jobCheck) onePass() {
 	j := c.job
 	if j.Runtime > 0 || j.NumberIOs > 0 || j.Loops > 1 {
 		return
 	}
 	if blocks := j.Size / c.most / parts(j) * c.files; blocks < int64(j.IODepth) {
-		c.fail("iodepth", "%d I/Os are never in flight: without runtime a thread does its %s once; give it a runtime, or make size %s or more",
+		c.fail("iodepth", "%d I/Os are never in flight at once: without runtime a thread does its %s once; set runtime, or make size %s or more",
 			j.IODepth, many(blocks, "block"), size.Format((c.most*int64(j.IODepth)*parts(j)+c.files-1)/c.files))
 	}
 }
 
-// mix refuses a mixture of what isn't mixed.
+// mix refuses settings of mixed jobs in a job that isn't one, and of data in a job that doesn't write.
 func (c *jobCheck) mix() {
 	if j := c.job; j.RW != load.RW && j.RW != load.RandRW && j.RWMixRead != nil {
 		c.fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
@@ -157,7 +157,7 @@ func (c *jobCheck) mix() {
 	}
 }
 
-// syncs refuses those that sync nothing, or what is synced already.
+// syncs refuses syncs that sync nothing, or what is synced already.
 func (c *jobCheck) syncs() {
 	j := c.job
 	set := func(key string) bool { return c.set(key) && (key != "end_fsync" || j.EndFsync) }
@@ -178,8 +178,7 @@ func (c *jobCheck) syncs() {
 		}
 		return
 	}
-	// O_SYNC commits data and metadata of each write, O_DSYNC what fdatasync does
-	// (open(2)).
+	// O_SYNC commits data and metadata of each write, O_DSYNC the same as fdatasync (open(2)).
 	synced := map[string][]string{"sync": {"fsync", "fdatasync", "end_fsync"}, "dsync": {"fdatasync"}}
 	for _, key := range synced[j.Sync] {
 		if set(key) {
@@ -193,12 +192,12 @@ func (c *jobCheck) syncs() {
 	}
 }
 
-// mostWrites bounds the writes of a thread.
+// mostWrites is the most writes that a thread can do.
 func (c *jobCheck) mostWrites() int64 {
 	j := c.job
 	switch {
 	case j.NumberIOs > 0:
-		// Those of ramp_time are written and synced too.
+		// The writes of ramp_time are synced, too.
 		if j.RampTime == 0 {
 			return j.NumberIOs
 		}
@@ -208,10 +207,10 @@ func (c *jobCheck) mostWrites() int64 {
 	return maxCount
 }
 
-// generator asks the load generator, which knows bounds of its own.
+// generator asks the load generator, which checks bounds of its own.
 func (c *jobCheck) generator() {
 	j := c.job
-	j.Filename = "file" // The worker's; it is not in the plan.
+	j.Filename = "file" // The worker sets it; a plan doesn't have it.
 	for _, err := range leaves(j.Validate()) {
 		var fault *load.OptionError
 		if !errors.As(err, &fault) {
@@ -230,7 +229,7 @@ func (c *jobCheck) generator() {
 	}
 }
 
-// keysOf are the keys whose name is not the load generator's.
+// keysOf are the keys of a plan whose names differ from the load generator's.
 var keysOf = map[string]string{"rw": "rw_number", "read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers", "pattern": "buffer_pattern", "ioengine": "io_engine", "nrfiles": "files"}
 
 // leaves lists the errors that were joined into one.
@@ -244,7 +243,7 @@ func leaves(err error) []error {
 	return []error{err}
 }
 
-// many is a number of things in words.
+// many is a count with its noun: "1 write", "3 writes".
 func many(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -7,7 +7,7 @@ import (
 	"plimsoll/load"
 )
 
-// threads refuses what changes nothing about the regions of a job's threads.
+// threads refuses settings that don't change the regions of a job's threads.
 func (c *jobCheck) threads() {
 	j := c.job
 	random := j.RW == load.RandRead || j.RW == load.RandWrite || j.RW == load.RandRW
@@ -17,13 +17,13 @@ func (c *jobCheck) threads() {
 	case j.NumJobs == 1 && j.OffsetIncrement > 0:
 		c.fail("offset_increment", "has no effect without numjobs: leave it out, or set numjobs")
 	case j.WholeRegion && j.OffsetIncrement > 0:
-		c.fail("whole_region", "has no effect with offset_increment, by which each thread has a whole region: leave it out")
+		c.fail("whole_region", "has no effect with offset_increment, which gives each thread a whole region: leave it out")
 	case j.WholeRegion && random && j.Runtime > 0:
 		c.fail("whole_region", "has no effect on random offsets with runtime, which all threads draw from the whole region: leave it out")
 	}
 }
 
-// several refuses what says nothing about one file, or can't be kept for several.
+// several refuses settings that mean nothing for one file, or can't hold for several.
 func (c *jobCheck) several() {
 	switch j := c.job; {
 	case c.files == 1 && j.FileService != "":
@@ -37,7 +37,7 @@ func (c *jobCheck) several() {
 	}
 }
 
-// parts is into how many slices the threads of a job cut its region in a pass.
+// parts is the number of slices that the threads of a job cut its region into for a pass.
 func parts(j load.Job) int64 {
 	if j.WholeRegion || j.OffsetIncrement > 0 {
 		return 1
@@ -45,13 +45,14 @@ func parts(j load.Job) int64 {
 	return int64(max(j.NumJobs, 1))
 }
 
-// slowBytes is what FitTimeout takes a slow disk to lay out in a second.
+// slowBytes is the layout rate in bytes per second that FitTimeout assumes of a slow disk.
 const slowBytes = 50e6
 
-// slower is by how much a slow disk may take longer for a job that ends by a count than Estimate takes it to.
+// slower is the factor by which a job that ends by a count may take longer on a slow disk than Estimate assumes.
 const slower = 10
 
-// FitTimeout raises the timeout to what the plan's workloads may take on a slow disk, the layout of their files included.
+// FitTimeout raises the timeout to the time that the plan's workloads may take on a slow disk, with the layout of their
+// files.
 func (p *Plan) FitTimeout() {
 	for _, w := range p.Workloads {
 		t := measured(w)
@@ -62,7 +63,7 @@ func (p *Plan) FitTimeout() {
 	}
 }
 
-// roomy is a timeout for a trial that works for t: some longer, in whole minutes.
+// roomy is a timeout for a trial that works for t: a little longer, in whole minutes.
 func roomy(t time.Duration) time.Duration {
 	return min((t+DefaultTimeout/2).Truncate(time.Minute)+time.Minute, maxTime)
 }

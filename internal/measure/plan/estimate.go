@@ -11,36 +11,35 @@ import (
 	"plimsoll/load"
 )
 
-// The costs of a run beside its measured windows, for Estimate. Each block opens
-// a container for every combination of engine, place and limits, and each trial
-// starts a process in it. Measured with runc 1.1, Docker 20.10 and QEMU 7.2 without KVM on two cores, rounded up.
+// The costs of a run beside its measured windows, for Estimate. Each block opens a container for every combination of
+// engine, place and limits, and each trial starts a process in it. They were measured with runc 1.1, Docker 20.10 and QEMU
+// 7.2 without KVM on two cores, and are rounded up.
 const (
 	trialOverhead  = 20 * time.Millisecond
 	hostOverhead   = 20 * time.Millisecond
 	ociOverhead    = 150 * time.Millisecond
 	dockerOverhead = time.Second
-	// A virtual machine's, emulated, with its first connection to a share: one that goes on from where it was saved, and one that boots.
+	// The cost of an emulated virtual machine and its first connection to a share: for one that continues from a saved
+	// state, and for one that boots.
 	vmOverhead     = 3 * time.Second
 	vmBootOverhead = 8 * time.Second
 )
 
-// Rates that Estimate assumes of an ordinary SSD. A slow disk takes longer, and
-// nothing but a run can tell.
+// The rates of an ordinary SSD, which Estimate assumes. A slow disk takes longer, which only a run can show.
 const (
-	assumedOps    = 10_000.0 // I/Os of a block job that ends by a count, per second and depth.
-	assumedNull   = 10e6     // The same per second, of one that does none.
+	assumedOps    = 10_000.0 // I/Os per second and depth of a block job that ends by a count.
+	assumedNull   = 10e6     // I/Os per second of a job on the null engine.
 	assumedBytes  = 500e6    // Bytes per second of a layout or of a sequential job.
 	assumedAppend = 40_000.0 // Appends per second.
-	assumedFiles  = 1_000.0  // Files of a tree per second, its making included.
-	assumedPosts  = 60.0     // Posts of a site per second: Jekyll's.
-	// assumedCommand is how long a command takes of which nothing is known, in seconds.
+	assumedFiles  = 1_000.0  // Files of a tree per second, including making them.
+	assumedPosts  = 60.0     // Posts of a site per second, as Jekyll builds them.
+	// assumedCommand is how long an unknown command takes, in seconds.
 	assumedCommand = 1.0
 	maxEstimate    = time.Duration(math.MaxInt64)
 )
 
-// Estimate is about how long a run of the plan takes: what its cells say
-// themselves, plus a guess at layouts and overheads. It is right within a factor of 2
-// on an ordinary SSD, and may be far too low on a slow disk. It counts all cells of the
+// Estimate is about how long a run of the plan takes: the times that its cells set, plus a guess at layouts and overheads.
+// It is right within a factor of 2 on an ordinary SSD, and may be far too low on a slow disk. It counts all cells of the
 // plan, also those that will be skipped here.
 func (p *Plan) Estimate() time.Duration {
 	total := 0.0
@@ -55,7 +54,7 @@ func (p *Plan) Estimate() time.Duration {
 		w, _ := p.Workload(c.Workload)
 		total += float64(p.Blocks) * (works(w) + trialOverhead.Seconds())
 		spec, _ := p.Place(c.Place)
-		if spec.Kind != place.Tmpfs { // Memory is laid out in no time, and nothing is written back from it.
+		if spec.Kind != place.Tmpfs { // Layout in memory takes next to no time, and there is no writeback.
 			total += float64(p.Blocks) * float64(buffered(w)) * float64(c.Clients) / assumedBytes
 		}
 		s := session{c.Engine, c.Places(), c.Limits, c.Control}
@@ -86,7 +85,7 @@ func (p *Plan) Estimate() time.Duration {
 	return time.Duration(total * float64(time.Second))
 }
 
-// overhead is what starting and ending one container costs, or a virtual machine with one of a kind of place.
+// overhead is the cost of starting and ending one container, or a virtual machine with a kind of place.
 func overhead(e EngineSpec, kind place.Kind) time.Duration {
 	switch e.Engine {
 	case Host:
@@ -122,8 +121,8 @@ func works(w workload.Spec) float64 {
 	return max(once, w.Runtime.Seconds())
 }
 
-// buffered is how many bytes a trial of w leaves to be written back after its window, at most: the page cache takes
-// writes faster than any disk, but no more of them than the file is long.
+// buffered is the most bytes that a trial of w leaves to be written back after its window: the page cache takes writes
+// faster than any disk, but not more of them than the file is long.
 func buffered(w workload.Spec) int64 {
 	w = canonical(w)
 	j := w.Job
@@ -145,13 +144,13 @@ func buffered(w workload.Spec) int64 {
 func blockSeconds(w workload.Spec) float64 {
 	j := w.Job
 	if round := w.Steady.Round; round > 0 {
-		// Most get steady soon.
+		// Most jobs get steady soon.
 		return min(2*steady.WindowRounds*round, j.Runtime).Seconds()
 	}
 	_, mean, _ := j.BlockSizes()
 	ios := float64(passIOs(j))
 	if endsAfter(j) == 0 {
-		ios *= float64(max(j.NumJobs, 1)) * float64(max(w.Files, 1)) // Together they make the passes.
+		ios *= float64(max(j.NumJobs, 1)) * float64(max(w.Files, 1)) // Together the threads do the passes.
 	}
 	j.NumberIOs = endsAfter(j)
 	byCount := max(ios/assumedOps/float64(max(j.IODepth, 1)), ios*float64(mean)/assumedBytes, scheduled(j).Seconds())

@@ -9,9 +9,8 @@ import (
 	"plimsoll/internal/conf/strict"
 )
 
-// JSON returns the YAML of a plan as JSON, its keys in the order of the file
-// and its aliases replaced. It is also what Schema describes. The plan is not
-// checked; see Parse.
+// JSON returns the YAML of a plan as JSON, with its keys in the order of the file and its aliases replaced. Schema
+// describes this form. The plan is not checked; see Parse.
 func JSON(filename string, data []byte) ([]byte, error) {
 	f := &strict.Faults{File: filename}
 	root := document.Parse(f, data)
@@ -48,7 +47,7 @@ func appendJSON(b []byte, n *yaml.Node) []byte {
 	case "!!null":
 		return append(b, "null"...)
 	case "!!int":
-		// JSON has decimal numbers only; 0x10 and 1_000 stay what was written.
+		// JSON has only decimal numbers; 0x10 and 1_000 stay as they were written.
 		if _, err := strconv.ParseInt(n.Value, 10, 64); err == nil && json.Valid([]byte(n.Value)) {
 			return append(b, n.Value...)
 		}

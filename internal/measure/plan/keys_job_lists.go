@@ -14,8 +14,8 @@ import (
 	"plimsoll/load"
 )
 
-// sizeRange is fio's bsrange: the multiples of the smaller size up to the larger, equally often. It is the same job as
-// one with a bssplit, and is written as that.
+// sizeRange is fio's bsrange: the multiples of the smaller size up to the larger, equally often. A job with it is the same
+// as one with a bssplit, and is written as that.
 type sizeRange struct{}
 
 const (
@@ -37,7 +37,7 @@ func (sizeRange) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *load.
 	dst.ReadSplit, dst.WriteSplit = all, slices.Clone(all)
 }
 
-// parseRange reads two sizes and returns all that are between.
+// parseRange reads two sizes and returns all multiples of the first up to the second.
 func parseRange(s string) ([]load.SizeShare, error) {
 	low, high, ok := strings.Cut(s, "-")
 	if !ok {
@@ -72,12 +72,12 @@ func (sizeRange) Schema(bool) strict.Object {
 	return strict.Object{"type": "string", "pattern": "^[^-]+-[^-]+$"}
 }
 
-// pattern is fio's buffer_pattern: what each written block repeats.
+// pattern is fio's buffer_pattern: the bytes that each written block repeats.
 type pattern struct{}
 
 const (
 	patternWant = "bytes such as 0xdeadbeef, or a text"
-	// mostPattern is the longest pattern in bytes: a line that can be read.
+	// mostPattern is the longest pattern in bytes: still readable on a line.
 	mostPattern = 512
 )
 
@@ -94,7 +94,7 @@ func (pattern) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *load.Jo
 	dst.Data, dst.Pattern = load.DataPattern, p
 }
 
-// parsePattern reads bytes behind 0x, or a text.
+// parsePattern reads bytes after 0x, or a text.
 func parsePattern(n *yaml.Node) ([]byte, error) {
 	digits, isHex := strings.CutPrefix(n.Value, "0x")
 	p := []byte(n.Value)
@@ -144,7 +144,7 @@ func processors() strict.Scalar[[]int] {
 	}
 }
 
-// mostProcessor is the highest number of a processor, which is the load generator's.
+// mostProcessor is the highest number of a processor that the load generator accepts.
 const mostProcessor = 1023
 
 // parseProcessors reads a list of numbers and ranges.

@@ -32,14 +32,13 @@ func distribution() strict.Scalar[string] {
 	return s
 }
 
-// splits is fio's bssplit with sizes that are written as in all of the plan: those of the reads and, behind a comma,
-// those of the writes. Without a comma both directions have the same; checkJob takes away what the
-// job doesn't have.
+// splits is fio's bssplit with sizes as everywhere in a plan: those of the reads and, after a comma, those of the writes.
+// Without a comma both directions have the same; checkJob removes the direction that the job doesn't have.
 type splits struct{}
 
 const splitsWant = "sizes with percentages such as 4KiB/60:64KiB/40"
 
-// splitsPattern matches all that splits accepts.
+// splitsPattern matches everything that splits accepts.
 const splitsPattern = `^[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*(,[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*)?$`
 
 func (splits) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *load.Job) {
@@ -114,7 +113,7 @@ func (splits) Schema(bool) strict.Object {
 	return strict.Object{"type": "string", "pattern": splitsPattern}
 }
 
-// zeros is a boolean for what is written (load.Job.Data).
+// zeros is the boolean zero_buffers, which sets the data that is written (load.Job.Data).
 func zeros() strict.Scalar[string] {
 	b := strict.Boolean()
 	return strict.Scalar[string]{
@@ -131,7 +130,7 @@ func zeros() strict.Scalar[string] {
 	}
 }
 
-// verify is fio's verify, of whose checksums there is one.
+// verify is fio's verify, with a single kind of checksum.
 func verify() strict.Scalar[bool] {
 	c := strict.Choice("crc32c")
 	return strict.Scalar[bool]{
@@ -150,7 +149,7 @@ func verify() strict.Scalar[bool] {
 	}
 }
 
-// steadyState is a section that is left out where there is no steady state.
+// steadyState is a section that is left out if there is no steady state.
 type steadyState struct{}
 
 func (steadyState) section() strict.Section[workload.SteadyState] {
@@ -159,7 +158,7 @@ func (steadyState) section() strict.Section[workload.SteadyState] {
 	}}
 }
 
-// leastRound is the period of the CPU controller: what happens in less depends on where in it that falls.
+// leastRound is the period of the CPU controller: the figure of a shorter round depends on where in the period it falls.
 const leastRound = 100 * time.Millisecond
 
 func (s steadyState) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *workload.SteadyState) {

@@ -12,12 +12,11 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// places is the table of the keys of places. Shares have no keys yet and are
-// therefore no kind that a plan may name.
+// places is the table of the keys of places. Shares have no keys yet, so a plan may not name them.
 func places() strict.Named[place.Spec] {
 	type P = place.Spec
 	folder := strict.Key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
-	own := strict.Key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", strict.Size(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
+	own := strict.Key("own_device", "Size of a disk for the place alone: a file system on a loop device that is made for the run and removed. Needs root on Linux.", strict.Size(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
 	return strict.Named[P]{
 		Name: func(p *P) *string { return &p.Name },
 		Entry: strict.Variants[P]{
@@ -32,7 +31,7 @@ func places() strict.Named[place.Spec] {
 					strict.Key("driver_opts", "The driver's options, passed on as text.", strict.TextMap{}, func(p *P) *map[string]string { return &p.DriverOpts }),
 				}}},
 				{Kind: string(place.Tmpfs), Section: strict.Section[P]{What: "a place of kind tmpfs", Fields: []strict.Field[P]{
-					strict.Key("size", "Its capacity. Default: the need of the workloads.", strict.Size(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
+					strict.Key("size", "Its capacity. Default: as much as the workloads need.", strict.Size(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
 				}}},
 			},
 			Implied: impliedPlace,
@@ -46,11 +45,11 @@ const minOwnDevice = 32 << 20
 // checkOwnDevice refuses a folder on a disk that is yet to be made.
 func checkOwnDevice(d *strict.Decoder, path string, p *place.Spec) {
 	if p.OwnDevice > 0 && p.Path != "" {
-		d.Fail(path, "own_device makes a folder of its own: leave out path")
+		d.Fail(path, "own_device makes a disk with a folder of its own: leave out path")
 	}
 }
 
-// impliedPlace is the kind of a place that is called like one.
+// impliedPlace is the kind of a place whose name is that kind.
 func impliedPlace(name string) string {
 	for _, k := range place.Kinds {
 		if name == string(k) && k != place.Share {

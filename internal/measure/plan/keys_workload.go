@@ -21,7 +21,7 @@ func workloads() strict.Named[workload.Spec] {
 	runtime := func(doc string) strict.Field[W] {
 		return strict.Key("runtime", doc, strict.Duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
 	}
-	reads := strict.Key("reads", "Whether the sources are in the page cache when the time begins: cold, they are dropped from it; warm, they are read before. Default: as they happen to be.", strict.Choice(workload.Cold, workload.Warm), func(w *W) *string { return &w.Reads })
+	reads := strict.Key("reads", "Whether the sources are in the page cache at the start: cold, they are dropped from it before; warm, they are read once before. Default: as they happen to be.", strict.Choice(workload.Cold, workload.Warm), func(w *W) *string { return &w.Reads })
 	return strict.Named[W]{
 		Name: func(w *W) *string { return &w.Name },
 		Entry: strict.Variants[W]{
@@ -35,7 +35,7 @@ func workloads() strict.Named[workload.Spec] {
 					runtime("Repeats until this time is over. Default: once."),
 				}}},
 				{Kind: string(workload.WAL), Section: strict.Section[W]{What: "a wal workload", Fields: []strict.Field[W]{
-					record("Bytes of one commit. Default: 2300, as etcd's."),
+					record("Bytes of one commit. Default: 2300, as in etcd."),
 					runtime("How long it commits. Default: 1s."),
 				}}},
 				{Kind: string(workload.Tree), Section: strict.Section[W]{What: "a tree workload", Fields: []strict.Field[W]{

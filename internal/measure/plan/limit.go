@@ -14,8 +14,8 @@ import (
 // LimitKeys are the keys of a set of limits, as in a plan: "memory", "cpus", ...
 func LimitKeys() []string { return limitFields().Names() }
 
-// SetLimit sets one limit of l by its key, in the words of a plan: "memory" to "64MiB", and of limit.Ask. The error is
-// an *Error that begins with from, what the value came from, such as the flag "--memory 64MB".
+// SetLimit sets one limit of l by its key, such as "memory" to "64MiB", in the words of a plan or of limit.Ask. The error
+// is an *Error that begins with from, the source of the value, such as the flag "--memory 64MB".
 func SetLimit(l *limit.Limits, key, value, from string) error {
 	fault := func(text string) error { return &strict.Error{Flag: from, Message: text} }
 	if !slices.Contains(LimitKeys(), key) || key == deviceWide {
@@ -29,8 +29,8 @@ func SetLimit(l *limit.Limits, key, value, from string) error {
 	return nil
 }
 
-// limited is a scalar whose values are those of a limit: package limit reads them, so that a plan and a flag take the
-// same and say the same of what they don't. s gives the form for YAML: its tags, its schema and how it is written.
+// limited is a scalar whose values package limit reads, so that a plan and a flag accept the same values and report the
+// same errors. s gives the form for YAML: its tags, its schema and how it is written.
 func limited[V any](k limit.Key, s strict.Scalar[V], tags string, of func(limit.Limits) V) strict.Scalar[V] {
 	s.Parse = func(n *yaml.Node) (v V, err error) {
 		if !slices.Contains(strings.Fields(tags), strings.TrimPrefix(n.Tag, "!!")) {

@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// A Match names cells by some of their coordinates. A cell matches if each list that is
-// not empty holds its name; names may be patterns with *, ? and [a-z].
+// A Match names cells by some of their dimensions. A cell matches if each list that is not empty has its name; names may be
+// patterns with *, ? and [a-z].
 type Match struct {
 	Workload, Engine, Source, Place, Limits []string
 	Clients                                 []int
 }
 
-// Matches reports whether c is one of the cells that m names.
+// Matches reports whether m matches c.
 func (m Match) Matches(c record.Cell) bool {
 	for _, x := range []struct {
 		globs []string
@@ -27,7 +27,7 @@ func (m Match) Matches(c record.Cell) bool {
 	return len(m.Clients) == 0 || slices.Contains(m.Clients, c.Clients)
 }
 
-// isZero reports whether m names no coordinate at all, and so every cell.
+// isZero reports whether m has no names, and so matches every cell.
 func (m Match) isZero() bool {
 	return len(m.Workload)+len(m.Engine)+len(m.Source)+len(m.Place)+len(m.Limits)+len(m.Clients) == 0
 }
@@ -36,8 +36,8 @@ func anyGlob(patterns []string, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return glob(p, name) })
 }
 
-// glob reports whether name fits pattern. A malformed pattern fits nothing;
-// the check of the plan finds it, since it then fits no name.
+// glob reports whether name matches pattern. A malformed pattern matches nothing; the check of the plan reports it, since
+// it then matches no name.
 func glob(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil

@@ -14,29 +14,25 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// Options are what flags change in a plan, in the order in which they are
-// applied. The zero value changes nothing.
+// Options are the changes that flags make to a plan, in the order in which they are applied. The zero value changes
+// nothing.
 type Options struct {
-	// Quick merges the plan's quick section over it, and makes it no more than
-	// QuickBlocks blocks unless that section says otherwise.
+	// Quick merges the plan's quick section over it. It reduces the blocks to QuickBlocks unless that section sets them.
 	Quick bool
-	// Set holds assignments of the form path=value: keys with dots between them, and a
-	// value in YAML ("workloads.append.count=100", "clients=[1, 2]"). The path may make
-	// a new key, but every key before the last has to be there.
+	// Set holds assignments of the form path=value: keys with dots between them, and a value in YAML
+	// ("workloads.append.count=100", "clients=[1, 2]"). The path may make a new key, but every key before the last must
+	// exist.
 	Set []string
-	// Blocks and Seed, unless empty, replace the plan's. They are text, so that
-	// what is wrong with them is said in one place.
+	// Blocks and Seed, unless empty, replace the plan's. They are text, so that one place reports their errors.
 	Blocks, Seed string
-	// Only, unless empty, keeps the cells that an expression names; see
-	// Plan.Only.
+	// Only, unless empty, keeps the cells that an expression names; see Plan.Only.
 	Only string
-	// Seccomp, unless nil, says what is wrong with an engine's seccomp profile on this
-	// machine. Only the profiles of engines that have cells are looked at.
+	// Seccomp, unless nil, returns an error if an engine's seccomp profile can't be used on this machine. It is called only
+	// for engines that have cells.
 	Seccomp func(profile string) error
 }
 
-// apply makes the plan that o asks for. p was decoded from root, quick is root
-// with its quick section merged.
+// apply makes the plan that o describes. p was decoded from root, quick is root with its quick section merged.
 func (o Options) apply(f *strict.Faults, p *Plan, root, quick *yaml.Node) (*Plan, error) {
 	tree := root
 	if o.Quick {
@@ -80,7 +76,7 @@ func (o Options) apply(f *strict.Faults, p *Plan, root, quick *yaml.Node) (*Plan
 	return p, nil
 }
 
-// checkProfiles looks at the seccomp profiles of the engines that have cells.
+// checkProfiles checks the seccomp profiles of the engines that have cells.
 func (p *Plan) checkProfiles(d *strict.Decoder, check func(string) error) {
 	used := map[string]bool{}
 	for _, c := range p.Cells() {
@@ -96,8 +92,7 @@ func (p *Plan) checkProfiles(d *strict.Decoder, check func(string) error) {
 	}
 }
 
-// blame names the flags in faults that sit in the file: the file was sound
-// before the flags, so that they are the cause.
+// blame names the flags in faults of the file: the file was sound before the flags, so they are the cause.
 func (o Options) blame(f *strict.Faults) {
 	var flags []string
 	for _, s := range o.Set {
@@ -113,33 +108,32 @@ func (o Options) blame(f *strict.Faults) {
 	}
 }
 
-// Only takes out the cells that expr does not name. An expression is a list of
-// terms with commas between them, all of which have to hold; a term is a coordinate
-// (workload, engine, source, place, limits, clients), "=" and one or more names with "|" between
-// them, which may hold * and ?: "engine=oci,place=layer|bind,workload=randread-*".
-// It is an error if a name fits nothing or no cell is left. If the baseline is taken
-// out of all workloads, the first cell of each takes its part.
+// Only takes out the cells that expr does not name. An expression is a list of terms with commas between them, all of which
+// have to hold. A term is a dimension (workload, engine, source, place, limits, clients), "=" and one or more names with
+// "|" between them, which may hold * and ?: "engine=oci,place=layer|bind,workload=randread-*". It is an error if a name
+// matches nothing or no cell is left. If the baseline is taken out of all workloads, the first cell of each becomes the
+// baseline.
 //
 // Cells that are taken out are added to Exclude, so that the plan's YAML shows it.
 func (p *Plan) Only(expr string) error {
 	out := *p
 	out.Exclude = slices.Clone(p.Exclude)
 	for term := range strings.SplitSeq(expr, ",") {
-		coordinate, list, ok := strings.Cut(strings.TrimSpace(term), "=")
-		if names := out.names(coordinate); !ok || len(names) == 0 {
-			return fmt.Errorf("%s is no term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", strict.Short(term))
+		dimension, list, ok := strings.Cut(strings.TrimSpace(term), "=")
+		if names := out.names(dimension); !ok || len(names) == 0 {
+			return fmt.Errorf("%s is not a term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", strict.Short(term))
 		}
-		rest := out.names(coordinate)
+		rest := out.names(dimension)
 		for pattern := range strings.SplitSeq(list, "|") {
-			if text := out.unknown(coordinate, pattern); text != "" || pattern == "" {
+			if text := out.unknown(dimension, pattern); text != "" || pattern == "" {
 				return fmt.Errorf("%s", cmp.Or(text, "a name is empty in "+strict.Short(term)))
 			}
 			rest = slices.DeleteFunc(rest, func(n string) bool { return glob(pattern, n) })
 		}
 		if len(rest) > 0 {
-			out.Exclude = append(out.Exclude, matchOf(coordinate, rest))
+			out.Exclude = append(out.Exclude, matchOf(dimension, rest))
 		}
-		if coordinate == "source" {
+		if dimension == "source" {
 			out.Exclude = append(out.Exclude, p.withoutSources()...)
 		}
 	}
@@ -157,7 +151,7 @@ func (p *Plan) Only(expr string) error {
 	return nil
 }
 
-// withoutSources matches the workloads that have no sources, which a term about sources doesn't name.
+// withoutSources matches the workloads that have no sources: a term about sources doesn't apply to them.
 func (p *Plan) withoutSources() []Match {
 	var names []string
 	for _, w := range p.Workloads {
@@ -171,11 +165,11 @@ func (p *Plan) withoutSources() []Match {
 	return []Match{{Workload: names}}
 }
 
-// axes lists what the cells of the plan have: "engine host, oci".
+// axes lists the names along each dimension: "engine host, oci".
 func (p *Plan) axes() []string {
 	var out []string
 	for _, pick := range []struct {
-		coordinate string
+		dimension string
 		of         func(record.Cell) string
 	}{
 		{"workload", func(c record.Cell) string { return c.Workload }},
@@ -189,14 +183,14 @@ func (p *Plan) axes() []string {
 				names = append(names, n)
 			}
 		}
-		out = append(out, pick.coordinate+" "+strings.Join(names, ", "))
+		out = append(out, pick.dimension+" "+strings.Join(names, ", "))
 	}
 	return out
 }
 
-// matchOf makes a match for names of one coordinate.
-func matchOf(coordinate string, names []string) Match {
-	switch coordinate {
+// matchOf makes a match for names along one dimension.
+func matchOf(dimension string, names []string) Match {
+	switch dimension {
 	case "workload":
 		return Match{Workload: names}
 	case "engine":

@@ -11,8 +11,7 @@ import (
 	"plimsoll/internal/conf/strict"
 )
 
-// mergeQuick returns a copy of root with the quick section q merged over it:
-// maps key by key, everything else as a whole.
+// mergeQuick returns a copy of root with the quick section q merged over it: maps key by key, everything else as a whole.
 func mergeQuick(f *strict.Faults, root, q *yaml.Node) *yaml.Node {
 	out := clone(root)
 	remove(out, "quick")
@@ -54,14 +53,14 @@ func overlay(d *strict.Decoder, base, q *yaml.Node, path string) {
 // An assigner puts the values of flags into a tree.
 type assigner struct {
 	*strict.Faults
-	// flags holds the flag of every node that was put in.
+	// flags holds the flag of every node that came from one.
 	flags map[*yaml.Node]string
 }
 
 // assigned is the text of a value.
 var assigned = strict.Document{What: "value", MaxNodes: document.MaxNodes}
 
-// assign carries out one "path=value" on a tree.
+// assign applies one "path=value" to a tree.
 func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	fail := func(format string, args ...any) {
 		a.Add(strict.Error{Flag: flag, Message: fmt.Sprintf(format, args...)})
@@ -92,7 +91,7 @@ func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	}
 	last := parts[len(parts)-1]
 	if at.Kind != yaml.MappingNode {
-		fail("%s is no map of keys: set it as a whole", strings.Join(parts[:len(parts)-1], "."))
+		fail("%s is not a map of keys: set it as a whole", strings.Join(parts[:len(parts)-1], "."))
 		return
 	}
 	put(at, last, value)
@@ -107,9 +106,8 @@ func (a assigner) mark(n *yaml.Node, flag string) {
 	}
 }
 
-// step goes from a node to what is called part in it: a key of a map, or an item
-// of a list that has this name, as engines do. An empty map, or an engine that is
-// just a name, becomes a map, so that keys can be put in.
+// step goes from a node to its part: a key of a map, or the item with this name in a list, such as the engines. An empty
+// map, or an engine that is just a name, becomes a map, so that keys can be added.
 func step(n *yaml.Node, part string) *yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		for _, item := range n.Content {

@@ -8,18 +8,16 @@ import (
 	"plimsoll/internal/conf/strict"
 )
 
-// document is what a file with a plan is. The built-in ones have some 500 values.
+// document is the form of a plan's file. The built-in plans have some 500 values.
 var document = strict.Document{What: "plan", Empty: "it needs name, workloads, engines and places", MaxNodes: 20_000}
 
-// Parse reads a plan; filename is for messages only. The error is of type
-// Errors and holds every fault that was found. The quick section is checked as
-// well, though it is not applied.
+// Parse reads a plan; filename is for messages only. The error is of type Errors and holds every fault. The quick section
+// is checked as well, but not applied.
 func Parse(filename string, data []byte) (*Plan, error) {
 	return ParseWith(filename, data, Options{})
 }
 
-// ParseWith reads a plan and applies what flags ask for. The file has to be
-// sound before they are applied.
+// ParseWith reads a plan and applies the options. The file has to be sound before they are applied.
 func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
 	f := &strict.Faults{File: filename}
 	root := document.Parse(f, data)
@@ -40,8 +38,7 @@ func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
 	return o.apply(f, p, root, quick)
 }
 
-// checkQuick decodes a tree with the quick section q merged. Faults outside of q
-// are told as what they are: those of quick runs.
+// checkQuick decodes a tree with the quick section q merged. Its faults outside of q are marked as those of quick runs.
 func checkQuick(f *strict.Faults, quick, q *yaml.Node) {
 	own := &strict.Faults{File: f.File}
 	decodeTree(own, quick, nil)
@@ -68,7 +65,7 @@ func decodeTree(f *strict.Faults, root *yaml.Node, flags map[*yaml.Node]string) 
 	return p
 }
 
-// decodeWith is decodeTree; it returns the decoder, too, for more checks of the plan.
+// decodeWith is decodeTree, and also returns the decoder, for more checks of the plan.
 func decodeWith(f *strict.Faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan, *strict.Decoder) {
 	d := strict.NewDecoder(f, flags)
 	d.Nodes[""] = root
@@ -81,14 +78,13 @@ func decodeWith(f *strict.Faults, root *yaml.Node, flags map[*yaml.Node]string) 
 	return &p, d
 }
 
-// Marshal writes the plan as YAML, all defaults of its own keys spelled out.
-// Parse reads the same plan from it. Comments and the quick section of the file
-// that it came from are not in it.
+// Marshal writes the plan as YAML, with all defaults of its own keys. Parse reads the same plan from it. It has no comments
+// and no quick section.
 func (p *Plan) Marshal() []byte {
 	root := planSection().Encode(p)
 	root.Style = 0
 	for i := 1; i < len(root.Content); i += 2 {
-		// Lists of matches are easier to read one a line.
+		// Lists of matches are easier to read with one match a line.
 		if k := root.Content[i-1].Value; k == "include" || k == "exclude" {
 			root.Content[i].Style = 0
 		}

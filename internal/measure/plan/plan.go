@@ -1,14 +1,12 @@
-// Package plan reads plans: YAML files that span a matrix of workloads,
-// engines, places, limits and numbers of clients, and say which of its cells
-// are run, how often, and what they are compared with.
+// Package plan reads plans: YAML files that span a matrix of workloads, engines, places, limits and numbers of clients.
+// They say which of its cells are run, how often, and what the cells are compared with.
 //
-// Reading is strict, because a plan that is misread still yields numbers: an
-// unknown key, a value without a unit, a key given twice, two names for the
-// same cell or a matrix without cells are errors with file, line and column,
-// and all of them are told at once.
+// Reading is strict, because a plan that is misread still yields numbers. An unknown key, a value without a unit, a key
+// given twice, two names for the same cell or a matrix without cells are errors with file, line and column; all of them are
+// reported at once.
 //
-// There is one table of keys (keys.go). The decoder, the encoder (Marshal), the
-// JSON schema (Schema) and the hints for misspelled keys are made from it.
+// There is one table of keys (keys.go). The decoder, the encoder (Marshal), the JSON schema (Schema) and the hints for
+// misspelled keys are made from it.
 //
 // docs/reference/plan.md describes every key.
 package plan
@@ -23,25 +21,24 @@ import (
 
 // Defaults of keys that a plan may leave out.
 const (
-	// DefaultBlocks is the least at which a distribution-free 95 % interval of a median exists.
+	// DefaultBlocks is the least number of blocks with which a distribution-free 95 % interval of a median exists.
 	DefaultBlocks = 6
-	// QuickBlocks is what --quick runs when the plan's quick section has no
-	// blocks of its own. It proves nothing, and reports say so.
+	// QuickBlocks is the number of blocks with --quick if the plan's quick section sets none. So few prove nothing, and
+	// reports say so.
 	QuickBlocks = 3
 	// DefaultTimeout bounds one trial.
 	DefaultTimeout = time.Minute
 	// DefaultMargin is the zone of equivalence around a ratio of 1.
 	DefaultMargin = 0.05
-	// DefaultLimits is the name of the set of limits that bounds nothing.
+	// DefaultLimits is the name of the set without limits.
 	DefaultLimits = "none"
 )
 
-// Choices of the I/O engine, beside the engines' own names (load.IOUring ...).
+// Values of io_engine, beside the I/O engines' own names (load.IOUring ...).
 const (
 	// Common is the strongest I/O engine that works in all cells of a workload.
 	Common = "common"
-	// Best is the strongest that works in each cell; then cells differ by more
-	// than their place.
+	// Best is the strongest I/O engine in each cell. Cells may then differ by more than their place.
 	Best = "best"
 )
 
@@ -58,31 +55,30 @@ const (
 type Plan struct {
 	// Name names the plan in tables; letters, digits, - and _.
 	Name string
-	// Description is what the plan answers, for people.
+	// Description is the question that the plan answers, for people.
 	Description string
-	// Workloads, Engines, Places and Limits span the matrix, in the order of the
-	// file. Their names are unique, and no two of a list are the same thing.
+	// Workloads, Engines, Places and Limits span the matrix, in the order of the file. Their names are unique, and no two
+	// entries of a list are the same.
 	Workloads []workload.Spec
 	Engines   []EngineSpec
 	Places    []place.Spec
 	Limits    []limit.Limits
-	// Sources are names of Places: those that workloads with sources (tree and command) read them from. Empty: they read from
-	// the place that they write to.
+	// Sources are names of Places from which workloads with sources (tree and command) read them. Empty: from the place
+	// that they write to.
 	Sources []string
-	// Clients lists how many workers run at once.
+	// Clients lists how many workers run at the same time.
 	Clients []int
-	// Include, unless empty, keeps only the cells that one of its entries
-	// matches. Exclude then takes out those that one of its own matches.
+	// Include, unless empty, keeps only the cells that match one of its entries. Exclude then takes out the cells that
+	// match one of its own.
 	Include, Exclude []Match
-	// Baseline is what cells are compared with. nil: the first cell of each
-	// workload.
+	// Baseline is the cell that others are compared with. nil: the first cell of each workload.
 	Baseline *Baseline
 	// Blocks is how often every cell is run.
 	Blocks int
-	// Seed makes the order of trials repeatable. 0: one is drawn for each run.
+	// Seed makes the order of trials repeatable. 0: a random one for each run.
 	Seed uint64
-	// Timeout bounds one trial, layout included, to the end of its window, and after that each time in which nothing of its
-	// buffered writes reaches the storage.
+	// Timeout bounds one trial from its layout to the end of its window. After that, it bounds each time without progress
+	// of its buffered writes.
 	Timeout time.Duration
 	// IOEngine is Common, Best, or the name of an I/O engine.
 	IOEngine string
@@ -104,44 +100,46 @@ type EngineSpec struct {
 	Runtime string
 	// Isolation is Process or HyperV on a daemon of Windows containers. Empty: the daemon's default.
 	Isolation string
-	// Machine says which virtual machines an engine of kind VM makes; zero for the others.
+	// Machine describes the virtual machines of an engine of kind VM; zero for the others.
 	Machine Machine
 }
 
-// A Machine is the options of an engine of kind VM. The zero of each leaves it to the engine.
+// A Machine is the options of an engine of kind VM. Zero fields are left to the engine.
 type Machine struct {
-	// Kernel and Modules are paths: of the kernel's file, and of the folder of its modules.
+	// Kernel is the path of the kernel's file, Modules that of the folder of its modules.
 	Kernel, Modules string
-	// Accel is kvm or tcg. Share is 9p, virtiofs, smb or nfs, with its Cache and, of 9p, its largest message MSize in bytes.
+	// Accel is kvm or tcg. Share is 9p, virtiofs, smb or nfs, Cache its cache mode, and MSize the largest 9p message in
+	// bytes.
 	Accel, Share, Cache string
 	MSize               int64
-	// Vers is the version of NFS; RSize and WSize are the largest of its reads and writes in bytes. Sync: its writes are synced.
+	// Vers is the NFS version; RSize and WSize are its largest read and write in bytes. Sync makes its writes synchronous.
 	Vers         string
 	RSize, WSize int64
 	Sync         bool
-	// Disk is the size of its own disk in bytes, Format that of its file, DiskCache QEMU's word for its cache.
+	// Disk is the size of the machine's own disk in bytes, Format the format of its file, DiskCache QEMU's word for its
+	// cache.
 	Disk              int64
 	Format, DiskCache string
 	// Memory is in bytes.
 	Memory int64
 	CPUs   int
-	// Limits is inside or outside: where the limits of a cell hold.
+	// Limits is inside or outside: where the limits of a cell apply.
 	Limits string
-	// Boot: no saved machine is used.
+	// Boot boots each machine instead of resuming a saved one.
 	Boot bool
 }
 
-// Ways to keep a Windows container apart.
+// Ways to isolate a Windows container.
 const (
 	Process = "process"
 	HyperV  = "hyperv"
 )
 
-// A Baseline names the cell of each workload that its others are compared with.
+// A Baseline names the cell of each workload that the others are compared with.
 type Baseline struct {
 	Engine string
 	Place  string
-	// Source is Place if it is empty and Place is one of the plan's sources, else the first of these that the engine has.
+	// Source, if empty, is Place if that is one of the plan's sources, else the first source that the engine has.
 	Source string
 	// Limits and Clients are the plan's first if they are empty or 0.
 	Limits  string

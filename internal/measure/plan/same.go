@@ -14,8 +14,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// checkSame refuses two names for the same cell. Twins would be told apart in the
-// report by their noise.
+// checkSame refuses two names for the same cell. A report would tell them apart by noise alone.
 func checkSame(d *strict.Decoder, p *Plan) {
 	same(d, "workloads", p.Workloads, func(w workload.Spec) (string, string) { return w.Name, written(canonical(w)) })
 	same(d, "places", p.Places, func(s place.Spec) (string, string) {
@@ -53,7 +52,7 @@ func checkSame(d *strict.Decoder, p *Plan) {
 	}
 }
 
-// same adds a fault for each entry with the settings of an earlier one.
+// same adds a fault for each entry with the same settings as an earlier one.
 func same[T any](d *strict.Decoder, path string, list []T, split func(T) (name, settings string)) {
 	first := map[string]string{}
 	for _, v := range list {
@@ -69,7 +68,7 @@ func same[T any](d *strict.Decoder, path string, list []T, split func(T) (name, 
 // settings prints all fields of v, for comparing.
 func settings[T any](v T) string { return fmt.Sprintf("%#v", v) }
 
-// written prints a workload as the worker gets it, for comparing: pointers as what they point to.
+// written prints a workload as the worker gets it, for comparing: pointers as their values.
 func written(w workload.Spec) string {
 	b, err := json.Marshal(w)
 	if err != nil {
@@ -78,8 +77,7 @@ func written(w workload.Spec) string {
 	return string(b)
 }
 
-// canonical is a workload as the worker will run it, without its name, and without settings that say what
-// holds anyway.
+// canonical is a workload as the worker will run it, without its name, and without settings that only repeat a default.
 func canonical(w workload.Spec) workload.Spec {
 	w.Name = ""
 	w = w.WithDefaults()
