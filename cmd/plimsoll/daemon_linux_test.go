@@ -198,7 +198,7 @@ func TestDaemon(t *testing.T) {
 	if got := d.end(syscall.SIGINT); got != exitDone {
 		t.Errorf("SIGINT: status %d", got)
 	}
-	d.says("its limits were taken away")
+	d.says("its limits are removed")
 	show("no limits")
 }
 

@@ -27,7 +27,7 @@ func TestHookStale(t *testing.T) {
 		policy string
 		want   []string
 	}{
-		{"rules: 5\n", []string{"rules wants a list", "the policy that was good last is in force: " + filepath.Join(run, keeper.LastGood) + ", of ", "by a daemon that has ended"}},
+		{"rules: 5\n", []string{"rules wants a list", "the last good policy is in force: " + filepath.Join(run, keeper.LastGood) + ", of ", "by a daemon that has ended"}},
 		{"rules: []\n", nil},
 	} {
 		mustDo(t, os.WriteFile(policy, []byte(x.policy), 0o600))

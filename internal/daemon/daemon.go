@@ -1,8 +1,8 @@
-// Package daemon is plimsoll daemon: the one process that holds containers to the limits of a policy (keeper), counts what they do between
-// two questions (watch), and answers on a socket in its folder.
+// Package daemon is plimsoll daemon: the one process that applies the limits of a policy to containers (keeper),
+// measures their I/O between two requests (watch), and answers on a socket in its folder.
 //
-// Easily got wrong: a clean-up may remove the socket, or the keeper's lock, while the daemon runs. Another daemon may take the folder then. The
-// socket is made anew only while the folder is still the keeper's.
+// Easily got wrong: a clean-up may remove the socket, or the keeper's lock, while the daemon runs, and another daemon
+// may then claim the folder. The socket is created again only while the folder is still the keeper's.
 package daemon
 
 import (
@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 )
 
-// A Daemon is a keeper that can be asked for its state. Make it with New, and Close it.
+// A Daemon is a keeper with a socket that answers with its state. Make it with New, and Close it.
 type Daemon struct {
 	*keeper.Keeper
 	opt    keeper.Options
@@ -37,7 +37,8 @@ func New(opt keeper.Options) (*Daemon, error) {
 	return d, nil
 }
 
-// Run holds containers to the policy, and answers with the state, until ctx is over. The error is why it can't go on.
+// Run applies the policy to containers, and answers with the state, until ctx ends. The error is why it can't
+// continue.
 func (d *Daemon) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	if err := d.socket.listen(ctx); err != nil {
@@ -54,7 +55,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// keepSocket makes the socket anew if a clean-up removed it.
+// keepSocket creates the socket again if a clean-up removed it.
 func (d *Daemon) keepSocket(ctx context.Context) {
 	poll := time.NewTicker(d.opt.Poll)
 	defer poll.Stop()
@@ -71,17 +72,17 @@ func (d *Daemon) keepSocket(ctx context.Context) {
 		d.socket.close()
 		if err := d.socket.listen(ctx); err != nil {
 			if d.socket.missing != err.Error() {
-				d.logf("the socket in %s was removed, and can't be made anew: %v", d.opt.Run, err)
+				d.logf("the socket in %s was removed, and can't be created again: %v", d.opt.Run, err)
 			}
 			d.socket.missing = err.Error()
 			continue
 		}
 		d.socket.missing = ""
-		d.logf("the socket in %s was removed, and is there again", d.opt.Run)
+		d.logf("the socket in %s was removed, and has been created again", d.opt.Run)
 	}
 }
 
-// state is what the daemon does now.
+// state is the daemon's present state.
 func (d *Daemon) state(ctx context.Context) Status {
 	usage, err := d.meter.usage(ctx, statusTimeout/2)
 	s := Status{Status: d.Status(), Usage: usage}

@@ -20,10 +20,11 @@ import (
 // Socket is the name, in the daemon's folder, of the socket that answers with the state.
 const Socket = "keeper.sock"
 
-// A Status is what a keeper does, and what the held containers do.
+// A Status is the state of a keeper, and the I/O of the containers that it limits.
 type Status struct {
 	keeper.Status
-	// Usage is what the held containers did since the state was asked for last, nil if none is held. UsageError reports why it isn't known.
+	// Usage is the I/O of the limited containers since the last request, nil if there are none. UsageError reports
+	// why it isn't known.
 	Usage      *watch.Interval `json:"usage,omitempty"`
 	UsageError string          `json:"usage_error,omitempty"`
 }
@@ -35,11 +36,12 @@ type socket struct {
 	listener net.Listener
 	// made is the file that listener made.
 	made fs.FileInfo
-	// missing is why the socket can't be made anew, "" if it is there.
+	// missing is why the socket can't be created again, "" if it exists.
 	missing string
 }
 
-// listen makes the socket, in place of one that a killed daemon left. The caller has the lock of the folder, so no other daemon listens there.
+// listen creates the socket, in place of one that a killed daemon left. The caller has the lock of the folder, so no
+// other daemon listens there.
 func (s *socket) listen(ctx context.Context) error {
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -95,7 +97,7 @@ func (s *socket) close() {
 // statusTimeout is how long a reader of the state may take.
 const statusTimeout = 10 * time.Second
 
-// maxStatus bounds what is read of a state, in bytes: 10,000 containers with 20 limits each have 60 MB.
+// maxStatus bounds the size of a state, in bytes: 10,000 containers with 20 limits each have 60 MB.
 const maxStatus = 256 << 20
 
 // A noKeeperError names a folder without a running keeper.
@@ -105,10 +107,10 @@ func (e noKeeperError) Error() string {
 	return fmt.Sprintf("no keeper runs with %s: start it with plimsoll daemon", string(e))
 }
 
-// Is makes it an fs.ErrNotExist.
+// Is makes the error an fs.ErrNotExist.
 func (noKeeperError) Is(err error) bool { return err == fs.ErrNotExist }
 
-// Ask reads the state of the daemon of a folder. The error wraps fs.ErrNotExist if none runs.
+// Ask reads the state of a folder's daemon. The error wraps fs.ErrNotExist if none runs.
 func Ask(run string) (*Status, error) {
 	path := filepath.Join(run, Socket)
 	c, err := net.Dial("unix", path)

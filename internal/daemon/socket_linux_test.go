@@ -27,7 +27,7 @@ func TestSocketRemoved(t *testing.T) {
 			return err == nil && s.PID == os.Getpid() && len(s.Containers) == 1
 		})
 	}
-	b.eventually("the log says so", func() bool { return b.said("the socket in " + b.opt.Run + " was removed, and is there again") })
+	b.eventually("the log says so", func() bool { return b.said("the socket in " + b.opt.Run + " was removed, and has been created again") })
 	b.stop()
 	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, Socket)); len(left) > 0 {
 		t.Errorf("left %q", left)

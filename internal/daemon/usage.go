@@ -16,35 +16,35 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// An interval begins with the last question, unless that was less than leastUsage or more than mostUsage ago.
+// An interval begins with the last request, unless that was less than leastUsage or more than mostUsage ago.
 const (
 	leastUsage = time.Second
 	mostUsage  = 10 * time.Minute
 )
 
-// A meter counts the I/O of held targets from one question to the next. Between questions it reads nothing.
+// A meter counts the I/O of limited targets from one request to the next. Between requests it reads nothing.
 type meter struct {
 	holder *hold.Holder
 	// kept lists the targets.
 	kept func() []keeper.Kept
 
 	mu sync.Mutex
-	// now is the interval that is being measured, nil if none is: everybody who asks meanwhile gets it.
+	// now is the interval that is being measured, nil without one: all requests meanwhile get it.
 	now    *measuring
 	closed bool
 	wg     sync.WaitGroup
 
-	// The rest is for the goroutine that measures.
+	// The remaining fields belong to the goroutine that measures.
 	sampler *watch.Sampler
 	before  *watch.Sample
-	// subjects are the held targets, as they were when their data was looked at, by key.
+	// subjects are the limited targets, by key, as they were when their data was last looked at.
 	subjects map[string]metered
-	// volumes are those that targets use, and mounted how many mounts each of these had when they were looked at.
+	// volumes are the targets' volumes, and mounted is how many mounts each target had when they were looked at.
 	volumes []watch.Volume
 	mounted map[string]int
 }
 
-// A measuring is an interval that isn't over; done is closed when the rest is known.
+// A measuring is an unfinished interval; done is closed when its other fields are set.
 type measuring struct {
 	done     chan struct{}
 	interval *watch.Interval
@@ -54,17 +54,18 @@ type measuring struct {
 // A metered is the subject of one target.
 type metered struct {
 	subject *watch.Subject
-	// mounts is how many mounts it had: an engine may report more than its files did.
+	// mounts is how many mounts it had: an engine may report more than its files show.
 	mounts int
-	// wrote is when its limits were changed last.
+	// wrote is when its limits were last changed.
 	wrote time.Time
 }
 
 // ErrLate is the error if the counters could not be read in time.
 var ErrLate = errors.New("it took too long to measure; ask again")
 
-// usage is what held targets did since the last question, but in no less than leastUsage, for which it waits. It is nil if none is held.
-// Callers at the same time get the same interval. After most it ends with ErrLate. ctx is for all callers.
+// usage is the I/O of limited targets since the last request, over at least leastUsage, for which it waits. It is nil
+// if there are none. Callers at the same time get the same interval. After most it ends with ErrLate. ctx applies to
+// all callers.
 func (m *meter) usage(ctx context.Context, most time.Duration) (*watch.Interval, error) {
 	n, err := m.join(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (m *meter) usage(ctx context.Context, most time.Duration) (*watch.Interval,
 	}
 }
 
-// join returns the interval that is being measured, and begins one if none is.
+// join returns the interval that is being measured, or starts one.
 func (m *meter) join(ctx context.Context) (*measuring, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +91,7 @@ func (m *meter) join(ctx context.Context) (*measuring, error) {
 		return m.now, nil
 	}
 	if m.closed {
-		return nil, errors.New("the daemon ends")
+		return nil, errors.New("the daemon is ending")
 	}
 	n := &measuring{done: make(chan struct{})}
 	m.now = n
@@ -104,7 +105,7 @@ func (m *meter) join(ctx context.Context) (*measuring, error) {
 	return n, nil
 }
 
-// close waits until nothing is measured any more.
+// close waits for the measurement to end.
 func (m *meter) close() {
 	m.mu.Lock()
 	m.closed = true
@@ -112,7 +113,7 @@ func (m *meter) close() {
 	m.wg.Wait()
 }
 
-// measure measures one interval. No two run at a time.
+// measure measures one interval. Only one runs at a time.
 func (m *meter) measure(ctx context.Context) (*watch.Interval, error) {
 	if m.sampler == nil {
 		s, err := watch.NewSampler(m.holder.FS, m.holder.Groups)
@@ -148,7 +149,8 @@ func (m *meter) measure(ctx context.Context) (*watch.Interval, error) {
 	return i, err
 }
 
-// noteChanged notes whose limits were changed since the interval began, even if they now are what they were then.
+// noteChanged notes the targets with limits that changed since the interval began, even if they have the old values
+// again.
 func (m *meter) noteChanged(i *watch.Interval, since time.Time) {
 	wrote := map[string]time.Time{}
 	for _, k := range m.kept() {
@@ -161,7 +163,7 @@ func (m *meter) noteChanged(i *watch.Interval, since time.Time) {
 	}
 }
 
-// sample reads the counters of all that is held, nil if nothing is.
+// sample reads the counters of all limited targets, nil if there are none.
 func (m *meter) sample() (*watch.Sample, error) {
 	kept := m.kept()
 	known := map[string]metered{}
@@ -177,13 +179,14 @@ func (m *meter) sample() (*watch.Sample, error) {
 	if len(subjects) == 0 {
 		return nil, nil
 	}
-	// Of several with one name, as one that was restarted just now, the first counts.
+	// Of several with one name, such as one that has just restarted, the first counts.
 	slices.SortFunc(subjects, func(a, b *watch.Subject) int { return strings.Compare(a.Ref, b.Ref) })
 	subjects = slices.CompactFunc(subjects, func(a, b *watch.Subject) bool { return a.Ref == b.Ref })
 	return m.sampler.Sample(subjects, m.volumesOf(kept, subjects))
 }
 
-// volumesOf lists the volumes that the subjects use. The data of other containers on the same devices is looked at, too: the kernel counts by device.
+// volumesOf lists the subjects' volumes. It includes data of other containers on the same devices, since the kernel
+// counts by device.
 func (m *meter) volumesOf(kept []keeper.Kept, subjects []*watch.Subject) (used []watch.Volume) {
 	mounted := map[string]int{}
 	var all []target.Target
@@ -204,7 +207,7 @@ func (m *meter) volumesOf(kept []keeper.Kept, subjects []*watch.Subject) (used [
 	return used
 }
 
-// subject is what is measured of a held target.
+// subject is a limited target as it is measured.
 func (m *meter) subject(k keeper.Kept) metered {
 	t := k.Target
 	if s, ok := m.subjects[k.Key]; ok && s.mounts == len(t.Mounts) {
@@ -215,7 +218,7 @@ func (m *meter) subject(k keeper.Kept) metered {
 	if m.holder.Explain != nil {
 		s.Buffered = watch.Buffered(m.holder.Explain)
 	}
-	// If it ends meanwhile its data isn't known, and its counters say so.
+	// If the target ends meanwhile, its data isn't known, and its counters show that.
 	if scope, err := m.holder.Look(t); err == nil {
 		s.Notes = scope.Notes
 		for _, g := range scope.Grounds {

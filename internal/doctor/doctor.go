@@ -1,10 +1,8 @@
-// Package doctor looks at a machine and says what Plimsoll can measure, limit
-// and provide on it, and what would enable the rest.
+// Package doctor reports what Plimsoll can measure, limit and provide on a machine, and what would enable the rest.
 //
-// It only looks: it loads no module, starts no daemon and mounts nothing. The
-// exceptions are the probes of I/O engines and of engines, which do what they
-// ask about on a small scale and clean up. That something is present is not that it works;
-// where only the presence was seen, the item says so.
+// It only looks: it loads no module, starts no daemon and mounts nothing. Only the probes of I/O engines and of
+// engines do what they test, on a small scale, and clean up. Presence doesn't prove that something works; where
+// doctor only saw that it is present, the item says so.
 package doctor
 
 import (
@@ -31,14 +29,14 @@ const (
 	Provide = "provide"
 )
 
-// Statuses of items: those of what limits can do.
+// Statuses of items, the same as those of explain.Ability.
 const (
 	OK     = explain.OK
 	Partly = explain.Almost
 	No     = explain.Not
 )
 
-// An Item is one thing that was looked at.
+// An Item is one thing that was examined.
 type Item struct {
 	// ID is stable: "io-engine/io_uring", "fs/ext4".
 	ID string `json:"id"`
@@ -48,19 +46,19 @@ type Item struct {
 	Status string `json:"status"`
 	// What is the thing in words, with its version or value.
 	What string `json:"what"`
-	// Why says what is missing or what to know; Fix how to mend it, with a
-	// command where there is one. Both may be empty.
+	// Why says what is missing or worth knowing; Fix how to provide it, with a command where there is one. Both may
+	// be empty.
 	Why string `json:"why,omitempty"`
 	Fix string `json:"fix,omitempty"`
 }
 
-// Options says where to look.
+// Options say where to look.
 type Options struct {
 	// FS is the machine's procfs and sysfs.
 	FS device.FS
 	// StateDir is Plimsoll's folder; it need not exist.
 	StateDir string
-	// Engines are asked one after the other. nil: none are known.
+	// Engines are probed one after the other. nil: none are known.
 	Engines []engine.Engine
 	// LookPath finds a program (exec.LookPath).
 	LookPath func(string) (string, error)
@@ -70,15 +68,15 @@ type Options struct {
 	Dev, Modules string
 }
 
-// A Report is all that was found.
+// A Report is the result.
 type Report struct {
 	Machine record.Machine `json:"machine"`
 	Items   []Item         `json:"items"`
-	// HostImpossible is set when not even the host engine can measure here.
+	// HostImpossible is set when even the host engine can't measure here.
 	HostImpossible bool `json:"host_impossible,omitempty"`
 }
 
-// Look looks at everything.
+// Look examines the machine.
 func Look(ctx context.Context, o Options) Report {
 	e := examination{o: o}
 	e.report.Machine = fingerprint.Machine(o.FS)
@@ -87,7 +85,7 @@ func Look(ctx context.Context, o Options) Report {
 	e.stateDir()
 	tree, err := hierarchy.Read(o.FS)
 	if errors.Is(err, errors.ErrUnsupported) {
-		e.add(Item{"linux", Limit, No, "limits and volumes", "they are Linux's, and this is not Linux", "use an engine whose containers run in a Linux machine"})
+		e.add(Item{"linux", Limit, No, "limits and volumes", "they need Linux, and this is not Linux", "use an engine whose containers run in a Linux machine"})
 		return e.report
 	}
 	if err != nil {
@@ -108,7 +106,7 @@ type examination struct {
 
 func (e *examination) add(i Item) { e.report.Items = append(e.report.Items, i) }
 
-// engines asks every engine.
+// engines probes every engine.
 func (e *examination) engines(ctx context.Context) {
 	for _, en := range e.o.Engines {
 		p := en.Probe(ctx)
@@ -127,7 +125,7 @@ func (e *examination) engines(ctx context.Context) {
 	}
 }
 
-// shares reports the ways in which an engine's machines get folders of this one.
+// shares reports the ways in which an engine's machines can share folders with this one.
 func (e *examination) shares(of string, list []vm.Share) {
 	for _, s := range list {
 		i := Item{ID: "share/" + s.Name, Group: Measure, Status: OK, What: "share " + s.Name + " of the engine " + of}
@@ -138,7 +136,7 @@ func (e *examination) shares(of string, list []vm.Share) {
 	}
 }
 
-// ioEngines tries the I/O engines, in the state folder if it is there.
+// ioEngines probes the I/O engines, in the state folder if it exists.
 func (e *examination) ioEngines() {
 	dir := e.o.StateDir
 	if !writable(dir) {
@@ -159,7 +157,7 @@ func (e *examination) ioEngines() {
 	e.report.HostImpossible = e.report.HostImpossible || !works
 }
 
-// stateDir says where Plimsoll's own data goes.
+// stateDir reports where Plimsoll's own data goes.
 func (e *examination) stateDir() {
 	i := Item{ID: "state-dir", Group: Measure, Status: OK, What: "state folder " + e.o.StateDir}
 	nearest := Existing(e.o.StateDir)
@@ -167,9 +165,9 @@ func (e *examination) stateDir() {
 	case !writable(nearest):
 		i.Status, i.Why, i.Fix = No, nearest+" is not writable", "run as root, or name another folder with --state"
 	case noexec(nearest):
-		i.Status, i.Why, i.Fix = No, nearest+" is mounted noexec: the worker can't be run from it", "mount it without noexec, or name another folder with --state"
+		i.Status, i.Why, i.Fix = No, nearest+" is mounted noexec: the worker can't run from it", "mount it without noexec, or name another folder with --state"
 	case nearest != e.o.StateDir:
-		i.Why = "it will be made"
+		i.Why = "it will be created"
 	}
 	if s, err := e.o.FS.Of(e.o.StateDir); err == nil {
 		switch {
@@ -178,7 +176,7 @@ func (e *examination) stateDir() {
 		default:
 			i.What += " on " + s.Mount.FSType
 			if i.Status == OK {
-				i.Status, i.Why = Partly, "places made in it have no disk to compare with: "+s.Why
+				i.Status, i.Why = Partly, "places in it have no disk to compare with: "+s.Why
 				i.Fix = "name a folder on a disk with --state"
 			}
 		}

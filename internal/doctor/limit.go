@@ -12,13 +12,13 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// A mounted is where a controller is.
+// A mounted is where a controller is mounted.
 type mounted struct {
 	version int // 0: nowhere
 	dir     string
 }
 
-// where finds a controller.
+// where finds a controller's hierarchy.
 func where(tree *hierarchy.Tree, c hierarchy.Controller) mounted {
 	root, err := tree.Root(c)
 	if err != nil {
@@ -34,18 +34,17 @@ func (h mounted) words() string {
 	case 2:
 		return "cgroup version 2"
 	}
-	return "not there"
+	return "not mounted"
 }
 
-// occupied reports whether version 2's rule of no internal processes forbids to give
-// the controller to groups below. It is so in a container that sees its own group as
-// the root; the true root is exempt, and has no cgroup.type.
+// occupied reports whether version 2's rule of no internal processes keeps the controller from the groups below. That
+// is so in a container that sees its own group as the root; the true root is exempt, and has no cgroup.type.
 func (h mounted) occupied(c string) bool {
 	return h.version == 2 && device.Exists(h.dir, "cgroup.type") && device.Text(h.dir, "cgroup.procs") != "" &&
 		!slices.Contains(strings.Fields(device.Text(h.dir, "cgroup.subtree_control")), c)
 }
 
-// limit looks at what holds containers to their limits.
+// limit examines what limits need.
 func (e *examination) limit(tree *hierarchy.Tree) {
 	io, host := where(tree, hierarchy.IO), explain.On(e.o.FS, tree)
 	rates := Item{ID: "limit/io", What: "the kernel's I/O rates by " + io.words()}
@@ -64,7 +63,7 @@ func (e *examination) limit(tree *hierarchy.Tree) {
 		}
 		if h.occupied(c) {
 			i.Status = No
-			i.Why = h.dir + " is no true root and has processes of its own: no group below it can have the controller"
+			i.Why = h.dir + " is not the true root and contains processes, so no group below it can have the controller"
 			i.Fix = "mkdir " + h.dir + "/init && xargs -n1 <" + h.dir + "/cgroup.procs >" + h.dir + "/init/cgroup.procs"
 		}
 		e.add(i)
@@ -74,7 +73,7 @@ func (e *examination) limit(tree *hierarchy.Tree) {
 	}
 }
 
-// ability adds what limits can do here. Its words stand in for the item's, where it has any.
+// ability adds an ability to limit. Its words replace the item's, where it has any.
 func (e *examination) ability(i Item, a explain.Ability) {
 	i.Group, i.Status, i.Fix = Limit, a.Status, a.Fix
 	if a.Why != "" {
@@ -83,7 +82,7 @@ func (e *examination) ability(i Item, a explain.Ability) {
 	e.add(i)
 }
 
-// weights reports whether relative weights have an effect on any disk. What is missing is said of the disk that
+// weights reports whether relative weights have an effect on any disk. If not, the report is about the disk that
 // lacks least.
 func (e *examination) weights(host *explain.Host) {
 	i := Item{ID: "limit/weight", Group: Limit, Status: No, What: "I/O weights", Why: "there is no disk"}
@@ -123,7 +122,7 @@ func (e *examination) latency(io mounted) {
 	i := Item{ID: "limit/latency", Group: Limit, Status: OK, What: "I/O latency targets (io.latency)"}
 	switch {
 	case io.version != 2:
-		i.Status, i.Why = No, "they are version 2's"
+		i.Status, i.Why = No, "they need cgroup version 2"
 	case !weight.InAnyGroup(io.dir, "io.latency"):
 		i.Status, i.Why = No, "no group has io.latency (CONFIG_BLK_CGROUP_IOLATENCY)"
 	}

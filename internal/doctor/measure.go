@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// lowMemory is what default workloads and their page cache need.
+	// lowMemory is the memory that default workloads and their page cache need.
 	lowMemory = 1 << 30
-	// quietLoad is the share of the CPUs that others may keep busy, quietIO the
-	// percentage of time in which tasks wait for I/O.
+	// quietLoad is the share of the CPUs that other programs may use, quietIO the percentage of time in which tasks
+	// may wait for I/O.
 	quietLoad = 0.25
 	quietIO   = 5.0
 )
 
-// measure looks at what makes figures good or bad.
+// measure examines what affects figures.
 func (e *examination) measure() {
 	e.counters()
 	e.clock()
@@ -33,19 +33,19 @@ func (e *examination) counters() {
 	i := Item{ID: "counters", Group: Measure, Status: OK, What: "counters of bytes on devices and of processes"}
 	switch {
 	case !device.Exists(proc, "diskstats"):
-		i.Status, i.Why = Partly, "no /proc/diskstats: it can't be told whether bytes reach a device"
+		i.Status, i.Why = Partly, "no /proc/diskstats: whether bytes reach a device can't be seen"
 	case device.Text(proc, "self", "io") == "":
-		i.Status, i.Why = Partly, "no /proc/self/io: cached reads are harder to tell"
+		i.Status, i.Why = Partly, "no /proc/self/io: cached reads are harder to recognize"
 	}
 	e.add(i)
 	p := Item{ID: "pressure", Group: Measure, Status: OK, What: "pressure of I/O (PSI)"}
 	if device.Text(proc, "pressure", "io") == "" {
-		p.Status, p.Why, p.Fix = No, "the kernel doesn't count it", "boot with psi=1"
+		p.Status, p.Why, p.Fix = No, "the kernel doesn't measure it", "boot with psi=1"
 	}
 	e.add(p)
 }
 
-// clock says how good the clock source is: each latency costs two looks at it.
+// clock reports how good the clock source is: each latency costs two readings of it.
 func (e *examination) clock() {
 	name := e.report.Machine.Clock
 	i := Item{ID: "clock", Group: Measure, Status: OK, What: "clock source " + name}
@@ -54,7 +54,7 @@ func (e *examination) clock() {
 	case "":
 		i.Status, i.What, i.Why = Partly, "clock source", "the kernel doesn't name it"
 	default:
-		i.Status, i.Why = Partly, "reading it takes a system call or more: latencies of a few microseconds are too high"
+		i.Status, i.Why = Partly, "reading it takes a system call or more, which inflates latencies of a few microseconds"
 		if strings.Contains(device.Text(e.o.FS.Sys, "devices/system/clocksource/clocksource0/available_clocksource"), "tsc") {
 			i.Fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
 		}
@@ -62,7 +62,7 @@ func (e *examination) clock() {
 	e.add(i)
 }
 
-// power looks at the governor and at the mains.
+// power examines the CPU governor and the power supply.
 func (e *examination) power() {
 	i := Item{ID: "governor", Group: Measure, Status: OK}
 	governors := map[string]int{}
@@ -81,7 +81,7 @@ func (e *examination) power() {
 			list = append(list, g)
 		}
 		i.Status, i.What = Partly, "CPU governor "+strings.Join(sorted(list), ", ")
-		i.Why, i.Fix = "short I/O may find the CPU slow", "cpupower frequency-set -g performance"
+		i.Why, i.Fix = "the CPU may run slowly during short I/O", "cpupower frequency-set -g performance"
 	}
 	e.add(i)
 	supplies, _ := filepath.Glob(filepath.Join(e.o.FS.Sys, "class/power_supply/*"))
@@ -92,7 +92,7 @@ func (e *examination) power() {
 	}
 }
 
-// memory reports whether there is room for the workloads.
+// memory reports whether the workloads fit in memory.
 func (e *examination) memory() {
 	free := int64(0)
 	for line := range strings.Lines(device.Text(e.o.FS.Proc, "meminfo")) {
@@ -103,12 +103,12 @@ func (e *examination) memory() {
 	}
 	i := Item{ID: "memory", Group: Measure, Status: OK, What: fmt.Sprintf("memory: %d of %d MiB available", free>>20, e.report.Machine.Memory>>20)}
 	if free < lowMemory {
-		i.Status, i.Why = Partly, "less than 1 GiB: tmpfs cells and cached ones may not fit"
+		i.Status, i.Why = Partly, "less than 1 GiB: cells on tmpfs or in the page cache may not fit"
 	}
 	e.add(i)
 }
 
-// quiet looks at what else the machine does now.
+// quiet examines what else the machine does now.
 func (e *examination) quiet() {
 	loads := strings.Fields(device.Text(e.o.FS.Proc, "loadavg"))
 	if len(loads) < 2 {
@@ -129,7 +129,7 @@ func (e *examination) quiet() {
 	e.add(i)
 }
 
-// pressure reads "some avg10=0.48 ..." in percent, 0 where it isn't said.
+// pressure reads "some avg10=0.48 ..." in percent, 0 if it is missing.
 func pressure(text string) float64 {
 	for _, f := range strings.Fields(text) {
 		if v, ok := strings.CutPrefix(f, "avg10="); ok {

@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A filesystem is one that volumes or shares may want.
+// A filesystem is one that volumes or shares may need.
 type filesystem struct {
 	name, module string
-	// mkfs and pkg are the program that makes one and Debian's package with it.
+	// mkfs is the program that makes one, and pkg the Debian package with it.
 	mkfs, pkg string
 }
 
@@ -28,7 +28,7 @@ var filesystems = []filesystem{
 	{"virtiofs", "virtiofs", "", ""},
 }
 
-// provide looks at what volumes and shares can be made of.
+// provide examines what volumes and shares need.
 func (e *examination) provide() {
 	known := knownFilesystems(device.Text(e.o.FS.Proc, "filesystems"))
 	modules := e.modules()
@@ -40,9 +40,9 @@ func (e *examination) provide() {
 				i.Status, i.Why, i.Fix = Partly, "the kernel has it, but there is no "+f.mkfs, "apt-get install "+f.pkg
 			}
 		case modules[f.module]:
-			i.Status, i.Why, i.Fix = Partly, "its module is there but not loaded", "modprobe "+f.module
+			i.Status, i.Why, i.Fix = Partly, "its module is installed but not loaded", "modprobe "+f.module
 		default:
-			i.Status, i.Why = No, "the kernel has neither it nor a module of it"
+			i.Status, i.Why = No, "the kernel doesn't have it, nor a module for it"
 		}
 		e.add(i)
 	}
@@ -70,7 +70,7 @@ func ModulesOf(fs device.FS) string {
 	return filepath.Join("/lib/modules", device.Text(fs.Proc, "sys", "kernel", "osrelease"))
 }
 
-// modules lists the modules that the running kernel could load, with _ for -.
+// modules lists the modules that the running kernel could load, with - as _.
 func (e *examination) modules() map[string]bool {
 	all := make(map[string]bool)
 	f, err := os.Open(filepath.Join(e.o.Modules, "modules.dep"))
@@ -94,24 +94,24 @@ func (e *examination) node(id, what, module string, loadable bool, name string) 
 	switch {
 	case device.Exists(e.o.Dev, name) && writable(filepath.Join(e.o.Dev, name)):
 	case device.Exists(e.o.Dev, name):
-		i.Status, i.Why, i.Fix = Partly, filepath.Join(e.o.Dev, name)+" is there, but not for this user", "run as root"
+		i.Status, i.Why, i.Fix = Partly, filepath.Join(e.o.Dev, name)+" exists, but this user can't use it", "run as root"
 	case loadable:
-		i.Status, i.Why, i.Fix = Partly, "the module is there but not loaded", "modprobe "+module
+		i.Status, i.Why, i.Fix = Partly, "the module is installed but not loaded", "modprobe "+module
 	default:
 		i.Status, i.Why = No, "no "+filepath.Join(e.o.Dev, name)+" and no module "+module
 	}
 	e.add(i)
 }
 
-// kvm looks for hardware virtualisation. The node alone proves nothing: in a
-// virtual machine it may be there and refuse.
+// kvm looks for hardware virtualisation. The device node alone proves nothing: in a virtual machine it may exist and
+// refuse.
 func (e *examination) kvm() {
 	i := Item{ID: "device/kvm", Group: Provide, Status: Partly, What: "hardware virtualisation (KVM)", Why: "present, not tried"}
 	switch {
 	case !device.Exists(e.o.Dev, "kvm"):
 		i.Status, i.Why, i.Fix = No, "no "+filepath.Join(e.o.Dev, "kvm")+": virtual machines run without it, many times slower", "enable virtualisation in the firmware, then modprobe kvm_intel or kvm_amd"
 	case !writable(filepath.Join(e.o.Dev, "kvm")):
-		i.Why, i.Fix = "present, but not for this user", "add the user to the group kvm"
+		i.Why, i.Fix = "present, but this user can't use it", "add the user to the group kvm"
 	}
 	e.add(i)
 }

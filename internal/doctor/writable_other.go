@@ -10,5 +10,5 @@ func writable(dir string) bool {
 	return err == nil && fi.IsDir() && fi.Mode().Perm()&0o222 != 0
 }
 
-// noexec is false: what doctor tries tells.
+// noexec is always false here: the probes of doctor show it.
 func noexec(string) bool { return false }

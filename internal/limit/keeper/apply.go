@@ -15,13 +15,13 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// What is refused is tried again after firstRetry, then more and more seldom.
+// A refused limit is tried again after firstRetry, then less and less often.
 const (
 	firstRetry = 10 * time.Second
 	lastRetry  = 10 * time.Minute
 )
 
-// apply holds an entry, which is locked, to the policy that is in force, and returns how many writes that took.
+// apply sets a locked entry's limits by the policy in force, and returns the number of writes.
 func (k *Keeper) apply(e *entry) (writes int) {
 	if e.gone {
 		return 0
@@ -42,7 +42,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 		return 0
 	}
 	defer unlock()
-	// A hook may have noted something until now.
+	// A hook may have recorded limits by now.
 	k.recall(e)
 	if err := k.find(e); err != nil {
 		k.refused(e, Fault{Text: err.Error(), Err: err})
@@ -55,7 +55,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 		e.wrote = time.Now()
 	}
 	if errors.Is(err, cgroup.ErrGone) {
-		return writes // Its end is told next.
+		return writes // The event of its end follows.
 	}
 	if err != nil {
 		k.refused(e, Fault{Text: err.Error(), Err: err})
@@ -73,7 +73,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	return writes + k.follow(e)
 }
 
-// unkept notes which rules can't be kept as they were.
+// unkept records the rules that can't be applied.
 func (k *Keeper) unkept(e *entry, faults []Fault) {
 	old := faultTexts(e.broken)
 	all := slices.Clone(e.broken)
@@ -84,7 +84,7 @@ func (k *Keeper) unkept(e *entry, faults []Fault) {
 	k.schedule(e, old)
 }
 
-// refused notes that nothing could be done for an entry.
+// refused records that no rule could be applied to an entry.
 func (k *Keeper) refused(e *entry, f Fault) {
 	old := faultTexts(e.broken)
 	if errors.Is(f.Err, cgroup.ErrGone) {
@@ -94,8 +94,8 @@ func (k *Keeper) refused(e *entry, f Fault) {
 	k.schedule(e, old)
 }
 
-// schedule reports new faults, and says when an entry's are tried again. What fails since the container ends is no fault: its end is
-// told next.
+// schedule logs new faults and sets when a faulty entry is tried again. Errors caused by the container's exit are not
+// faults; the exit event follows.
 func (k *Keeper) schedule(e *entry, old []string) {
 	if len(e.broken) > 0 && k.dead(e.target) {
 		e.broken = nil
@@ -109,7 +109,7 @@ func (k *Keeper) schedule(e *entry, old []string) {
 			k.logf("%s: %s", e.name(), f)
 		}
 	}
-	// What fails before then makes nobody wait longer.
+	// A further fault before the retry doesn't delay it.
 	if time.Now().Before(e.retry) {
 		return
 	}
@@ -117,7 +117,7 @@ func (k *Keeper) schedule(e *entry, old []string) {
 	e.retry = time.Now().Add(e.retryWait)
 }
 
-// String is the fault in a sentence.
+// String describes the fault in a sentence.
 func (f Fault) String() string {
 	if f.Rule == "" {
 		return f.Text
@@ -149,8 +149,8 @@ func (k *Keeper) find(e *entry) error {
 	return nil
 }
 
-// settle gives an entry what the policy says. What the kernel refuses of a rule makes that rule give nothing: those before it
-// decide then.
+// settle applies the policy to an entry. A rule with a limit that the kernel refuses is dropped as a whole; earlier
+// rules decide then.
 func (k *Keeper) settle(e *entry) (writes int, err error) {
 	k.mu.Lock()
 	p := *k.loaded.policy
@@ -192,7 +192,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 		p.Rules = slices.Clone(p.Rules)
 		for i := range p.Rules {
 			if slices.ContainsFunc(e.broken, func(f Fault) bool { return f.Rule == p.Rules[i].Name }) {
-				// The ranks of the others stay.
+				// The other rules keep their ranks.
 				p.Rules[i].Limits = limit.Ask{}
 			}
 		}
@@ -201,7 +201,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 	return writes, nil
 }
 
-// setWide notes what an entry's rules want for the root group, and sees to that.
+// setWide stores an entry's device-wide grants, and applies those of the root group.
 func (k *Keeper) setWide(e *entry, grants []Grant) {
 	key := e.key
 	k.mu.Lock()
@@ -217,7 +217,8 @@ func (k *Keeper) setWide(e *entry, grants []Grant) {
 	}
 }
 
-// applyRoot gives the root group what all containers' rules say together: of several for one device the last.
+// applyRoot applies the device-wide grants of all containers to the root group. For a device with several, the last
+// rule decides.
 func (k *Keeper) applyRoot() {
 	k.root.mu.Lock()
 	defer k.root.unlock()
@@ -237,7 +238,7 @@ func (k *Keeper) applyRoot() {
 	if k.root.groups == nil {
 		groups, err := k.holder.Groups.Device()
 		if err != nil {
-			// ScopeOf found the root group where it can be limited at all.
+			// ScopeOf has found the root group already, where it can be limited at all.
 			k.logf("the root group: %v", err)
 			return
 		}
@@ -247,7 +248,7 @@ func (k *Keeper) applyRoot() {
 	k.root.broken = nil
 	granted, faults, err := k.ownDevices(over(slices.Collect(maps.Values(last)), k.inherited()))
 	if err != nil {
-		// Nothing is held that may be another's, and nothing is given up either.
+		// Without a claim, the keeper neither sets nor gives up limits that may be another owner's.
 		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
 		k.schedule(k.root, old)
 		return
@@ -276,7 +277,7 @@ func (k *Keeper) applyRoot() {
 	k.follow(k.root)
 }
 
-// follow watches an entry. What was made or written just before that is seen, too.
+// follow watches an entry, and repeats its check if groups are new, since writes just before the watch were not seen.
 func (k *Keeper) follow(e *entry) (writes int) {
 	for range 3 {
 		if k.plans || !k.watch.add(e) {
@@ -285,26 +286,26 @@ func (k *Keeper) follow(e *entry) (writes int) {
 		n, faults, err := k.correct(e)
 		writes += n
 		if err != nil || len(faults) > 0 {
-			break // The next look tells of it.
+			break // The next check reports it.
 		}
 	}
 	return writes
 }
 
-// A ceilingCache keeps what devices were measured to carry while a policy is in force and no disk comes or goes.
+// A ceilingCache caches the devices' measured ceilings while a policy is in force and no disk comes or goes.
 type ceilingCache struct {
 	mu    sync.Mutex
 	known map[string]limit.Limits
 }
 
-// forget is for when a disk came or went: another may have its name now.
+// forget empties the cache after a disk came or went: another disk may have its name now.
 func (c *ceilingCache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.known)
 }
 
-// ceilings are those of the options, each asked for once.
+// ceilings are Options.Ceilings with a cache.
 func (k *Keeper) ceilings() Ceilings {
 	if k.opt.Ceilings == nil {
 		return nil

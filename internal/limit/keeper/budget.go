@@ -17,11 +17,12 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// A budget is what the containers of a rule with together have in common: version 2's limits hold a group with all
-// below it, so that it goes on the group right above them. That group must be theirs alone. Each of them has the limit itself, too (see
-// rule): one alone needs nothing else, and none is without a limit where they have no such group.
+// A budget is a limit that all containers of a rule with together share: a group's limits in version 2 apply to all
+// groups below it, so the budget goes on the group directly above the containers. That group may contain nothing
+// else. Each container also has the limit itself (see rule): a single container needs nothing more, and where there
+// is no such group, none is without a limit.
 
-// setShares notes what an entry's rules want for all of their containers together, and sees to that.
+// setShares stores an entry's grants for shared budgets, and applies the budgets.
 func (k *Keeper) setShares(e *entry, grants []Grant) {
 	k.mu.Lock()
 	same := slices.Equal(k.shares[e.key], grants)
@@ -36,10 +37,10 @@ func (k *Keeper) setShares(e *entry, grants []Grant) {
 	}
 }
 
-// budgetDelay is how long containers that start together are waited for.
+// budgetDelay is how long the keeper waits for containers that start together.
 const budgetDelay = 20 * time.Millisecond
 
-// budgetsSoon is applyBudgets once for all that comes at a time.
+// budgetsSoon calls applyBudgets once for several changes in quick succession.
 func (k *Keeper) budgetsSoon() {
 	if !k.plans && k.budgetsDue.CompareAndSwap(false, true) {
 		time.AfterFunc(budgetDelay, func() {
@@ -49,7 +50,7 @@ func (k *Keeper) budgetsSoon() {
 	}
 }
 
-// newcomer looks at budgets again where there are some: who has started may be in a group that others have in common.
+// newcomer applies budgets again, if there are any: a container that started may be in a shared group.
 func (k *Keeper) newcomer() {
 	k.mu.Lock()
 	some := len(k.budgets) > 0
@@ -59,21 +60,23 @@ func (k *Keeper) newcomer() {
 	}
 }
 
-// members are the groups of the containers that have a budget together, and what it is.
+// members are the groups of the containers that share a budget, and the budget.
 type members struct {
 	groups []*hierarchy.Group
 	grants map[Slot]Grant
-	// pauses are the ids of the containers that keep their pods' namespaces. They do nothing, and are nobody's targets.
+	// pauses are the ids of the pods' pause containers, which hold the pods' namespaces. They do nothing and are not
+	// targets.
 	pauses []string
 }
 
-// sandboxLabels are annotations with the id of a pod's sandbox: containerd's and CRI-O's own, which nobody else can write there.
+// sandboxLabels are annotations with the id of a pod's sandbox, which only containerd and CRI-O themselves write
+// there.
 var sandboxLabels = map[target.Engine]string{
 	target.Containerd: "io.kubernetes.cri.sandbox-id",
 	target.CRIO:       "io.kubernetes.cri-o.SandboxID",
 }
 
-// shared are the members of each rule.
+// shared maps each rule to its members.
 func (k *Keeper) shared() map[string]*members {
 	k.mu.Lock()
 	shares := maps.Clone(k.shares)
@@ -109,7 +112,7 @@ func (k *Keeper) shared() map[string]*members {
 	return rules
 }
 
-// controllerOf is the one that a slot is of.
+// controllerOf is the controller of a slot's limit.
 func controllerOf(s Slot) hierarchy.Controller {
 	switch {
 	case s.Key.IO():
@@ -120,7 +123,7 @@ func controllerOf(s Slot) hierarchy.Controller {
 	return hierarchy.CPU
 }
 
-// place is the group that a budget goes on: the one right above all of its containers. It is nil for one container.
+// place is the group for a budget: the one directly above all of its containers. It is nil for a single container.
 func (m *members) place() (*hierarchy.Group, error) {
 	groups := m.groups
 	if len(groups) == 0 {
@@ -142,24 +145,24 @@ func (m *members) place() (*hierarchy.Group, error) {
 	}
 	const own = "start them with a parent group of their own (docker run --cgroup-parent, cgroup_parent in a compose file)"
 	if above == nil || above.IsRoot() {
-		return nil, fmt.Errorf("its %d containers have no control group in common: %s", len(groups), own)
+		return nil, fmt.Errorf("its %d containers have no common control group: %s", len(groups), own)
 	}
 	stranger, err := m.strangerIn(above)
 	if err != nil {
 		return nil, err
 	}
 	if stranger != "" {
-		return nil, fmt.Errorf("the control group %s has others in it, too (%s): %s", above.Path, stranger, own)
+		return nil, fmt.Errorf("the control group %s also contains others (%s): %s", above.Path, stranger, own)
 	}
 	return above, nil
 }
 
-// strangerIn names a group with processes below a group that is none of the members', "" if there is none.
+// strangerIn names a group with processes below above that is not a member's, "" if there is none.
 func (m *members) strangerIn(above *hierarchy.Group) (stranger string, err error) {
 	err = filepath.WalkDir(above.Dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // It was removed just now.
+			return nil // It has just been removed.
 		case err != nil:
 			return err
 		case !d.IsDir():
@@ -178,8 +181,8 @@ func (m *members) strangerIn(above *hierarchy.Group) (stranger string, err error
 	return stranger, err
 }
 
-// applyBudgets gives each group that containers have in common what their rules say. What no rule says any more is taken away
-// last: nobody is without limits in between.
+// applyBudgets applies the rules to each shared group. It removes limits that no rule sets any more last, so that no
+// container is without limits in between.
 func (k *Keeper) applyBudgets() {
 	k.budgeting.Lock()
 	defer k.budgeting.Unlock()
@@ -198,7 +201,7 @@ func (k *Keeper) applyBudgets() {
 			wanted[at.Path] = map[Slot]Grant{}
 		}
 		for _, g := range m.grants {
-			// Of several rules for one group the last decides.
+			// If several rules limit one group, the last one decides.
 			s := Slot{Key: g.Key, Device: g.Device, Together: true}
 			if old, ok := wanted[at.Path][s]; !ok || g.rank > old.rank {
 				wanted[at.Path][s] = g
@@ -231,14 +234,14 @@ func (k *Keeper) applyBudgets() {
 	}
 }
 
-// newBudget is the entry of a group that containers have in common; recall reads what an earlier keeper held of it.
+// newBudget makes the entry of a shared group; recall reads what an earlier keeper recorded of it.
 func (k *Keeper) newBudget(p string) *entry {
 	t := target.Target{Kind: target.Cgroup, Name: p, Running: true}
 	e := &entry{key: "budget " + p, budget: true, target: t, process: t, since: time.Now()}
 	return e
 }
 
-// applyBudget holds one group, or lets it go.
+// applyBudget sets or removes the limits of one group.
 func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -260,7 +263,7 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 			k.logf("%s: held to %s", e.name(), names(e.slots()))
 		}
 	}
-	// Its group may be gone, and its limits with it.
+	// The group may be gone, and its limits with it.
 	gone := errors.Is(err, cgroup.ErrGone) || e.groups == nil && errors.Is(err, fs.ErrNotExist)
 	if len(grants) == 0 && (err == nil || gone) {
 		e.gone = true
@@ -280,7 +283,7 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 	k.follow(e)
 }
 
-// oldBudgets lets go what an earlier keeper held and no rule wants any more. It is for when all containers are known.
+// oldBudgets removes an earlier keeper's limits that no rule sets any more. All containers must be known by then.
 func (k *Keeper) oldBudgets() {
 	paths, _ := k.store.groups()
 	for _, p := range paths {
@@ -294,7 +297,7 @@ func (k *Keeper) oldBudgets() {
 	k.tellLost()
 }
 
-// every lists all that is held: containers, what they have together, and the root group.
+// every lists all entries: containers, shared groups and the root group.
 func (k *Keeper) every() []*entry {
 	list := append(k.all(), k.root)
 	k.mu.Lock()

@@ -103,7 +103,7 @@ func TestTogether(t *testing.T) {
 	has("mixed/web", "memory.max", "52428800")
 	r.k.Started(of("/apart"))
 	eventually(t, "no group in common", func() bool {
-		return r.said("rule mixed can't be kept: its 2 containers have no control group in common")
+		return r.said("rule mixed can't be kept: its 2 containers have no common control group")
 	})
 	has("mixed/web", "memory.max", "52428800")
 	if n := r.k.Check().Writes; n != 0 {
@@ -217,7 +217,7 @@ func TestTogetherRate(t *testing.T) {
 	share("/pod/a", 0)
 	share("/pod/b", 0)
 	eventually(t, "the stranger is named", func() bool {
-		return r.said("the control group /pod has others in it, too (/pod/deep/stranger): start them with")
+		return r.said("the control group /pod also contains others (/pod/deep/stranger): start them with")
 	})
 	if err := os.WriteFile(filepath.Join(root, "cg/pod/deep/stranger/cgroup.procs"), nil, 0o644); err != nil {
 		t.Fatal(err)

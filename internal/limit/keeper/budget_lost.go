@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// lostBudgets are faults of notes of what containers have together, which can't be read: a keeper before had given a group a limit, and nobody
-// knows which. A rule that holds the group anew writes its note anew; otherwise the file stays until a user has looked.
+// lostBudgets are faults for records of shared budgets that can't be read: an earlier keeper gave a group limits, and
+// they are not known. A rule that limits the group again rewrites the record; otherwise the file stays until a user
+// has looked at it.
 func (k *Keeper) lostBudgets() []Fault {
 	if k.plans {
 		return nil
@@ -16,18 +17,18 @@ func (k *Keeper) lostBudgets() []Fault {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, e := range k.budgets {
-		// This one's own state tells, and who says that no rule wants it may have to write it still.
+		// The entry itself reports the keeper's own state; its record may still have to be written.
 		delete(unread, k.store.journal.Path(e.entryID()))
 	}
 	var faults []Fault
 	for _, f := range slices.Sorted(maps.Keys(unread)) {
-		err := fmt.Errorf("a budget that containers shared isn't known: %s: %w; the group above them may still have a limit (io.max, cpu.max, memory.max): remove it there, then this file", f, unread[f])
+		err := fmt.Errorf("the record of a shared budget can't be read: %s: %w; the group above its containers may still have a limit (io.max, cpu.max, memory.max): remove the limit there, then this file", f, unread[f])
 		faults = append(faults, Fault{Text: err.Error(), Err: err})
 	}
 	return faults
 }
 
-// tellLost logs those faults, each once.
+// tellLost logs each of these faults once.
 func (k *Keeper) tellLost() {
 	for _, f := range k.lostBudgets() {
 		k.mu.Lock()

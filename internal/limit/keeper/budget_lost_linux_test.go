@@ -36,7 +36,7 @@ func TestLostBudgets(t *testing.T) {
 		t.Fatalf("notes %q", noted)
 	}
 	for text, why := range map[string]string{
-		"": "unexpected end", `{"group":`: "unexpected end", "null": "no entry of that name", `{"kind":"group-limits","id":"ID"}`: "unexpected end", `{"kind":"group-limits","id":"ID","payload":{"held":[]}}`: "no note of limits", "[]": "cannot unmarshal",
+		"": "unexpected end", `{"group":`: "unexpected end", "null": "no entry of that name", `{"kind":"group-limits","id":"ID"}`: "unexpected end", `{"kind":"group-limits","id":"ID","payload":{"held":[]}}`: "not a record of limits", "[]": "cannot unmarshal",
 	} {
 		r.stop()
 		id, err := url.PathUnescape(strings.TrimSuffix(filepath.Base(noted[0]), ".json"))
@@ -53,7 +53,7 @@ func TestLostBudgets(t *testing.T) {
 		if len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, noted[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
 			t.Errorf("%q: the state has %+v", text, s.TogetherFaults)
 		}
-		if !r.said("a budget that containers shared isn't known: " + noted[0]) {
+		if !r.said("the record of a shared budget can't be read: " + noted[0]) {
 			t.Errorf("%q: the log doesn't tell", text)
 		}
 		if now := limit(); now != "104857600" {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// A Tick is one look at all limits.
+// A Tick is one check of all limits.
 type Tick struct {
 	At time.Time `json:"at"`
 	// Took is in nanoseconds.
@@ -19,7 +19,7 @@ type Tick struct {
 	Writes int           `json:"writes"`
 }
 
-// tick looks at all limits in the background, unless that is still being done.
+// tick checks all limits in the background, unless the last check still runs.
 func (k *Keeper) tick() {
 	if k.ticking.CompareAndSwap(false, true) {
 		k.background(func() {
@@ -33,14 +33,14 @@ func (k *Keeper) tick() {
 	}
 }
 
-// checkers is how many entries are looked at in parallel at most, and share how many make one more of them
-// worth its while: a look at one takes some tens of microseconds.
+// checkers is the largest number of parallel checkers, and share the number of entries that justifies another one:
+// checking an entry takes some tens of microseconds.
 const (
 	checkers = 4
 	share    = 100
 )
 
-// Check looks at all limits, and writes what differs from the policy.
+// Check compares all limits with the policy, and writes those that differ.
 func (k *Keeper) Check() Tick {
 	t := Tick{At: time.Now()}
 	entries := k.every()
@@ -91,7 +91,7 @@ func (k *Keeper) look(e *entry) (writes int) {
 	return writes
 }
 
-// again asks the rules of an entry, which is locked, again.
+// again applies the rules to a locked entry again.
 func (k *Keeper) again(e *entry) (writes int) {
 	switch {
 	case e == k.root:
@@ -106,7 +106,7 @@ func (k *Keeper) again(e *entry) (writes int) {
 	return 0
 }
 
-// correct puts back what differs from an entry's limits, and counts it.
+// correct restores an entry's limits that were changed, and counts that.
 func (k *Keeper) correct(e *entry) (writes int, faults []Fault, err error) {
 	drift, last := e.drift, e.lastDrift
 	writes, faults, err = k.check(e)
@@ -120,13 +120,13 @@ func (k *Keeper) correct(e *entry) (writes int, faults []Fault, err error) {
 	return writes, faults, err
 }
 
-// Corrections of what somebody else writes again and again wait so long.
+// How long corrections wait when another program changes a limit again and again.
 const (
 	firstFight = 100 * time.Millisecond
 	lastFight  = 10 * time.Second
 )
 
-// drifted notes that an entry's limit was put back. last is when one was before.
+// drifted records that an entry's limit was restored. last is when one was restored before.
 func (k *Keeper) drifted(e *entry, last time.Time) {
 	k.drift.Add(1)
 	if e.drifted != e.logged || time.Since(last) > 2*lastFight {
@@ -145,9 +145,10 @@ func (k *Keeper) drifted(e *entry, last time.Time) {
 	time.AfterFunc(e.fight, func() { k.changed(e) })
 }
 
-// settleWrites is how long the writes of one who changes a limit are waited for; the keeper's own are told of, too. What is told of without
-// end, as of a container that makes and removes groups in a loop, is waited for crowdedWrites from the hurried-th time on that is no
-// later than unhurried after the one before: at a hundred looks a second such a container took half a core.
+// settleWrites is how long a look waits for further writes after a change of a limit; the keeper's own writes are
+// notified too. Endless notifications, as of a container that makes and removes groups in a loop, wait for
+// crowdedWrites, from the hurried-th one that comes no later than unhurried after the one before: at a hundred looks
+// a second such a container took half a core.
 const (
 	settleWrites  = 10 * time.Millisecond
 	crowdedWrites = 75 * time.Millisecond
@@ -155,7 +156,7 @@ const (
 	hurried       = 10
 )
 
-// soon is changed once for all that is told of an entry at a time.
+// soon calls changed once for several notifications of an entry in quick succession.
 func (k *Keeper) soon(e *entry) {
 	if e.told.CompareAndSwap(false, true) {
 		e.row++
@@ -174,7 +175,7 @@ func (k *Keeper) soon(e *entry) {
 	}
 }
 
-// changed looks at one entry, of which something was written.
+// changed checks one entry after a notification.
 func (k *Keeper) changed(e *entry) {
 	k.background(func() {
 		e.mu.Lock()

@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// event works on what an engine told.
+// event handles an engine's event.
 func (k *Keeper) event(e target.Event) {
 	k.events.Add(1)
 	switch e.Type {
 	case target.Started, target.Changed:
 		if e.Err != nil {
-			k.logf("%s: %v; all of its containers are looked at again", e.Target.Ref(), e.Err)
+			k.logf("%s: %v; the keeper looks at all of its containers again", e.Target.Ref(), e.Err)
 			k.syncSoon(time.Second)
 			return
 		}
@@ -28,7 +28,7 @@ func (k *Keeper) event(e target.Event) {
 		k.ended(e.Target)
 	case target.Connected:
 		k.noteEngine(e.Source, nil, true)
-		// Several come together at the start.
+		// At the start, several engines report at about the same time.
 		k.syncSoon(200 * time.Millisecond)
 	case target.Lost:
 		k.noteEngine(e.Source, e.Err, false)
@@ -43,7 +43,7 @@ func (k *Keeper) syncSoon(d time.Duration) {
 	}
 }
 
-// keyOf tells a running container from all others, and from itself before a restart if it has a process here.
+// keyOf identifies a running container. If it has a process here, the key changes with a restart.
 func keyOf(t target.Target) string {
 	switch {
 	case t.PID != 0:
@@ -54,7 +54,7 @@ func keyOf(t target.Target) string {
 	return t.Ref() + " " + t.ID
 }
 
-// Started holds a target that has started, or has changed, in the background.
+// Started applies the policy in the background to a target that has started or changed.
 func (k *Keeper) Started(t target.Target) {
 	if stillborn(t) {
 		return
@@ -62,12 +62,12 @@ func (k *Keeper) Started(t target.Target) {
 	k.started(t, false, func() {})
 }
 
-// resettle is how long a container that is as it was isn't asked again what its rules say where: what it has mounted may be another disk's by
-// then.
+// resettle is how long the rules of an unchanged container are not evaluated again. They may change all the same, if
+// another disk is mounted.
 const resettle = time.Hour
 
-// started is Started, and calls done when the target is held, or won't be. listed is set where nothing was told of it: one that is as it was
-// is looked at only.
+// started is Started, and calls done when the target is limited, or won't be. listed is set for a target that was
+// listed without an event: if it is unchanged it is only checked.
 func (k *Keeper) started(t target.Target, listed bool, done func()) {
 	e := k.enter(t)
 	k.newcomer()
@@ -90,12 +90,12 @@ func (k *Keeper) started(t target.Target, listed bool, done func()) {
 	}
 }
 
-// stillborn reports whether a container ended before its engine could be asked what it is.
+// stillborn reports whether a container ended before its engine could be asked about it.
 func stillborn(t target.Target) bool {
 	return t.Kind == target.Container && t.PID == 0 && t.Elsewhere == ""
 }
 
-// enter returns the entry of a target, and makes it if need be.
+// enter returns a target's entry, or a new one.
 func (k *Keeper) enter(t target.Target) *entry {
 	key, id := keyOf(t), t.FullID()
 	k.mu.Lock()
@@ -110,14 +110,14 @@ func (k *Keeper) enter(t target.Target) *entry {
 		}
 	}
 	k.mu.Unlock()
-	// Itself before a restart has ended. Another container with its id lives.
+	// The container's entry from before a restart has ended. Another container with its id lives.
 	for _, o := range namesakes {
 		k.dropDead(o)
 	}
 	return e
 }
 
-// ended forgets a target whose process has ended.
+// ended drops a target whose process has ended.
 func (k *Keeper) ended(t target.Target) {
 	id := t.FullID()
 	k.mu.Lock()
@@ -125,12 +125,12 @@ func (k *Keeper) ended(t target.Target) {
 	var list []*entry
 	switch {
 	case e != nil && e.elsewhere():
-		// Nobody but its engine knows of its end.
+		// Only its engine knows of its end.
 		k.drop(e)
 	case e != nil:
 		list = []*entry{e}
 	case id != "":
-		// A daemon tells no process of what has ended, and may have told of a restart first.
+		// Docker's events of an end name no process, and may come after those of a restart.
 		list = slices.Clone(k.byID[id])
 	}
 	k.mu.Unlock()
@@ -139,10 +139,11 @@ func (k *Keeper) ended(t target.Target) {
 	}
 }
 
-// elsewhere reports whether an entry is a container whose process isn't on this machine: that it lives can't be seen.
+// elsewhere reports whether an entry is a container without a process on this machine, so that the keeper can't see
+// whether it lives.
 func (e *entry) elsewhere() bool { return e.process.Kind == target.Container && e.process.PID == 0 }
 
-// dropDead forgets an entry if its process has ended.
+// dropDead drops an entry if its process has ended.
 func (k *Keeper) dropDead(e *entry) {
 	if !k.dead(e.process) {
 		return
@@ -154,14 +155,15 @@ func (k *Keeper) dropDead(e *entry) {
 	}
 }
 
-// dead reports whether a target's process has ended. One that can't be looked at now, as no more files can be opened, hasn't.
+// dead reports whether a target's process has ended. A process that can't be examined now, because no more files can
+// be opened, counts as alive.
 func (k *Keeper) dead(t target.Target) bool {
 	var gone *target.GoneError
 	return errors.As(k.holder.Finder.Alive(t), &gone)
 }
 
-// drop forgets an entry that has ended; k.mu is held. It takes nothing away: its groups have gone with its processes, or
-// never were here.
+// drop drops an entry that has ended; k.mu is held. It removes no limits: the groups are gone with the processes, or
+// were never on this machine.
 func (k *Keeper) drop(e *entry) {
 	delete(k.entries, e.key)
 	id := e.process.FullID()
@@ -189,8 +191,8 @@ func (k *Keeper) drop(e *entry) {
 	}
 }
 
-// dropUntold forgets those of entries that only their engines can tell of, and don't: their end was missed. running are all that the
-// engines have told of since entries were listed.
+// dropUntold drops entries that only their engines know and no longer list: the event of their end was missed.
+// running are the targets that the engines have listed since entries was taken.
 func (k *Keeper) dropUntold(entries []*entry, running []target.Target) {
 	told := map[string]bool{}
 	for _, t := range running {
@@ -205,7 +207,7 @@ func (k *Keeper) dropUntold(entries []*entry, running []target.Target) {
 	}
 }
 
-// all are the entries, as they are now.
+// all are the present entries.
 func (k *Keeper) all() []*entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -216,10 +218,11 @@ func (k *Keeper) all() []*entry {
 	return list
 }
 
-// Sync asks all engines for their containers, as a keeper does from time to time. It doesn't wait until they are held.
+// Sync lists the containers of all engines, as a keeper does from time to time. It doesn't wait until they are
+// limited.
 func (k *Keeper) Sync(ctx context.Context) { k.syncAll(ctx) }
 
-// syncAll asks all engines for their containers, and forgets those that have ended.
+// syncAll lists the containers of all engines, and drops those that have ended.
 func (k *Keeper) syncAll(ctx context.Context) {
 	before := k.all()
 	running, err := k.holder.Finder.List(ctx)
@@ -248,7 +251,7 @@ func (k *Keeper) syncAll(ctx context.Context) {
 	missing := k.store.sweep(k.all(), func(p procfs.Process) bool {
 		return !k.dead(target.Target{Kind: target.Process, PID: p.PID, StartTime: p.Start})
 	})
-	// Not in the background, of which this is one: all may wait for others.
+	// Not background, of which this is one: all of them could wait for others.
 	k.spawn(func() {
 		held.Wait()
 		k.listed.Store(true)

@@ -12,21 +12,21 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// disksSettle is how long disks are waited for that come together, and disksPause how long others are let wait after that.
+// disksSettle is the wait for disks that come together, and disksPause the pause before the next ones are handled.
 const (
 	disksSettle = 300 * time.Millisecond
 	disksPause  = 2 * time.Second
 )
 
-// diskEvents reports which block devices have come, gone or changed, by number: the kernel says so in its messages to udev
-// (lib/kobject_uevent.c). nil stands for all. There is no channel where this user may not listen; then disks are
-// found by and by.
+// diskEvents reports the numbers of block devices that have come, gone or changed, from the kernel's messages to udev
+// (lib/kobject_uevent.c). nil stands for all. The channel is nil if this user may not listen; disks are then found by
+// the regular checks.
 func diskEvents(ctx context.Context) <-chan map[string]bool {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
 		return nil
 	}
-	// Group 1 is the kernel's own; 2 is udev's.
+	// Group 1 is the kernel's messages, group 2 udev's.
 	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: 1}); err != nil {
 		unix.Close(fd)
 		return nil
@@ -50,7 +50,7 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 				return
 			}
 			for {
-				// What came meanwhile is one with it.
+				// Messages that have come meanwhile are handled with this one.
 				n := readNow(file, buf)
 				if n <= 0 {
 					break
@@ -60,7 +60,7 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 				}
 			}
 			if err != nil {
-				disks = nil // There were more than the socket takes (ENOBUFS).
+				disks = nil // Messages were lost (ENOBUFS).
 			}
 			select {
 			case out <- disks:
@@ -75,8 +75,8 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 	return out
 }
 
-// readNow reads what is there of a file that doesn't block, and waits for nothing: it returns 0 or less where there is nothing, and where
-// the file is closed, as its descriptor may be another's by then.
+// readNow reads from a non-blocking file without waiting: it returns 0 or less if there is nothing, or if the file is
+// closed, as another file may have its descriptor by then.
 func readNow(file *os.File, buf []byte) (n int) {
 	conn, err := file.SyscallConn()
 	if err != nil {
@@ -92,7 +92,7 @@ func readNow(file *os.File, buf []byte) (n int) {
 	return n
 }
 
-// diskOf is the number of the block device that a message is about, "" if it is about something else.
+// diskOf is the number of the block device in a message, "" for other messages.
 func diskOf(b []byte) string {
 	var major, minor string
 	block := false
@@ -113,7 +113,7 @@ func diskOf(b []byte) string {
 	return major + ":" + minor
 }
 
-// pause waits, and reports whether ctx goes on.
+// pause waits, and reports whether ctx is still alive.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// drifts counts what was put back: once for all that was changed together, and once for each limit of it.
+// drifts counts restored limits: once for all that were changed together, and once for each limit.
 func (e *entry) drifts(edits []cgroup.Edit) {
 	edits = slices.DeleteFunc(edits, func(x cgroup.Edit) bool { return e.below(&x) })
 	if len(edits) == 0 {
@@ -28,13 +28,13 @@ func (e *entry) drifts(edits []cgroup.Edit) {
 	}
 }
 
-// of reports whether an edit is about the limit in a slot.
+// of reports whether an edit changes the slot's limit.
 func (s Slot) of(x cgroup.Edit) bool {
 	return (x.Device == "" || x.Device == s.Device) && slices.Contains(x.Keys, s.Key)
 }
 
-// below reports whether an edit is of a group below the entry's own that had no limit yet: the container has made
-// it, and nobody changed anything.
+// below reports whether an edit limits a group below the entry's own that had no limit yet: the container has created
+// the group, and no program changed a limit.
 func (e *entry) below(edit *cgroup.Edit) bool {
 	g, err := e.groups.Group(hierarchy.IO)
 	return err == nil && edit.Group != g.Path && len(edit.Was) == 1 && strings.HasSuffix(edit.Was[0], " 0")

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// elsewhere says of each entry which of its processes are in groups that the limits held don't reach: what limit show says. The processes are
-// looked at when the state is asked for, and at no other time.
+// elsewhere reports for each entry which of its processes are in groups that its limits don't reach, as limit show
+// does. It looks at the processes only when the state is requested.
 func (k *Keeper) elsewhere(views []*view) [][]string {
 	all := make([][]string, len(views))
 	now := procfs.Look(k.holder.FS.Proc)
@@ -22,7 +22,7 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 			continue
 		}
 		p := hold.Part{Name: v.status.Target, Groups: v.groups, Target: &v.target}
-		// Most have none. One that has is looked at once more a moment later, beside the others.
+		// Most entries have no such processes. Those that do are looked at again a moment later, together.
 		if groups, err := k.holder.LooseAt(p, now); err != nil || len(groups) == 0 {
 			continue // On an error the container is ending: its exit event follows.
 		}
@@ -34,7 +34,7 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 	return all
 }
 
-// rates are the rates that an entry is held to, and what their devices are called.
+// rates are an entry's rates, and the names of their devices.
 func (v *view) rates() (own map[device.Number]limit.Limits, names map[device.Number]string) {
 	own, names = map[device.Number]limit.Limits{}, map[device.Number]string{}
 	for _, h := range v.status.Held {

@@ -19,76 +19,77 @@ import (
 // A Held is a limit that the keeper has set.
 type Held struct {
 	Grant
-	// Since is when it was set first.
+	// Since is when the keeper first set it.
 	Since time.Time `json:"since"`
-	// Was is what was there before, in a policy's words; it is put back when no rule gives the limit
-	// any more.
+	// Was is the value before, in a policy's words. It is restored when no rule sets the limit any more.
 	Was string `json:"was"`
-	// Drift is how often it was found changed, and put back.
+	// Drift is how often the keeper found it changed, and restored it.
 	Drift int `json:"drift"`
 
 	was limit.Limits
-	// identity says which disk it was set on, "" where that can't be told.
+	// identity is the disk that has the limit, "" where that isn't known.
 	identity string
-	// prior is what the keeper held before, until the kernel has the limits of now; nil for none.
+	// prior is the keeper's earlier value, until the kernel has the present one; nil for none.
 	prior *limit.Limits
-	// unmet is set for what was noted, until it is known whether the kernel has it still: see meet.
+	// unmet is set for a recorded limit until it is known whether the kernel still has it: see meet.
 	unmet bool
 }
 
-// An entry is a target that the keeper limits: a container, the root group, or a group that containers share.
+// An entry is a target of the keeper: a container, the root group, or a group that containers share.
 type entry struct {
-	// key and id are its names, empty for the root group, and process is the target as it was met. They don't change.
+	// key and id are its names, empty for the root group, and process is its first process as found. They don't
+	// change.
 	key, id string
-	// budget is set for a group that containers have in common.
+	// budget is set for a group that containers share.
 	budget  bool
 	process target.Target
 
-	// seen is what is told of it while it is locked.
+	// seen is its state for readers while it is locked.
 	seen atomic.Pointer[view]
-	// told is set while a look is due because something was written. Who sets it has toldAt, when it was set last, and row, how often
-	// that was soon after the time before.
+	// told is set while a look is due after a notification. toldAt is the time of the last notification, and row
+	// counts notifications in quick succession; both belong to the goroutine that sets told.
 	told   atomic.Bool
 	toldAt time.Time
 	row    int
 
 	mu     sync.Mutex
 	target target.Target
-	// recalled is set when what was noted of it was read.
+	// recalled is set once its record has been read.
 	recalled bool
-	// unknown says that it could not be read, and why, until rules hold the entry anew.
+	// unknown is why its record could not be read, until rules limit the entry again.
 	unknown string
 	groups  *cgroup.Target
 	rules   []string
-	// unlimited says of the data that the rules are for which has no limit, and why.
+	// unlimited describes data that rules select and that has no limit, with the reason.
 	unlimited []string
-	// escapes are what of it gets past limits on writes, unless the root group holds that.
+	// escapes are the writes that get past its limits, unless the root group holds them.
 	escapes []hold.Escape
-	// settled is when its rules were asked last, and wrote when its limits were changed last, by rules or since another program had changed them.
+	// settled is when its rules were last evaluated, and wrote when its limits were last changed, by rules or to
+	// restore them.
 	settled, wrote time.Time
-	// parts are what is held, and checked.
+	// parts are the limits that are set and checked.
 	parts []part
 	held  map[Slot]*Held
-	// broken are rules that can't be kept.
+	// broken are the rules that can't be applied.
 	broken []Fault
 	// gone is set when it has ended.
 	gone bool
-	// since is when the keeper met it.
+	// since is when the keeper found it.
 	since time.Time
-	// drift counts how often a limit was found changed, and lastDrift is when and what.
+	// drift counts how often a limit was found changed; lastDrift and drifted are when last, and what.
 	drift     int
 	lastDrift time.Time
 	drifted   string
-	// logged is what the log was told of that.
+	// logged is the last such text in the log.
 	logged string
-	// fight is how long the next correction of what somebody changes again and again has to wait.
+	// fight is the wait before the next correction, if another program changes a limit again and again.
 	fight time.Duration
-	// notBefore is when it may be corrected again, retry when what is broken is tried again.
+	// notBefore is the earliest time of the next correction, retry the time when broken rules are tried again.
 	notBefore, retry time.Time
 	retryWait        time.Duration
 }
 
-// name is how logs call it.
+// name is its name in logs.
 func (e *entry) name() string {
 	if e.key == "" {
 		return "the root group"
@@ -109,13 +110,13 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	return k.holdMet(e, grants, met)
 }
 
-// given reports whether the rules give the slot a value: one of the grants is for it.
+// given reports whether a grant is for the slot.
 func given(grants []Grant, s Slot) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Slot == s })
 }
 
-// holdMet applies grants to an entry that was met already (its notes were compared with the kernel's values); met lists the
-// slots that other programs changed.
+// holdMet is hold for an entry whose records have been compared with the kernel's values (meet); met lists the slots
+// that other programs changed.
 func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err error) {
 	if k.plans {
 		return 0, k.plan(e, grants)
@@ -129,7 +130,7 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 	ps := parts(grants)
 	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced })
 	var before []cgroup.State
-	// others are the limits of disks that have made way for others: what those have, nobody has changed.
+	// others are limits on disks that have replaced others: no program has changed those.
 	others := map[Slot]bool{}
 	for s, h := range e.held {
 		others[s] = k.fateOf(h) == replaced
@@ -140,7 +141,8 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 		}
 		k.renew(e, before)
 	}
-	// What is about to be held is noted first: a keeper that is killed in between knows what to take away.
+	// New limits are recorded before they are set, so that the next keeper can remove them if this one is killed in
+	// between.
 	old, renoted := maps.Clone(e.held), false
 	for _, g := range grants {
 		h := &Held{Grant: g, Since: now}
@@ -159,7 +161,7 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 		e.held[g.Slot] = h
 	}
 	if err := k.store.save(e); err != nil {
-		e.held = old // Nothing was written.
+		e.held = old // No limit was written.
 		return writes, err
 	}
 	e.parts = nil
@@ -172,7 +174,7 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 		}
 		if err == nil {
 			e.parts = append(e.parts, p)
-			// What was held, is to be the same and differed all the same, somebody has changed.
+			// A limit that is to stay the same and differed was changed by another program.
 			changed = append(changed, slices.DeleteFunc(edits, func(x cgroup.Edit) bool {
 				return !slices.ContainsFunc(p.slots, func(s Slot) bool {
 					return s.of(x) && (slices.Contains(met, s) || old[s] != nil && e.held[s].prior == nil && !others[s])
@@ -186,11 +188,11 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 		e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
 		var fault *cgroup.Fault
 		if errors.As(err, &fault) && len(fault.Left) > 0 {
-			// The kernel has some of it: it is noted, so that it can be taken away.
+			// The kernel has some of the limits: the record stays, so that they can be removed.
 			continue
 		}
 		for _, s := range p.slots {
-			// What was there before was put back.
+			// The old values were restored.
 			if old[s] != nil {
 				e.held[s] = old[s]
 			} else {
@@ -212,7 +214,7 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 	return writes, err
 }
 
-// write writes what one rule gives, all of it or nothing, and returns how many writes that took, and what had differed.
+// write writes one rule's limits, all or none. It returns the number of writes, and the differences found.
 func (k *Keeper) write(e *entry, p part) (writes int, edits []cgroup.Edit, err error) {
 	plans, edits, err := k.differs(e, p)
 	if err != nil || len(plans) == 0 {
@@ -222,7 +224,7 @@ func (k *Keeper) write(e *entry, p part) (writes int, edits []cgroup.Edit, err e
 	return writes, edits, err
 }
 
-// differs plans what has to be written for what one rule gives: edits is all of that, none if all is so already.
+// differs plans the writes for one rule's limits; edits are the differences, none if all limits are set already.
 func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, edits []cgroup.Edit, err error) {
 	for _, w := range p.wants {
 		d, err := k.holder.Groups.Plan(e.groups, w)
@@ -238,8 +240,8 @@ func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, edits []cgroup
 	return plans, edits, nil
 }
 
-// putBack writes once what a part had before, all of it or nothing. Unlike put it doesn't look again: another program's value that is
-// there by then is newer, and stays.
+// putBack restores once what a part had before, all or nothing. Unlike put it doesn't check again: a value that
+// another program has written by then is newer, and stays.
 func (k *Keeper) putBack(e *entry, p part) (writes int, err error) {
 	plans, _, err := k.differs(e, p)
 	if err != nil {
@@ -248,7 +250,7 @@ func (k *Keeper) putBack(e *entry, p part) (writes int, err error) {
 	return k.putPlans(k.holder.Groups.Begin(), plans)
 }
 
-// putPlans writes what was planned, all of it or nothing.
+// putPlans writes the plans, all or nothing.
 func (k *Keeper) putPlans(x *cgroup.Transaction, plans []*cgroup.Diff) (writes int, err error) {
 	for _, d := range plans {
 		n, err := x.Apply(d)
@@ -260,18 +262,18 @@ func (k *Keeper) putPlans(x *cgroup.Transaction, plans []*cgroup.Diff) (writes i
 	return writes, nil
 }
 
-// put writes what was planned for what one rule gives, all of it or nothing.
+// put writes the plans for one rule's limits, all or nothing.
 func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err error) {
 	x := k.holder.Groups.Begin()
 	if writes, err = k.putPlans(x, plans); err != nil {
 		return writes, err
 	}
-	// A container may make groups meanwhile.
+	// A container may create groups meanwhile.
 	for _, w := range p.wants {
 		n, err := x.Hold(e.groups, w)
 		writes += n
 		if errors.Is(err, cgroup.ErrUnsettled) {
-			// Undone, it would be rid of its limits. What it makes brings about the next look, which goes on.
+			// Undoing would remove its limits. The new group causes another look, which completes the write.
 			continue
 		}
 		if err != nil {
@@ -281,7 +283,7 @@ func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err er
 	return writes, nil
 }
 
-// release takes away what is held and lost says, and puts back what was there before.
+// release removes the limits for which lost is true, and restores the values before them.
 func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error) {
 	var away []Slot
 	var back []Grant
@@ -319,14 +321,15 @@ func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error)
 	return writes, err
 }
 
-// check looks whether all is as it was written, and writes what isn't. Without drift it writes nothing. What fails of one rule doesn't keep it
-// from the others, and is returned in faults. The error wraps cgroup.ErrGone or errReplaced: nothing of it is to be kept as it is.
+// check compares an entry's limits with the kernel's, and writes those that differ. Without drift it writes nothing.
+// A failed rule doesn't affect the others; its error is in faults. The error wraps cgroup.ErrGone or errReplaced if
+// the whole entry has to be evaluated again.
 func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 	for i := range e.parts {
 		p := &e.parts[i]
 		plans, edits, err := k.differs(e, *p)
 		n := 0
-		// Asked where something is to be written alone, so that a look without drift costs no more.
+		// Asked only before a write, so that a check without drift costs no more.
 		if (err != nil || len(edits) > 0) && k.moved(e, p) {
 			return writes, faults, errReplaced
 		}
@@ -346,7 +349,7 @@ func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 	return writes, faults, nil
 }
 
-// wasLimit is what a target had in a slot before.
+// wasLimit is the value that a target had in a slot.
 func wasLimit(states []cgroup.State, s Slot) limit.Limits {
 	if len(states) == 0 {
 		return limit.Limits{}
@@ -359,7 +362,7 @@ func wasLimit(states []cgroup.State, s Slot) limit.Limits {
 	return limit.Limits{}.With(s.Key, l)
 }
 
-// on reports whether something is held on one of the devices.
+// on reports whether the entry has a limit on one of the devices.
 func (e *entry) on(numbers map[string]bool) bool {
 	for s := range e.held {
 		if s.Device != "" && numbers[s.Device] {
@@ -369,7 +372,7 @@ func (e *entry) on(numbers map[string]bool) bool {
 	return false
 }
 
-// slots lists what is held, in order.
+// slots lists the limits in order.
 func (e *entry) slots() []*Held {
 	list := slices.Collect(maps.Values(e.held))
 	slices.SortFunc(list, func(a, b *Held) int { return compareSlots(a.Slot, b.Slot) })

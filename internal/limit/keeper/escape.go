@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// escaping are those of escapes that the root group doesn't hold either.
+// escaping drops the escapes that the root group holds.
 func escaping(escapes []hold.Escape, root map[device.Number]limit.Limits) []hold.Escape {
 	return slices.DeleteFunc(slices.Clone(escapes), func(e hold.Escape) bool { return e.HeldBy(root) })
 }
 
-// inRoot is what the root group holds, and what it is about to.
+// inRoot is the limits of the root group, including those about to be set.
 func (k *Keeper) inRoot() map[device.Number]limit.Limits {
 	all := map[device.Number]limit.Limits{}
 	for d, l := range k.holder.RootLimits() {
@@ -32,7 +32,7 @@ func (k *Keeper) inRoot() map[device.Number]limit.Limits {
 	return all
 }
 
-// tellEscapes logs what of an entry's data gets past its limits: once for all containers that the same rules hold.
+// tellEscapes logs the writes that get past an entry's limits, once for all containers with the same rules.
 func (k *Keeper) tellEscapes(e *entry) {
 	if len(e.escapes) == 0 {
 		return

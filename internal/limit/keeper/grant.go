@@ -21,11 +21,11 @@ import (
 // A Slot is one kind of limit of an entry, on one device if the kind is per device.
 type Slot struct {
 	Key limit.Key `json:"key"`
-	// Device is a number such as "254:0"; empty for what is not about a device.
+	// Device is a number such as "254:0"; empty for limits without a device.
 	Device string `json:"device,omitempty"`
-	// Wide is set for the root group's limit on the device (version 1): all who write to it share that.
+	// Wide is set for the root group's limit on the device (version 1), which applies to all its users.
 	Wide bool `json:"device_wide"`
-	// Together is set for what all containers of the rule have together (version 2).
+	// Together is set for the budget that all containers of the rule share (version 2).
 	Together bool `json:"together"`
 }
 
@@ -34,20 +34,20 @@ type Grant struct {
 	Slot
 	// DeviceName is the kernel's name of the device: "vda".
 	DeviceName string `json:"device_name,omitempty"`
-	// Value is the limit as a policy has it: "10MiB", or "none".
+	// Value is the limit in a policy's words: "10MiB", or "none".
 	Value string `json:"value"`
 	// Rule is the name of the rule that decided.
 	Rule string `json:"rule"`
 
-	// limits has the slot's key alone; without it the limit shall be removed.
+	// limits has only the slot's key; without it the limit is to be removed.
 	limits limit.Limits
-	// rank is the rule's place in the policy.
+	// rank is the rule's index in the policy.
 	rank int
-	// inherited is set for what an earlier keeper held, until this one knows the rule that says so.
+	// inherited is set for an earlier keeper's limit, until this keeper knows which rule sets it.
 	inherited bool
 }
 
-// A Fault is a rule that can't be kept for a container.
+// A Fault is a rule that can't be applied to a container.
 type Fault struct {
 	Rule string `json:"rule"`
 	Text string `json:"error"`
@@ -55,23 +55,23 @@ type Fault struct {
 	Err error `json:"-"`
 }
 
-// A ruling is all that a policy gives a container.
+// A ruling is everything that a policy gives a container.
 type ruling struct {
-	// rules are the names of those that match.
+	// rules are the names of the matching rules.
 	rules  []string
 	grants []Grant
 	faults []Fault
-	// unlimited says of what rules hold which of its data has no limit, and why.
+	// unlimited describes data that rules select and that has no limit, with the reason.
 	unlimited []string
-	// escapes are what of the data gets past limits on writes.
+	// escapes are the writes that get past the limits.
 	escapes []hold.Escape
 }
 
-// Ceilings tells what a device was measured to carry; see limit.Ask.Resolve.
+// Ceilings returns a device's measured ceilings; see limit.Ask.Resolve.
 type Ceilings func(device string) (limit.Limits, error)
 
-// rule decides what a container gets: for each slot the last rule that says something about it. A rule of which a
-// part can't be had gives nothing.
+// rule decides the limits of a container: for each slot the last rule that sets it. A rule that can't be applied in
+// full is dropped.
 func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) ruling {
 	var out ruling
 	var alone []Grant
@@ -100,7 +100,7 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 		}
 	}
 	for s, g := range last {
-		// What several have together one may have alone, and no more.
+		// A container may have the shared budget alone, and no more.
 		own := Slot{Key: s.Key, Device: s.Device}
 		if s.Together && g.limits.Below(s.Key, last[own].limits) {
 			g.Slot = own
@@ -119,7 +119,7 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 	return out
 }
 
-// without notes what of the data that a rule gives limits to has none, or none in some modes.
+// without records data that a rule selects and that has no limit, or none in some modes.
 func (out *ruling) without(s *hold.Scope, set limit.Limits) {
 	for _, u := range s.Unlimited {
 		if !slices.Contains(out.unlimited, u) {
@@ -133,7 +133,7 @@ func (out *ruling) without(s *hold.Scope, set limit.Limits) {
 	}
 }
 
-// grantsOf is what one rule alone gives a container, in which parts of its data.
+// grantsOf is the grants of a single rule for a container, and the scopes of its data.
 func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) (grants []Grant, scopes []*hold.Scope, err error) {
 	if policy.IO(r.Limits) {
 		places, err := wheres(r, t)
@@ -186,14 +186,14 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 	return grants, scopes, nil
 }
 
-// grant is a rule's for a slot.
+// grant makes a rule's grant for a slot.
 func grant(r *policy.Rule, s Slot, name string, value limit.Limits) Grant {
 	s.Together = r.Together
 	l := limit.Limits{}.With(s.Key, value)
 	return Grant{Slot: s, DeviceName: name, Value: l.Text(s.Key), Rule: r.Name, limits: l}
 }
 
-// wheres are the parts of the container's data that a rule is for.
+// wheres are the parts of the container's data that a rule selects.
 func wheres(r *policy.Rule, t target.Target) ([]hold.Where, error) {
 	w := hold.Where{Path: r.Where.Path, Device: r.Where.Device, DeviceWide: r.Where.DeviceWide}
 	var list []hold.Where
@@ -223,7 +223,7 @@ func wheres(r *policy.Rule, t target.Target) ([]hold.Where, error) {
 	return list, nil
 }
 
-// resolve is what is asked for of one key on a device, of which a percentage is of what that was measured to carry.
+// resolve is the requested value of one key on a device. A percentage is one of the device's measured ceiling.
 func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit.Limits, error) {
 	p, relative := a.Percent[k]
 	if !relative {
@@ -233,17 +233,17 @@ func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit
 	if ceilings != nil {
 		var err error
 		if most, err = ceilings(d.Name); err != nil {
-			return most, fmt.Errorf("%s: what %s was measured to carry: %w", k, d.Name, err)
+			return most, fmt.Errorf("%s: the measured ceiling of %s: %w", k, d.Name, err)
 		}
 	}
 	c, err := limit.Ask{Percent: map[limit.Key]float64{k: p}}.Resolve(most)
 	if errors.Is(err, limit.ErrNoCeiling) {
-		err = fmt.Errorf("%s: %w (plimsoll run PLAN measures it, where plimsoll plan show places > PLAN is a beginning: with a plan that has a place on %s, and direct I/O)", d.Name, err, d.Name)
+		err = fmt.Errorf("%s: %w (to measure it, run a plan with a place on %s and direct I/O: plimsoll plan show places > PLAN is a start, plimsoll run PLAN measures)", d.Name, err, d.Name)
 	}
 	return c.Set, err
 }
 
-// devices are those of several scopes, each once.
+// devices are the devices of several scopes without duplicates.
 func devices(scopes []*hold.Scope) []explain.Spot {
 	var list []explain.Spot
 	for _, s := range scopes {
@@ -259,7 +259,7 @@ func devices(scopes []*hold.Scope) []explain.Spot {
 	return list
 }
 
-// written returns why what a rule says of writing holds nothing: all that is written goes where there is no limit.
+// written returns the reason why a rule's limits on writes hold nothing: all writes go where there is no limit.
 func written(scopes []*hold.Scope, all []explain.Spot, a limit.Ask) error {
 	sets := func(k limit.Key) bool { return k.Writes() && !slices.Contains(a.Remove, k) }
 	if !slices.ContainsFunc(policy.Asked(a), sets) || slices.ContainsFunc(all, func(d explain.Spot) bool { return !d.ReadsOnly }) {
@@ -273,7 +273,7 @@ func written(scopes []*hold.Scope, all []explain.Spot, a limit.Ask) error {
 	return nil
 }
 
-// weightDevices are those that weights go on.
+// weightDevices are the devices for weights.
 func weightDevices(scopes []*hold.Scope) []explain.Spot {
 	var list []explain.Spot
 	for _, s := range scopes {
@@ -303,7 +303,7 @@ type part struct {
 	wants []cgroup.Want
 }
 
-// parts turns grants into what is to be written: for each rule one want for each different set of values.
+// parts turns grants into writes: for each rule, one want for each different set of values.
 func parts(grants []Grant) []part {
 	var out []part
 	for _, g := range grants {
@@ -319,7 +319,7 @@ func parts(grants []Grant) []part {
 	return out
 }
 
-// wants are those of one rule. Devices with the same values are one want: each file is read once.
+// wants are the wants of one rule. Devices with equal values share one want, so that each file is read once.
 func wants(grants []Grant, rule string) []cgroup.Want {
 	var list []cgroup.Want
 	var order []string
@@ -346,7 +346,7 @@ func wants(grants []Grant, rule string) []cgroup.Want {
 		if g.limits.IsZero() {
 			w.Change.Remove = append(w.Change.Remove, g.Key)
 		}
-		// What was there of swap is put back where there was no limit on memory, too.
+		// The old value of swap is restored even where memory had no limit.
 		w.Change.Set = w.Change.Set.With(g.Key, g.limits)
 	}
 	for _, at := range order {
@@ -361,13 +361,13 @@ func wants(grants []Grant, rule string) []cgroup.Want {
 	return list
 }
 
-// mergeable reports whether two wants differ in the devices alone.
+// mergeable reports whether two wants differ only in their devices.
 func mergeable(a, b cgroup.Want) bool {
 	return a.Change.Set == b.Change.Set && slices.Equal(a.Change.Remove, b.Change.Remove) &&
 		(len(a.Devices) > 0) == (len(b.Devices) > 0) && (len(a.WeightDevices) > 0) == (len(b.WeightDevices) > 0)
 }
 
-// number reads a slot's device.
+// number parses a slot's device.
 func number(s string) (device.Number, bool) {
 	var d device.Number
 	if s == "" {

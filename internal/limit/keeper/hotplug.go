@@ -10,15 +10,15 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// disks does what is to be done when block devices have come, gone or changed: rules that name them are asked again, what was refused is tried
-// again, and what is held on those that have come back is looked at. nil stands for all.
+// disks handles block devices that have come, gone or changed: it evaluates the rules that name them, retries refused
+// limits, and checks the limits on disks that have come back. nil stands for all devices.
 func (k *Keeper) disks(numbers map[string]bool) {
 	k.ceiling.forget()
 	k.disk.Forget()
 	k.renamed()
 	for _, e := range k.every() {
 		e.mu.Lock()
-		e.settled = time.Time{} // Its rules may be for others now: the next list asks.
+		e.settled = time.Time{} // Its rules may select other disks now; the next listing evaluates them.
 		if len(e.broken) > 0 {
 			e.retryWait, e.retry = 0, time.Now()
 		}
@@ -27,15 +27,15 @@ func (k *Keeper) disks(numbers map[string]bool) {
 		}
 		e.unlock()
 	}
-	// udev gives a disk its names after the kernel has told of it.
+	// udev names a disk after the kernel's message.
 	time.AfterFunc(namesCome, func() { k.background(k.renamed) })
 }
 
-// namesCome is how long after a disk its names are looked at again. Those that come later still are seen at a look at all limits.
+// namesCome is how long after a disk's message its names are read again. Later names are seen at the next check of all limits.
 const namesCome = 2 * time.Second
 
-// renamed asks the rules of containers again that name block devices by what is another one now: one that has come may fit a pattern that
-// others fit already.
+// renamed evaluates the rules again if a block device that they name is another one now, or if a pattern matches a
+// new one.
 func (k *Keeper) renamed() {
 	k.mu.Lock()
 	p := k.loaded.policy
@@ -61,7 +61,7 @@ func (k *Keeper) renamed() {
 	}
 }
 
-// named are the block devices that a policy's rules name, with their numbers, by the rules' words.
+// named maps the block devices in a policy's rules, as written there, to their numbers.
 func named(p *policy.Policy) map[string]string {
 	words := map[string]string{}
 	for i := range p.Rules {

@@ -10,27 +10,27 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// A disk's number is given to the next one when it has gone. The kernel forgets a disk's limits with it, but for a loop device, which
-// keeps its limits whatever file it gets. So what is held is noted with the disk's identity: what was there before is put back on the disk
-// that it was on, and on no other.
+// When a disk is gone, the next one may get its number. The kernel forgets the limits with the disk, except for a
+// loop device, which keeps its limits whatever its file. So each limit is recorded with the disk's identity, and the
+// value before it is restored on that disk only.
 
-// A fate is what has become of the disk that a limit was set on.
+// A fate is what has become of the disk with a limit.
 type fate int
 
 const (
-	// stays: it is the same, or nobody can tell.
+	// stays: it is the same, or its identity isn't known.
 	stays fate = iota
 	// left: no disk has the number.
 	left
-	// replaced: another one has the number.
+	// replaced: another disk has the number.
 	replaced
 )
 
-// errReplaced is the error where a limit is on a disk that has gone, also where its number is another's by now: the rules have to be
-// asked again.
+// errReplaced is the error where the disk with a limit is gone, even if another has its number: the rules must be
+// evaluated again.
 var errReplaced = errors.New("its disk is another one now")
 
-// fateOf is what has become of the disk that h is held on.
+// fateOf is the fate of the disk of h.
 func (k *Keeper) fateOf(h *Held) fate {
 	d, ok := number(h.Device)
 	if !ok {
@@ -46,7 +46,7 @@ func (k *Keeper) fateOf(h *Held) fate {
 	return replaced
 }
 
-// identityOf is which disk a slot is of, "" where that can't be told.
+// identityOf is the identity of a slot's disk, "" where it isn't known.
 func (k *Keeper) identityOf(s Slot) string {
 	d, ok := number(s.Device)
 	if !ok {
@@ -56,8 +56,8 @@ func (k *Keeper) identityOf(s Slot) string {
 	return id
 }
 
-// renew makes what is held on disks that were replaced what is held on those of today. What they have of the keeper's own is not what
-// they had before.
+// renew replaces the limits on disks that were replaced by those on the present disks. If these already have the
+// keeper's own limit, that isn't their value before.
 func (k *Keeper) renew(e *entry, now []cgroup.State) {
 	for s, h := range e.held {
 		if k.fateOf(h) != replaced {
@@ -73,7 +73,7 @@ func (k *Keeper) renew(e *entry, now []cgroup.State) {
 	}
 }
 
-// moved reports whether a disk of a part has gone.
+// moved reports whether a part's disk is gone.
 func (k *Keeper) moved(e *entry, p *part) bool {
 	for _, s := range p.slots {
 		if h := e.held[s]; h != nil && k.fateOf(h) != stays {
@@ -83,7 +83,7 @@ func (k *Keeper) moved(e *entry, p *part) bool {
 	return false
 }
 
-// here are the grants for disks that are here: of others that an earlier keeper held there is nothing to be held.
+// here drops inherited grants for disks that are gone.
 func (k *Keeper) here(grants []Grant) []Grant {
 	var list []Grant
 	for _, g := range grants {
@@ -94,8 +94,9 @@ func (k *Keeper) here(grants []Grant) []Grant {
 	return list
 }
 
-// back is what is put back where h was held: what was there before. ok is false where there is nothing to put back, as the disk
-// has gone, or another program has set the limit. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper.
+// back is the value to restore where h was set. ok is false where nothing is to be restored: the disk is gone, or
+// another program has set the limit. now returns the groups' present limits. If another disk has the keeper's own
+// limit, it came from the keeper.
 func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
 	switch k.fateOf(h) {
 	case left:
@@ -111,8 +112,8 @@ func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error)) (wa
 	return h.was, ok, err
 }
 
-// diskOf is the identity of the disk with a number, or was a moment ago: that of one disk is asked for each container that is held on
-// it. The error wraps fs.ErrNotExist where there is none.
+// diskOf is the identity of the disk with a number, cached for a moment, since it is needed for each container on
+// that disk. The error wraps fs.ErrNotExist where there is none.
 func (k *Keeper) diskOf(d device.Number) (string, error) {
 	return k.disk.Of(d, func() (string, error) { return k.holder.FS.Identity(d) })
 }

@@ -1,17 +1,18 @@
 // Package keeper holds containers to the limits of a policy for as long as it runs.
 //
-// A Keeper follows the engines' events and sets a container's limits when it starts. inotify reports
-// writes to the control files of its groups, and new groups below them. The Keeper also compares all
-// limits from time to time, and writes only those that differ. It notes each limit in a file, so that the
-// next keeper continues from there after any end of this one, and removes limits that no rule grants any more.
+// A Keeper follows the engines' events and sets a container's limits when it starts. inotify reports writes to the
+// control files of its groups, and new groups below them. The Keeper also compares all limits from time to time, and
+// writes only those that differ. It records each limit in a file. If it ends in any way, the next keeper continues
+// from these records, and removes limits that no rule sets any more.
 //
-// For each container, device and kind of limit, the last rule that sets it decides (see policy). If a part of a rule can't be
-// applied, the whole rule is skipped for that container and becomes a Fault of it; the other rules stay in force.
+// For each container, device and kind of limit, the last rule that sets it decides (see policy). If a part of a rule
+// can't be applied, the whole rule is dropped for that container and reported as a Fault; the other rules stay in
+// force.
 //
-// The words: an entry is a container (or the root group, or a shared group) with its limits; a slot is one kind of limit on
-// one device; a grant is the value that a rule gives a slot. To meet an entry is to compare its notes
-// with the kernel's values; the slots met are those that other programs changed. A rule is wide if it wants a limit in the root group, too:
-// it gets none on devices where plimsoll limit set, a run or another keeper has one.
+// The words: an entry is a container (or the root group, or a group that containers share) with its limits. A slot is
+// one kind of limit on one device. A grant is the value that a rule gives a slot. To meet an entry is to compare its
+// records with the kernel's values; the slots met are those that other programs changed. A device-wide rule also sets
+// a limit in the root group, but not on devices where plimsoll limit set, a run or another keeper has one.
 //
 // Easily got wrong:
 //
@@ -40,53 +41,54 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Options are how a Keeper works.
+// Options configure a Keeper.
 type Options struct {
-	// Holder finds and writes. Its Finder is who tells of containers.
+	// Holder finds groups and writes limits. Its Finder reports the containers.
 	Holder *hold.Holder
-	// Policy is the path of the policy.
+	// Policy is the path of the policy file.
 	Policy string
-	// Run is the folder of the journal, with the lock and what is held. It is made if need be; it should not outlive a
-	// boot. A folder has one keeper; those of several know nothing of each other, and no container may be held by two.
+	// Run is the folder of the journal, with the keeper's lock and its records. It is created if needed, and should
+	// not outlive a boot. Each folder has one keeper. Keepers of different folders don't know each other; do not let
+	// two limit the same container.
 	Run string
-	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
-	// Poll how often the policy's file is looked at. 0 is DefaultCheck, DefaultSync and DefaultPoll.
+	// Check is the interval between checks of all limits, Sync that between listings of all engines' containers, and
+	// Poll that between looks at the policy file. 0 is DefaultCheck, DefaultSync and DefaultPoll.
 	Check, Sync, Poll time.Duration
-	// Notes are the owners of the limits in the root group; nil: there is none but the keeper.
+	// Notes are the owners of the limits in the root group; nil: the keeper is the only one.
 	Notes *hold.Wides
-	// Ceilings is what percentages are of; nil knows nothing.
+	// Ceilings are the base of percentages; nil: none are known.
 	Ceilings Ceilings
-	// Unnoted lets Once hold also what can't be noted.
+	// Unnoted lets Once set limits that it can't record.
 	Unnoted bool
-	// ClearOnStop takes all limits away at the end. Otherwise they stay.
+	// ClearOnStop removes all limits at the end. Otherwise they stay.
 	ClearOnStop bool
-	// Log is given a line for whatever happens, in which names may be anything: it has to be cleaned before it is shown. nil says
-	// nothing.
+	// Log receives a line for each event. Names in it may contain anything: clean them before they are shown. nil
+	// logs nothing.
 	Log func(line string)
 }
 
-// How often what nobody tells of is looked at. A look at 1,000 groups takes 30 to 50 ms, and an engine with as many containers a
-// second to list them; together they have to stay below half a percent of a core.
+// Intervals of the regular checks, for changes without an event. A check of 1,000 groups takes 30 to 50 ms, and an
+// engine with as many containers a second to list them; together they have to stay below half a percent of a core.
 const (
 	DefaultCheck = 30 * time.Second
 	DefaultSync  = 10 * time.Minute
 	DefaultPoll  = time.Second
 )
 
-// applying is how many containers are worked on at a time.
+// applying is the number of containers that are handled at a time.
 const applying = 4
 
-// ErrRunning is the error where another keeper has the folder.
+// ErrRunning is the error where the folder has a running keeper.
 var ErrRunning = errors.New("another keeper runs here")
 
-// A Keeper is a running one. Make it with New, and Close it.
+// A Keeper is a running keeper. Make it with New, and Close it.
 type Keeper struct {
 	opt    Options
 	holder *hold.Holder
 	store  *store
 	began  time.Time
 	watch  *groupWatch
-	// unclaimed is why the folder could not be claimed anew, "" if it is the keeper's.
+	// unclaimed is why the folder could not be claimed again, "" if it is the keeper's.
 	unclaimed string
 
 	reload chan struct{}
@@ -97,18 +99,18 @@ type Keeper struct {
 	mu      sync.Mutex
 	loaded  loadedPolicy
 	entries map[string]*entry
-	// byID finds the entries of a container of which only the id is known, by their target's FullID.
+	// byID finds a container's entries by their target's FullID, for events with only the id.
 	byID map[string][]*entry
 	// wides are the grants for the root group, by entry.
 	wides map[string][]Grant
-	// shares are the grants for what containers have together, by entry, budgets the groups that have such limits, by path, and
-	// budgetFaults why a rule's can't be kept.
+	// shares are the grants for shared budgets, by entry; budgets the groups with such limits, by path; and
+	// budgetFaults why a rule's budget can't be set.
 	shares       map[string][]Grant
 	budgets      map[string]*entry
 	budgetFaults map[string]string
-	// lostTold are the notes of groups that were told in the log to be unreadable.
+	// lostTold are the unreadable records that were logged.
 	lostTold []string
-	// told are what was logged of data that gets past limits, since the policy was loaded.
+	// told are the escapes that were logged since the policy was loaded.
 	told     map[string]bool
 	engines  map[string]Engine
 	syncErr  string
@@ -119,24 +121,24 @@ type Keeper struct {
 	disk    expiring.Answers[device.Number, string]
 
 	events, checks, writes, drift atomic.Int64
-	// looks counts those at single entries of which something was told.
+	// looks counts the looks at single entries after a notification.
 	looks   atomic.Int64
 	ticking atomic.Bool
 
-	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for and are held,
-	// budgetsDue while that is due.
+	// budgeting is held while budgets are applied; synced is set once all containers have been listed and limited,
+	// budgetsDue while budgets are due.
 	budgeting          sync.Mutex
 	synced, budgetsDue atomic.Bool
-	// listed is set when the engines were asked once, complete when that told of all containers that are held.
+	// listed is set once the engines have been asked, complete once they have listed every container with a record.
 	listed, complete atomic.Bool
 
 	closing sync.Mutex
 	closed  bool
-	// plans is set for one that writes nothing; see Look.
+	// plans is set for a keeper that writes nothing; see Look.
 	plans bool
 }
 
-// New makes a keeper and loads its policy. The error wraps ErrRunning if there is one already.
+// New makes a keeper and loads its policy. The error wraps ErrRunning if the folder has one already.
 func New(opt Options) (*Keeper, error) {
 	for _, d := range []struct {
 		of       *time.Duration
@@ -170,7 +172,7 @@ func New(opt Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Close ends what the keeper has open. The limits stay, unless Run took them away.
+// Close closes what the keeper has open. The limits stay, unless Run removed them.
 func (k *Keeper) Close() error {
 	k.finish()
 	k.watch.close()
@@ -185,7 +187,7 @@ func (k *Keeper) Reload() {
 	}
 }
 
-// Run holds containers to the policy until ctx is over. The error is why it can't go on.
+// Run applies the policy to containers until ctx ends. The error is why it can't continue.
 func (k *Keeper) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -232,7 +234,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// stop is the end of Run.
+// stop ends Run.
 func (k *Keeper) stop() error {
 	k.finish()
 	if !k.opt.ClearOnStop {
@@ -249,11 +251,11 @@ func (k *Keeper) stop() error {
 		}
 		e.mu.Unlock()
 	}
-	k.logf("keeper %d ends; its limits were taken away", os.Getpid())
+	k.logf("keeper %d ends; its limits are removed", os.Getpid())
 	return errors.Join(errs...)
 }
 
-// spawn does work beside the loop, unless that has ended, and reports whether it does.
+// spawn runs f beside the loop, unless the loop has ended, and reports whether it does.
 func (k *Keeper) spawn(f func()) bool {
 	k.closing.Lock()
 	defer k.closing.Unlock()
@@ -263,7 +265,7 @@ func (k *Keeper) spawn(f func()) bool {
 	return !k.closed
 }
 
-// background is spawn for what takes time: not all of it is done at once.
+// background is spawn for slow work, of which only some runs at a time.
 func (k *Keeper) background(f func()) bool {
 	return k.spawn(func() {
 		k.busy <- struct{}{}
@@ -272,7 +274,7 @@ func (k *Keeper) background(f func()) bool {
 	})
 }
 
-// finish waits for all that is done beside the loop, and lets nothing more begin.
+// finish waits for all work beside the loop, and prevents any more.
 func (k *Keeper) finish() {
 	k.closing.Lock()
 	k.closed = true
@@ -280,7 +282,7 @@ func (k *Keeper) finish() {
 	k.wg.Wait()
 }
 
-// rules are those of the policy that is in force.
+// rules are the rules of the policy in force.
 func (k *Keeper) rules() []policy.Rule {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -293,15 +295,15 @@ func (k *Keeper) logf(format string, args ...any) {
 	}
 }
 
-// logLines says an error that has a line for each fault. All else is one line each: a name with a line break in it can't
-// be mistaken for another message.
+// logLines logs an error with one line for each fault. Each other message is one line, so that a name with a line
+// break can't imitate another message.
 func (k *Keeper) logLines(err error) {
 	for line := range strings.Lines(err.Error()) {
 		k.logf("%s", strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// names joins what was held, for the log.
+// names joins limits for the log.
 func names(held []*Held) string {
 	var words []string
 	for _, h := range held {

@@ -205,7 +205,7 @@ func TestReload(t *testing.T) {
 	b.has("2097152")
 	b.write(b.text(strings.Replace(oneRule, "write_bps", "write_bsp", 1)))
 	eventually(t, "the fault is told", func() bool {
-		return b.said("did you mean write_bps?") && b.said("the policy stays as it was") && strings.Contains(b.k.Status().Policy.Fault, "policy.yaml:2:")
+		return b.said("did you mean write_bps?") && b.said("the old policy stays in force") && strings.Contains(b.k.Status().Policy.Fault, "policy.yaml:2:")
 	})
 	// A save that a full disk or a kill has cut off leaves an empty file, which is not the wish for no rules.
 	for text, words := range map[string]string{"": "the policy is empty", "# rules:\n": "the policy is empty", "{}\n": "the policy has no rules"} {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// RootGroup lists what the keeper of the folder run holds the root group to, or what one that has ended has left there: nobody's control group shows
-// it. Other folders' keepers are not known.
+// RootGroup lists the root group's limits of the keeper of folder run, including those that an ended one has left,
+// which are in no container's group. It doesn't know other folders' keepers.
 func RootGroup(h *hold.Holder, run string) ([]Held, error) {
 	e, _, err := rootOf(h, run)
 	var list []Held
@@ -20,7 +20,7 @@ func RootGroup(h *hold.Holder, run string) ([]Held, error) {
 	return list, err
 }
 
-// rootOf is the root group with what is noted of it. Nothing is made.
+// rootOf is the root group's entry with its record. It creates no files.
 func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
 	s := storeIn(run, h.FS.Proc)
 	e := &entry{}
@@ -29,9 +29,10 @@ func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
 	return e, s, err
 }
 
-// ClearRootGroup takes away those limits that a keeper of the folder run has left in the root group, as it would itself: notes are
-// what others have set there. With dry nothing is written. While a keeper runs there nothing is taken away: it would put it back, and its
-// policy says what it holds: kept are sentences that tell so.
+// ClearRootGroup removes the limits that an ended keeper of folder run has left in the root group, and restores the
+// values before them, as the keeper would; notes are the limits of other owners there. With dry it writes nothing. A
+// running keeper's limits stay, since it would restore them and its policy asks for them: kept has a sentence for
+// each.
 func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(Held) bool, dry bool) (done []hold.Done, kept []string, err error) {
 	e, s, err := rootOf(h, run)
 	if err != nil {
@@ -48,7 +49,7 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(He
 	}
 	if Runs(run) {
 		for _, held := range list {
-			kept = append(kept, fmt.Sprintf("%s=%s on %s stays in the root group: the daemon of %s holds it by %s, and would put it back: change its policy instead", held.Key, held.Value, held.DeviceName, run, policy.Called(held.Rule)))
+			kept = append(kept, fmt.Sprintf("%s=%s on %s stays in the root group: the daemon of %s sets it by %s, and would restore it; change its policy instead", held.Key, held.Value, held.DeviceName, run, policy.Called(held.Rule)))
 		}
 		return nil, kept, nil
 	}
@@ -87,16 +88,16 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(He
 	return done, nil, nil
 }
 
-// leftDone is what became of a limit that a keeper has left.
+// leftDone is the result for a limit that a keeper has left.
 func leftDone(e *entry, h *Held, diff *cgroup.Diff, notes ...string) hold.Done {
 	name := fmt.Sprintf("the root group, for %s (%s)", h.DeviceName, h.Device)
 	return hold.Done{Part: hold.Part{Name: name, Groups: e.groups, DeviceWide: true, For: h.Whose()}, Diff: diff, Notes: notes}
 }
 
-// Whose says who set a limit of the root group.
+// Whose names the owner of the root group's limit.
 func (h Held) Whose() string { return policy.Called(h.Rule) + " of plimsoll daemon" }
 
-// Noted is h as limits of the root group are noted.
+// Noted is h as a record of the root group's limits.
 func (h Held) Noted() hold.Wide {
 	d, _ := number(h.Device)
 	return hold.Wide{For: h.Whose(), Device: d, Disk: h.DeviceName, Limits: h.limits}

@@ -48,7 +48,7 @@ func TestLockRemoved(t *testing.T) {
 	if done, err := Once(Options{Holder: b.opt.Holder, Policy: b.opt.Policy, Run: b.opt.Run}, targetOf(b.group)); err != nil || len(done.Held) != 1 {
 		t.Errorf("Once() with a bad policy = %+v, %v", done, err)
 	}
-	if !b.said("was removed, and is there again") {
+	if !b.said("was removed, and has been created again") {
 		t.Error("the log says nothing of it")
 	}
 	b.stop()

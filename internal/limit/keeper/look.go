@@ -12,40 +12,41 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// A Looked is what a keeper would hold targets to, in the parts of a Status.
+// A Looked is the limits that a keeper would set, in the parts of a Status.
 type Looked struct {
 	Containers []Seen `json:"containers"`
-	// RootGroup is what rules that are device-wide give.
+	// RootGroup is the limits of device-wide rules.
 	RootGroup *Seen `json:"root_group,omitempty"`
-	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
+	// Together are the groups that several containers share, and TogetherFaults the rules that can't be applied to
+	// them.
 	Together       []Seen  `json:"together"`
 	TogetherFaults []Fault `json:"together_faults"`
 }
 
-// A Seen is what a policy would give a container, or a group of several.
+// A Seen is what a policy would give a container, or a group that several share.
 type Seen struct {
 	Target string `json:"target"`
 	ID     string `json:"id,omitempty"`
-	// Rules are the names of those that match, in their order.
+	// Rules are the names of the matching rules, in order.
 	Rules  []string      `json:"rules"`
 	Grants []GrantedSeen `json:"limits"`
 	Faults []Fault       `json:"faults"`
-	// Unlimited says of the data that rules are for which has no limit, and why.
+	// Unlimited describes data that rules select and that has no limit, with the reason.
 	Unlimited []string `json:"unlimited"`
-	// Escapes are what of the data would get past limits on writes, and not into one of the root group's.
+	// Escapes are the writes that would get past the limits, including those of the root group.
 	Escapes []hold.Escape `json:"escapes"`
 }
 
-// A GrantedSeen is a grant, and what is there now.
+// A GrantedSeen is a grant, and the present value.
 type GrantedSeen struct {
 	Grant
-	// Now is what the kernel holds it to, in a policy's words.
+	// Now is the kernel's present value, in a policy's words.
 	Now string `json:"now"`
-	// Same is set if that is what the grant says.
+	// Same is set if the grant has the same value.
 	Same bool `json:"same"`
 }
 
-// Look says what a policy gives to targets, and writes nothing: it is a keeper whose writes are only planned.
+// Look reports what a policy gives targets, and writes nothing: it is a keeper that only plans its writes.
 func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.Target) Looked {
 	k := &Keeper{
 		opt: Options{Ceilings: ceilings}, holder: h, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
@@ -87,7 +88,7 @@ func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.
 	return out
 }
 
-// planned is what an entry would be held to.
+// planned is the entry's part of Looked.
 func (e *entry) planned() Seen {
 	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken, Unlimited: e.unlimited, Escapes: e.escapes}
 	for _, h := range e.slots() {
@@ -119,7 +120,7 @@ func (k *Keeper) plan(e *entry, grants []Grant) error {
 	return nil
 }
 
-// tryPart plans what one rule gives, and returns why that can't be had.
+// tryPart plans one rule's limits, and returns why they can't be set.
 func tryPart(h *hold.Holder, groups *cgroup.Target, p part) error {
 	for _, w := range p.wants {
 		if _, err := h.Groups.Plan(groups, w); err != nil {

@@ -110,7 +110,7 @@ func TestLookTogether(t *testing.T) {
 		"- {name: shop, match: {name: \"/shop/*\"}, together: true, limits: {memory: 100MiB}}\n"+
 		"- {name: apart, match: {name: \"/apart*\"}, together: true, limits: {memory: 50MiB}}\n",
 		of("/shop/web"), of("/shop/db"), of("/apart/a"), of("/apart2/b")), "\n")
-	for _, words := range []string{"the group /shop: memory 100MiB", "cgroup:/shop/db: memory 100MiB", "together: rule apart can't be kept: its 2 containers have no control group in common"} {
+	for _, words := range []string{"the group /shop: memory 100MiB", "cgroup:/shop/db: memory 100MiB", "together: rule apart can't be kept: its 2 containers have no common control group"} {
 		if !strings.Contains(got, words) {
 			t.Errorf("no %q in:\n%s", words, got)
 		}

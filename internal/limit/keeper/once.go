@@ -14,21 +14,22 @@ import (
 
 // A Done is what Once did.
 type Done struct {
-	// Rules are those that match, Held what is held now, and Faults what can't be kept.
+	// Rules are the matching rules, Held the limits now set, and Faults the rules that can't be applied.
 	Rules  []string
 	Held   []Held
 	Faults []Fault
-	// Notes are sentences to be told.
+	// Notes are sentences for the user.
 	Notes []string
-	// Unnoted is why what is held could not be noted for the keeper, nil if it is noted.
+	// Unnoted is why the limits could not be recorded, nil if they were.
 	Unnoted error
-	// Stale says that the policy isn't the one in force, why, and which is; nil if it is.
+	// Stale says that an older policy is in force, why, and which one; nil if the present one is.
 	Stale error
 }
 
-// Once holds one target to the policy, as a keeper would that meets it, and notes that for the keeper of the folder Run. It is
-// for hooks: no lock is taken, and the root group is left to the keeper. A policy with faults is replaced by the one that the keeper
-// found good last, where there is one. What can't be noted is not held, unless opt.Unnoted is set.
+// Once applies the policy to one target, as a keeper would, and records the limits for the keeper of the folder Run.
+// It is for hooks: it takes no keeper's lock, and leaves the root group to the keeper. In place of a policy with
+// faults it uses the last good one, if there is a copy. Limits that can't be recorded are not set, unless opt.Unnoted
+// is set.
 func Once(opt Options, t target.Target) (Done, error) {
 	var out Done
 	p, err := lastGood(opt, &out)
@@ -68,7 +69,7 @@ func Once(opt Options, t target.Target) (Done, error) {
 	return out, nil
 }
 
-// lastGood reads the policy, or the copy of the one that was good last.
+// lastGood reads the policy, or the copy of the last good one.
 func lastGood(opt Options, out *Done) (*policy.Policy, error) {
 	p, _, err := Load(opt.Policy)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -79,12 +80,12 @@ func lastGood(opt Options, out *Done) (*policy.Policy, error) {
 	if goodErr != nil {
 		return nil, err
 	}
-	out.Stale = fmt.Errorf("%w; the policy that was good last is in force: %s%s", err, good, since(opt.Run, good))
+	out.Stale = fmt.Errorf("%w; the last good policy is in force: %s%s", err, good, since(opt.Run, good))
 	out.Notes = append(out.Notes, out.Stale.Error())
 	return old, nil
 }
 
-// since says from when a copy of the policy is where no keeper runs that it could be in force for.
+// since says how old the copy of a policy is, where no running keeper has it in force.
 func since(run, good string) string {
 	info, err := os.Stat(good)
 	if err != nil || Runs(run) {

@@ -14,9 +14,10 @@ import (
 // before the next keeper starts. A note counts only while the kernel still has the keeper's own value. Otherwise the keeper would restore
 // an old value over a newer limit, and a limit would seem to have been held all the time.
 
-// meet compares an entry's notes with the kernel's values. It drops the notes whose value another program has changed, and logs that. Such a limit
-// is left as it is, unless wanted reports that a rule sets it: these slots are returned, and their present value becomes the one to restore.
-// meet runs once per entry, since a running keeper corrects later changes.
+// meet compares an entry's records with the kernel's values, and drops and logs those with another value: another
+// program has changed the limit. That limit stays, unless wanted reports that a rule sets it. Such slots are
+// returned, and their present value becomes the one to restore later. meet runs once per entry, since a running
+// keeper corrects later changes.
 func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err error) {
 	if k.plans || e.groups == nil {
 		return nil, nil
@@ -33,7 +34,7 @@ func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err err
 			}
 		}
 		h.unmet = false
-		// Of a disk that has gone, or has made way for another, identity.go knows more.
+		// Disks that are gone or were replaced are handled in identity.go.
 		if k.fateOf(h) != stays || k.owns(e, h, states) {
 			continue
 		}
@@ -51,8 +52,8 @@ func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err err
 	return changed, k.store.save(e)
 }
 
-// owns reports whether the kernel has what the keeper set for h: as it was noted, as it was before that, where the keeper was
-// killed before it wrote the new value, or as the kernel rounds either.
+// owns reports whether the kernel has the keeper's own value for h: as recorded, or the value before it, if the
+// keeper was killed before the write, or either as rounded by the kernel.
 func (k *Keeper) owns(e *entry, h *Held, states []cgroup.State) bool {
 	values := []limit.Limits{h.limits}
 	if h.prior != nil {
@@ -64,7 +65,7 @@ func (k *Keeper) owns(e *entry, h *Held, states []cgroup.State) bool {
 	})
 }
 
-// rounded reports whether nothing would have to be written to an entry's own group to give it l for h.
+// rounded reports whether the entry's own group would need no write to have l for h.
 func (k *Keeper) rounded(e *entry, h *Held, l limit.Limits) bool {
 	g := h.Grant
 	g.limits = l
@@ -86,7 +87,7 @@ func (k *Keeper) rounded(e *entry, h *Held, l limit.Limits) bool {
 	return true
 }
 
-// stillOwn is owns for a limit that is to be taken away. Groups that have gone have nothing of anybody.
+// stillOwn is owns for a limit that is to be removed. Groups that are gone have no limits.
 func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error)) (bool, error) {
 	states, err := now()
 	switch {
@@ -104,14 +105,14 @@ func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error))
 // leave logs that a limit stays as another program has set it.
 func (k *Keeper) leave(e *entry, h *Held, states []cgroup.State) {
 	is := wasLimit(states, h.Slot)
-	text := fmt.Sprintf("%s: %s is %s, not the %s of %s any more: another program changed it, so the keeper leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
+	text := fmt.Sprintf("%s: %s is %s, no longer the %s of %s: another program changed it, so the keeper leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
 	if was := h.was.Text(h.Key); was != is.Text(h.Key) {
-		text += "; what was there before the keeper, " + was + ", doesn't come back"
+		text += "; the value before the keeper, " + was + ", is not restored"
 	}
 	k.logf("%s", text)
 }
 
-// at says what is limited: "write_bps on vda".
+// at names the limit: "write_bps on vda".
 func (h *Held) at() string {
 	if h.DeviceName == "" {
 		return string(h.Key)

@@ -11,15 +11,16 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// plimsoll limit set and plimsoll run also set limits in the root group. A device has one owner there: the keeper limits only devices that it
-// can claim, and others don't limit those. Its claims outlive it, as its limits do.
+// plimsoll limit set and plimsoll run also set limits in the root group. A device's limit there has one owner: the
+// keeper limits only devices that it can claim, and the others leave those alone. Its claims outlive it, as its
+// limits do.
 
-// claimWait is how long the keeper waits for others that change the root group. What can't be done by then is
-// tried again later, so that it can check all other limits in between.
+// claimWait is how long the keeper waits for another process that changes the root group. After that it retries
+// later, and checks its other limits meanwhile.
 const claimWait = 2 * time.Second
 
-// ownDevices claims the devices of grants in the root group. It returns the grants whose device is the keeper's, and a fault for each of the
-// others.
+// ownDevices claims the devices of grants in the root group. It returns the grants for devices that the keeper owns,
+// and a fault for each of the others.
 func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, err error) {
 	if k.opt.Notes == nil || k.plans {
 		return grants, nil, nil

@@ -27,7 +27,7 @@ func TestPipe(t *testing.T) {
 	b.has("1048576")
 	swap()
 	eventually(t, "the pipe is told", func() bool {
-		return strings.Contains(b.k.Status().Policy.Fault, "is a named pipe") && b.said("the policy stays as it was")
+		return strings.Contains(b.k.Status().Policy.Fault, "is a named pipe") && b.said("the old policy stays in force")
 	})
 	b.has("1048576")
 	b.write(b.text(strings.Replace(oneRule, "1MiB", "2MiB", 1)))

@@ -9,21 +9,21 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// recall reads what an earlier keeper, or a hook, noted of an entry, which is locked: what is held, and what it is where its engine
-// can't be asked now.
+// recall reads the record that an earlier keeper, or a hook, made of a locked entry: its limits, and its names and
+// labels for when its engine can't be asked.
 func (k *Keeper) recall(e *entry) {
 	if k.plans || e.recalled && len(e.held) > 0 {
 		return
 	}
 	held, known, err := k.store.load(e)
 	if err != nil {
-		text := "the limits that were held for it aren't known: " + err.Error()
+		text := "its earlier limits can't be read: " + err.Error()
 		if !e.recalled {
 			k.logf("%s: %s", e.name(), text)
 		}
 		e.unknown = text
 	} else if len(held) > 0 {
-		e.unknown = "" // A hook has noted it anew.
+		e.unknown = "" // A hook has recorded it again.
 	}
 	e.recalled, e.held = true, held
 	if known != nil && e.target.Partial {
@@ -31,8 +31,8 @@ func (k *Keeper) recall(e *entry) {
 	}
 }
 
-// fuller reports whether t tells no less of a container than old: what a daemon told of it is better than what files tell
-// while that is down.
+// fuller reports whether t has no fewer names and labels than old: what a daemon reports is better than what its
+// files show while it is down.
 func fuller(t, old target.Target) bool {
 	if t.Partial != old.Partial {
 		return old.Partial
@@ -40,14 +40,14 @@ func fuller(t, old target.Target) bool {
 	return t.Host != "" || old.Host == ""
 }
 
-// partial reports whether an entry's engine could not be asked for all of it.
+// partial reports whether an entry's engine could not be asked about it in full.
 func (e *entry) partial() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.gone && e.target.Partial
 }
 
-// A known is what an engine told of a container: what rules are matched with.
+// A known is what an engine told about a container, for matching rules.
 type known struct {
 	Engine    target.Engine     `json:"engine"`
 	Namespace string            `json:"namespace,omitempty"`
@@ -59,7 +59,7 @@ type known struct {
 	OS        string            `json:"os,omitempty"`
 }
 
-// knownOf is what is known of a target, nil where its engine knows more or nobody has to be asked.
+// knownOf is what is known of a target, nil where its engine knows more or needn't be asked.
 func knownOf(t target.Target) *known {
 	if t.Kind != target.Container || t.Partial {
 		return nil
@@ -67,15 +67,15 @@ func knownOf(t target.Target) *known {
 	return &known{t.Engine, t.Namespace, t.Name, t.Image, t.Labels, t.Mounts, t.Host, t.OS}
 }
 
-// as is t with what is known of it.
+// as is t with the recorded names and labels.
 func (k *known) as(t target.Target) target.Target {
 	t.Engine, t.Namespace, t.Name, t.Image, t.Labels, t.Mounts, t.Host, t.OS = k.Engine, k.Namespace, k.Name, k.Image, k.Labels, k.Mounts, k.Host, k.OS
 	t.Partial = false
 	return t
 }
 
-// standing are grants for what is held by rules of the policy of which nobody can tell now whether they match t, as its engine can't
-// be asked.
+// standing are grants that keep the present limits of rules for which it isn't known whether they match t, since its
+// engine can't be asked.
 func standing(p *policy.Policy, held map[Slot]*Held, t target.Target) []Grant {
 	var list []Grant
 	for _, h := range held {
@@ -89,8 +89,9 @@ func standing(p *policy.Policy, held map[Slot]*Held, t target.Target) []Grant {
 	return list
 }
 
-// inherited are grants for what an earlier keeper held the root group to, which is locked, and of which nobody can tell yet whether a
-// container wants it: until the engines were asked all of it, then what a rule of the policy says until they have told of all.
+// inherited are grants that keep an earlier keeper's limits of the locked root group, while it isn't known whether a
+// container needs them: all of them until the engines have been asked, then those of the policy's rules until they
+// have listed all containers.
 func (k *Keeper) inherited() []Grant {
 	if k.complete.Load() {
 		return nil
@@ -109,12 +110,12 @@ func (k *Keeper) inherited() []Grant {
 	return k.here(list)
 }
 
-// place is a rule's in the policy, -1 if it isn't there.
+// place is a rule's index in the policy, -1 without it.
 func place(p *policy.Policy, name string) int {
 	return slices.IndexFunc(p.Rules, func(r policy.Rule) bool { return r.Name == name })
 }
 
-// over puts grants of two origins together: of two for one slot the later rule's decides. They are in the rules' order.
+// over merges two lists of grants: if both have a slot, the later rule decides. The result is in the rules' order.
 func over(grants, others []Grant) []Grant {
 	for _, o := range others {
 		i := slices.IndexFunc(grants, func(g Grant) bool { return g.Slot == o.Slot })
@@ -129,7 +130,7 @@ func over(grants, others []Grant) []Grant {
 	return grants
 }
 
-// remembered makes what was noted a Held again.
+// remembered turns a record into a Held.
 func (h keptHeld) remembered() *Held {
 	h.was, h.identity, h.inherited, h.prior, h.unmet = h.Before, h.Identity, true, h.Prior, true
 	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {

@@ -17,35 +17,35 @@ import (
 // A loadedPolicy is the policy in force.
 type loadedPolicy struct {
 	policy *policy.Policy
-	// text is what was read.
+	// text is the content of the file.
 	text []byte
-	// named are the block devices that its rules name, as they were when that was looked at last; see renamed.
+	// named are the block devices that its rules name, as last read; see renamed.
 	named map[string]string
 	// at is when it was loaded.
 	at time.Time
-	// from is the file that it was read from: the policy's own, or LastGood.
+	// from is the file that was read: the policy's own, or LastGood.
 	from string
-	// stamp tells the file as it was looked at last from what it becomes.
+	// stamp identifies the version of the file that was last looked at.
 	stamp fileStamp
-	// pending is the stamp of a change that may still go on.
+	// pending is the stamp of a change that may not be complete yet.
 	pending fileStamp
-	// fault reports why the file as it is now isn't in force, "" if it is.
+	// fault reports why the present file isn't in force, "" if it is.
 	fault string
 }
 
-// A fileStamp changes when a file does. A file that is not there has the zero stamp.
+// A fileStamp changes when a file does. A missing file has the zero stamp.
 type fileStamp struct {
 	modified time.Time
 	size     int64
 	there    bool
 }
 
-// LastGood is the name, in the folder Run, of the policy that was good last: for the hook, and for a keeper that
+// LastGood is the name, in the folder Run, of the copy of the last good policy. The hook uses it, and a keeper that
 // starts while the policy is bad.
 const LastGood = "last-good.yaml"
 
-// Load reads a policy: a regular file of at most strict.MaxSize bytes. It waits for nothing, as a keeper reads its policy between
-// all else that it does; the error wraps a *controlfile.Error for other kinds of files.
+// Load reads a policy: a regular file of at most strict.MaxSize bytes. It never blocks, as a keeper reads its policy
+// in its main loop; for other kinds of files the error wraps a *controlfile.Error.
 func Load(path string) (*policy.Policy, []byte, error) {
 	b, err := controlfile.Read(path, strict.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,12 +71,12 @@ func (k *Keeper) firstPolicy() error {
 		return err
 	}
 	k.logLines(err)
-	k.logf("the policy that was good last is in force: %s", good)
+	k.logf("the last good policy is in force: %s", good)
 	k.loaded = loadedPolicy{policy: old, text: text, named: named(old), at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
 	return nil
 }
 
-// loadPolicy reads the policy, and keeps a copy of one that is good.
+// loadPolicy reads the policy, and keeps a copy of a good one.
 func (k *Keeper) loadPolicy() (loadedPolicy, error) {
 	stamp := stampOf(k.opt.Policy)
 	p, text, err := Load(k.opt.Policy)
@@ -110,8 +110,8 @@ func stampOf(path string) fileStamp {
 	return fileStamp{info.ModTime(), info.Size(), true}
 }
 
-// reloadPolicy puts the policy's file in force if it has changed, or if now is set. A change is waited for until the file is the same
-// at two looks. A policy that is bad or gone leaves the old one in force.
+// reloadPolicy loads the policy file if it has changed, or if now is set. A change counts once the file is the same
+// at two looks. If the policy is bad or gone, the old one stays in force.
 func (k *Keeper) reloadPolicy(now bool) {
 	stamp := stampOf(k.opt.Policy)
 	k.mu.Lock()
@@ -126,7 +126,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	p, err := k.loadPolicy()
 	if err != nil {
 		k.logLines(err)
-		k.logf("the policy stays as it was; mend %s", k.opt.Policy)
+		k.logf("the old policy stays in force; correct %s", k.opt.Policy)
 		k.mu.Lock()
 		k.loaded.stamp, k.loaded.fault = stamp, err.Error()
 		k.mu.Unlock()

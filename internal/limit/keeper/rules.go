@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Rules is the policy with which plimsoll daemon keeps limits across restarts: one rule for each container that loses its limits
-// when it restarts. It is empty if no container does, as for a process or a unit of systemd.
+// Rules is a policy for plimsoll daemon that keeps limits across restarts: one rule for each container that loses its
+// limits when it restarts. It is empty if none does, as for a process or a unit of systemd.
 func Rules(s *hold.Scope, c limit.Change, where hold.Where) string {
 	var rules strings.Builder
 	for _, p := range s.Parts {
@@ -56,7 +56,7 @@ func containerRule(t target.Target, s *hold.Scope, set limit.Limits, where hold.
 	return text + "    limits: {" + strings.Join(limits, ", ") + "}\n"
 }
 
-// yamlWord is a word as YAML reads it back: in quotes unless it is plainly one.
+// yamlWord is a word in YAML, in quotes unless it is plainly a word.
 func yamlWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./", r)
@@ -70,7 +70,7 @@ func yamlWord(s string) string {
 		return s
 	}
 	if clean.Name(s) != s && utf8.ValidString(s) {
-		return strconv.Quote(s) // A terminal would not show it as it is. YAML has the escapes of Go.
+		return strconv.Quote(s) // A terminal would not show it unchanged. Go's escapes are valid in YAML.
 	}
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }

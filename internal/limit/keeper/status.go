@@ -13,72 +13,73 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// A Status is what a keeper does.
+// A Status is the state of a keeper.
 type Status struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
-	// Policy is the one in force.
+	// Policy is the policy in force.
 	Policy PolicyStatus `json:"policy"`
-	// Engines are who tells of containers, by what they are called.
+	// Engines are the sources of containers, by name.
 	Engines []Engine `json:"engines"`
 	// Unlisted reports why some containers may not be known, empty if all are.
 	Unlisted string `json:"unlisted,omitempty"`
-	// Containers are those that a rule matches, or that are held; Others counts the rest.
+	// Containers are those with a matching rule or a limit; Others counts the rest.
 	Containers []ContainerStatus `json:"containers"`
 	Others     int               `json:"others"`
-	// RootGroup is held for rules that are device-wide.
+	// RootGroup is the root group's limits, of device-wide rules.
 	RootGroup *ContainerStatus `json:"root_group,omitempty"`
-	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
+	// Together are the groups that several containers share, and TogetherFaults the rules that can't be applied to
+	// them.
 	Together       []ContainerStatus `json:"together"`
 	TogetherFaults []Fault           `json:"together_faults"`
-	// Events counts what engines told, Checks the looks at all limits, Writes all writes to control files, and Drift how
-	// often a limit had been changed by somebody else.
+	// Events counts the engines' events, Checks the checks of all limits, Writes all writes to control files, and
+	// Drift how often another program had changed a limit.
 	Events int64 `json:"events"`
 	Checks int64 `json:"checks"`
 	Writes int64 `json:"writes"`
 	Drift  int64 `json:"drift"`
-	// LastCheck is the last look at all limits.
+	// LastCheck is the last check of all limits.
 	LastCheck Tick `json:"last_check"`
 }
 
-// A PolicyStatus is a policy in force.
+// A PolicyStatus describes the policy in force.
 type PolicyStatus struct {
 	Path string `json:"path"`
-	// From is the file that it was read from: a copy if the policy's own was bad when the keeper began.
+	// From is the file that was read: a copy if the policy's own was bad when the keeper started.
 	From   string    `json:"from"`
 	Loaded time.Time `json:"loaded"`
 	Rules  int       `json:"rules"`
-	// Fault reports why Path as it is now is not in force.
+	// Fault reports why the present content of Path is not in force.
 	Fault string `json:"fault,omitempty"`
 }
 
-// An Engine is who tells of containers.
+// An Engine is a source of containers.
 type Engine struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
 	Since     time.Time `json:"since"`
-	// Error reports why it tells no more.
+	// Error reports why it sends no more events.
 	Error string `json:"error,omitempty"`
 }
 
-// A ContainerStatus is what is held of one container.
+// A ContainerStatus is the limits of one container.
 type ContainerStatus struct {
-	// Target names it: "docker:web".
+	// Target is its name: "docker:web".
 	Target string `json:"target"`
 	ID     string `json:"id,omitempty"`
 	PID    int    `json:"pid,omitempty"`
-	// Since is when the keeper met it.
+	// Since is when the keeper found it.
 	Since  time.Time `json:"since"`
 	Rules  []string  `json:"rules"`
 	Held   []Held    `json:"held"`
 	Faults []Fault   `json:"faults"`
-	// Unlimited says of the data that rules are for which has no limit, and why: what lies in memory, for one.
+	// Unlimited describes data that rules select and that has no limit, with the reason: data in memory, for example.
 	Unlimited []string `json:"unlimited"`
-	// Escapes are what of the data gets past the limits on writes that rules give, and not into one of the root group's.
+	// Escapes are the writes that get past the rules' limits, including those of the root group.
 	Escapes []hold.Escape `json:"escapes"`
-	// Elsewhere says which of its processes are in groups that its limits don't reach, a sentence each.
+	// Elsewhere reports its processes in groups that its limits don't reach, a sentence each.
 	Elsewhere []string `json:"elsewhere"`
-	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was put back then.
+	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was restored then.
 	Drift     int        `json:"drift"`
 	LastDrift *time.Time `json:"last_drift,omitempty"`
 	Drifted   string     `json:"drifted,omitempty"`
@@ -94,7 +95,7 @@ func (k *Keeper) noteEngine(name string, err error, connected bool) {
 	k.engines[name] = e
 }
 
-// Status is what the keeper does now.
+// Status is the keeper's present state.
 func (k *Keeper) Status() Status {
 	end := time.Now().Add(busyWait)
 	s := Status{PID: os.Getpid(), Since: k.began, Events: k.events.Load(), Checks: k.checks.Load(), Writes: k.writes.Load(), Drift: k.drift.Load(), Containers: []ContainerStatus{}, Engines: []Engine{}}
@@ -144,8 +145,8 @@ func (k *Keeper) Status() Status {
 	return s
 }
 
-// A view is an entry as it was when it was locked last: to take away memory may take the kernel long, and who asks for the state doesn't
-// wait for that.
+// A view is an entry as it was when it was last locked: the kernel may take long to reclaim memory, and readers of
+// the state don't wait for that.
 type view struct {
 	status ContainerStatus
 	target target.Target
@@ -156,17 +157,17 @@ type view struct {
 
 // A Kept is a target that a keeper knows.
 type Kept struct {
-	// Key names the target, and no other, for as long as the keeper runs.
+	// Key identifies the target for as long as the keeper runs.
 	Key    string
 	Target target.Target
 	// Groups are its control groups, nil while they aren't known.
 	Groups *cgroup.Target
-	// Held is set if it has limits by the policy, and Wrote is when these were changed last.
+	// Held is set if the policy limits it, and Wrote is when its limits were last changed.
 	Held  bool
 	Wrote time.Time
 }
 
-// Kept lists the targets that the keeper knows, each as it is now, or as it was before what is being done to it.
+// Kept lists the targets that the keeper knows, in their present state, or if one is being changed, the state before.
 func (k *Keeper) Kept() (list []Kept) {
 	end := time.Now().Add(busyWait)
 	for _, e := range k.all() {
@@ -176,16 +177,16 @@ func (k *Keeper) Kept() (list []Kept) {
 	return list
 }
 
-// unlock unlocks an entry that may have changed.
+// unlock unlocks an entry that may have changed, and publishes its state.
 func (e *entry) unlock() {
 	e.seen.Store(&view{e.statusNow(), e.target, e.groups, len(e.parts) > 0 && !e.gone, e.wrote})
 	e.mu.Unlock()
 }
 
-// busyWait is how long one who tells of all entries waits for those that are being written.
+// busyWait is how long a reader of all entries waits for those that are being changed.
 const busyWait = 100 * time.Millisecond
 
-// view is what can be told of an entry until end.
+// view is the entry's state, waiting until end if it is being changed.
 func (e *entry) view(end time.Time) *view {
 	free := e.mu.TryLock()
 	for ; !free && time.Now().Before(end); free = e.mu.TryLock() {
@@ -200,7 +201,7 @@ func (e *entry) view(end time.Time) *view {
 	return &view{status: ContainerStatus{Target: e.process.Ref(), ID: e.id, PID: e.process.PID, Since: e.since}, target: e.process}
 }
 
-// statusNow is status for an entry that is locked.
+// statusNow is the status of a locked entry.
 func (e *entry) statusNow() ContainerStatus {
 	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Unlimited: e.unlimited, Escapes: e.escapes, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
 	if e.unknown != "" {

@@ -23,72 +23,72 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// Kinds of entries in the journal of the folder Run. The keeper that runs owns the entry of keeperKind. The others belong to no process, as limits
-// stay when a keeper or a hook ends.
+// Kinds of entries in the journal of the folder Run. A running keeper owns the entry of keeperKind. The others belong
+// to no process, as limits stay when a keeper or a hook ends.
 const (
 	keeperKind    = "keeper"
 	containerKind = "container-limits"
-	// groupKind is for groups that several containers have in common.
+	// groupKind is for groups that several containers share.
 	groupKind = "group-limits"
 	rootKind  = "root-limits"
 )
 
-// A store records what is held in a journal, an entry for each target, so that the next keeper knows what to take away. It lies where
-// nothing outlives a boot, as control groups don't.
+// A store records limits in a journal, with an entry for each target, so that the next keeper knows what to remove.
+// Like control groups, the folder should not outlive a boot.
 type store struct {
 	journal *journal.Journal
-	// run is the folder of the journal, and locks has a lock file for each target that a keeper or hook is changing.
+	// run is the folder of the journal; locks has a lock file for each target that a keeper or hook is changing.
 	run, locks string
-	// boot tells this boot from others, should run outlive one after all.
+	// boot identifies this boot, in case run outlives one after all.
 	boot string
-	// lax is set where what can't be noted is held all the same, and unnoted is why something could not.
+	// lax is set where limits are set even if they can't be recorded; unnoted is the error then.
 	lax     bool
 	unnoted error
 }
 
 // A kept is the payload of an entry.
 type kept struct {
-	// Process is the target's, of which the root group and others have but the boot.
+	// Process is the target's; the root group and shared groups only have its boot.
 	Process procfs.Process `json:"process"`
 	Name    string         `json:"name"`
 	ID      string         `json:"id,omitempty"`
-	// Group is the path of one that containers have in common.
+	// Group is the path of a group that containers share.
 	Group string `json:"group,omitempty"`
-	// Known is what its engine told of it; nil where that knows more.
+	// Known is what the engine told about the target; nil where the engine can always be asked.
 	Known *known     `json:"known,omitempty"`
 	Held  []keptHeld `json:"held"`
 }
 
 type keptHeld struct {
 	Held
-	// Limits are what is held, and Before what was there; both have the slot's key alone, if anything.
+	// Limits are the present limits, Before the earlier ones; both have only the slot's key, if anything.
 	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
-	// Identity says which disk it is held on.
+	// Identity is the disk with the limit.
 	Identity string `json:"identity,omitempty"`
-	// Prior is what the keeper held before: the kernel may still have that.
+	// Prior is the keeper's earlier value: the kernel may still have it.
 	Prior *limit.Limits `json:"prior,omitempty"`
 }
 
-// storeIn returns the store of a folder, and makes no file.
+// storeIn returns the store of a folder, and creates no file.
 func storeIn(run, proc string) *store {
 	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: device.BootID(proc)}
 }
 
-// newStore is storeIn, and makes the folders.
+// newStore is storeIn, and creates the folders.
 func newStore(run, proc string) (*store, error) {
 	s := storeIn(run, proc)
 	return s, os.MkdirAll(s.locks, 0o700)
 }
 
-// laxStore is newStore for one who holds also what can't be noted.
+// laxStore is newStore for limits that are set even if they can't be recorded.
 func laxStore(run, proc string) *store {
 	s, err := newStore(run, proc)
 	s.lax, s.unnoted = true, err
 	return s
 }
 
-// failed is err, or nil where that is no reason to end: it is kept then.
+// failed returns err, or stores it and returns nil if the store is lax.
 func (s *store) failed(err error) error {
 	if err == nil || !s.lax {
 		return err
@@ -99,10 +99,10 @@ func (s *store) failed(err error) error {
 	return nil
 }
 
-// idMax is how long a key may be that is an id: escaped, it is a file's name.
+// idMax is the length up to which a key is the entry's id: escaped, it is a file name.
 const idMax = 64
 
-// entryID is the kind and id of a target's entry. Others choose its key, which may be longer than a file's name.
+// entryID is the kind and id of a target's entry. The key comes from outside, and may be longer than a file name.
 func (e *entry) entryID() (kind, id string) {
 	switch {
 	case e.key == "":
@@ -119,7 +119,7 @@ func (e *entry) entryID() (kind, id string) {
 	return kind, hex.EncodeToString(sum[:16])
 }
 
-// change calls f, and calls it once more without the entry's file if that can't be read: what f writes is all that is known.
+// change calls f, and if the entry's file can't be read, removes it and calls f again: f writes all that is known.
 func change(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
@@ -131,8 +131,8 @@ func change(f func(context.Context) error) error {
 	return err
 }
 
-// save records what an entry holds. If that is nothing it removes the record, but none that can't be read: the next keeper shall
-// tell of it, too.
+// save records an entry's limits. Without limits it removes the record, unless that can't be read: the next keeper
+// must report it, too.
 func (s *store) save(e *entry) error {
 	if len(e.held) == 0 {
 		if e.unknown != "" {
@@ -149,7 +149,7 @@ func (s *store) save(e *entry) error {
 	}
 	kind, id := e.entryID()
 	if err := change(func(ctx context.Context) error { return s.journal.Keep(ctx, kind, id, k) }); err != nil {
-		return s.failed(fmt.Errorf("note the limits: %w", err))
+		return s.failed(fmt.Errorf("record the limits: %w", err))
 	}
 	return nil
 }
@@ -158,13 +158,13 @@ func (s *store) save(e *entry) error {
 func (s *store) forget(e *entry) error {
 	kind, id := e.entryID()
 	if err := change(func(ctx context.Context) error { return s.journal.Discard(ctx, kind, id) }); err != nil {
-		return s.failed(fmt.Errorf("note that nothing is held: %w", err))
+		return s.failed(fmt.Errorf("remove the record of the limits: %w", err))
 	}
 	return nil
 }
 
-// load reads what an earlier keeper held of a target, and what it knew of it: nil if that is nothing. The error is why a record that is
-// there can't be read.
+// load reads an earlier keeper's record of a target: its limits, and what was known of it; nil without a record. The
+// error is why an existing record can't be read.
 func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	held := map[Slot]*Held{}
 	j, err := s.journal.Get(e.entryID())
@@ -190,8 +190,8 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	return held, k.Known, nil
 }
 
-// errNoNote says of an entry that keepers don't write such.
-var errNoNote = errors.New("it is no note of limits")
+// errNoNote is the error for an entry that no keeper writes.
+var errNoNote = errors.New("it is not a record of limits")
 
 // parse reads an entry's payload.
 func (s *store) parse(e journal.Entry) (k kept, err error) {
@@ -202,31 +202,31 @@ func (s *store) parse(e journal.Entry) (k kept, err error) {
 	return k, err
 }
 
-// passed reports whether a record is of another boot, with which the kernel's limits went.
+// passed reports whether a record is of another boot, whose limits are gone.
 func (s *store) passed(k kept) bool { return k.Process.Boot != "" && k.Process.Boot != s.boot }
 
-// damaged is the error of an entry that is no record of limits.
+// damaged is the error of an entry that is not a record of limits.
 func (s *store) damaged(e journal.Entry, err error) error {
 	return &journal.DamagedError{Path: s.journal.Path(e.Kind, e.ID), Err: err}
 }
 
-// check returns why a record is none of an entry.
+// check returns why a record does not belong to an entry.
 func (k kept) check(e *entry) error {
 	if k.Process.PID != e.process.PID || k.Process.Start != e.process.StartTime {
-		return fmt.Errorf("it is a note of process %d", k.Process.PID)
+		return fmt.Errorf("it is a record of process %d", k.Process.PID)
 	}
 	for _, h := range k.Held {
 		if !slices.Contains(limit.Keys, h.Key) {
-			return fmt.Errorf("%q is no limit", h.Key)
+			return fmt.Errorf("%q is not a limit", h.Key)
 		}
 	}
 	return nil
 }
 
-// lockWait is how long another is waited for who holds the same target: a keeper or a hook.
+// lockWait is how long to wait for another keeper or hook that changes the same target.
 const lockWait = 20 * time.Second
 
-// lock keeps others from holding the same target until unlock.
+// lock keeps other processes from changing the same target until unlock.
 func (s *store) lock(e *entry) (unlock func(), err error) {
 	_, id := e.entryID()
 	path := filepath.Join(s.locks, url.PathEscape(id))
@@ -244,7 +244,7 @@ func (s *store) lock(e *entry) (unlock func(), err error) {
 	return nil, fmt.Errorf("another process has held the lock for more than %v: see which one has %s open", lockWait, path)
 }
 
-// groups lists the groups that containers have in common, of which there are records. unread are why others, by their files, can't be read.
+// groups lists the shared groups with records. unread are the errors of records that can't be read, by file.
 func (s *store) groups() (paths []string, unread map[string]error) {
 	unread = map[string]error{}
 	list, err := s.journal.Entries(groupKind)
@@ -276,7 +276,7 @@ func (s *store) groups() (paths []string, unread map[string]error) {
 	return paths, unread
 }
 
-// group is the path of a group that containers have in common, "" for others.
+// group is the path of a shared group, "" for other entries.
 func (e *entry) group() string {
 	if e.budget {
 		return e.target.Name
@@ -284,18 +284,18 @@ func (e *entry) group() string {
 	return ""
 }
 
-// young is how long the record of a container is left alone that isn't known: a hook may have made it just now.
+// young is how long the record of an unknown container is kept: a hook may have made it just now.
 const young = time.Minute
 
-// sweep removes the records of containers that have ended and are not among entries, and what ended processes were writing. missing is how many
-// there are of others, whose engine doesn't tell of them now.
+// sweep removes the records of ended containers that are not among entries, and the files of interrupted writes.
+// missing counts the records of living containers that no engine lists now.
 func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missing int) {
 	keep := map[string]bool{}
 	for _, e := range entries {
 		_, id := e.entryID()
 		keep[id] = true
 	}
-	list, _ := s.journal.Entries(containerKind) // What can't be read stays until its container is met.
+	list, _ := s.journal.Entries(containerKind) // Unreadable records stay until their containers are found.
 	for _, e := range list {
 		if keep[e.ID] {
 			continue
@@ -313,7 +313,7 @@ func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missin
 	return missing
 }
 
-// compareSlots orders slots as tables have them.
+// compareSlots orders slots as tables show them.
 func compareSlots(a, b Slot) int {
 	return cmp.Or(strings.Compare(a.Device, b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
 }

@@ -26,7 +26,7 @@ func TestUnknown(t *testing.T) {
 	unknown := func() (texts []string) {
 		for _, c := range b.k.Status().Containers {
 			for _, f := range c.Faults {
-				if strings.HasPrefix(f.Text, "the limits that were held for it aren't known: "+note) && f.Rule == "" && c.Target == targetOf(b.group).Ref() {
+				if strings.HasPrefix(f.Text, "its earlier limits can't be read: "+note) && f.Rule == "" && c.Target == targetOf(b.group).Ref() {
 					texts = append(texts, f.Text)
 				}
 			}
@@ -41,9 +41,9 @@ func TestUnknown(t *testing.T) {
 	}
 	for text, why := range map[string]string{
 		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "no entry of that name", `{"x":1}`: "no entry of that name", "[]": "cannot unmarshal",
-		strings.Replace(string(good), `"held":`, `"hold":`, 1):                       "no note of limits",
-		strings.Replace(string(good), `"process":{"pid":0`, `"process":{"pid":7`, 1): "a note of process 7",
-		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1):   `"\x1b[2J" is no limit`,
+		strings.Replace(string(good), `"held":`, `"hold":`, 1):                       "not a record of limits",
+		strings.Replace(string(good), `"process":{"pid":0`, `"process":{"pid":7`, 1): "a record of process 7",
+		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1):   `"\x1b[2J" is not a limit`,
 		string(good) + string(good):                                                  "after top-level value",
 	} {
 		b.stop()
@@ -99,7 +99,7 @@ func TestUnknownEnds(t *testing.T) {
 	b.k.Started(c)
 	eventually(t, "the state has a fault", func() bool {
 		s := b.k.Status().Containers
-		return len(s) == 1 && slices.ContainsFunc(s[0].Faults, func(f Fault) bool { return strings.HasPrefix(f.Text, "the limits that were held for it aren't known") })
+		return len(s) == 1 && slices.ContainsFunc(s[0].Faults, func(f Fault) bool { return strings.HasPrefix(f.Text, "its earlier limits can't be read") })
 	})
 	end()
 	b.k.Sync(t.Context())

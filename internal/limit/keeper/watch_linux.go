@@ -15,9 +15,8 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// A groupWatch tells when somebody writes to the control files of groups that are held, or makes groups below them
-// (inotify(7); the kernel tells of what is done through system calls, which is all that can be done to
-// a control file's limits).
+// A groupWatch reports writes to the control files of limited groups, and new groups below them (inotify(7); the
+// kernel reports changes by system calls, and a limit in a control file can't change otherwise).
 type groupWatch struct {
 	k    *Keeper
 	fd   int
@@ -25,14 +24,14 @@ type groupWatch struct {
 	wg   sync.WaitGroup
 
 	mu sync.Mutex
-	// folders are watched, by the kernel's number of the watch; of are the numbers of an entry's.
+	// folders maps the kernel's watch numbers to entries; of has an entry's numbers.
 	folders map[int32]*entry
 	of      map[*entry]map[string]int32
-	// full is set when it was said that no more can be watched.
+	// full is set once it was logged that no more groups can be watched.
 	full bool
 }
 
-// newGroupWatch begins with nothing. What can't be watched is looked at from time to time all the same.
+// newGroupWatch watches nothing yet. Groups that can't be watched are checked from time to time.
 func newGroupWatch(k *Keeper) *groupWatch {
 	w := &groupWatch{k: k, fd: -1, folders: map[int32]*entry{}, of: map[*entry]map[string]int32{}}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -52,8 +51,8 @@ func (w *groupWatch) close() {
 	}
 }
 
-// add watches an entry's groups, and those below them where each has limits of its own (version 1). It reports whether
-// one is new.
+// add watches an entry's groups, and in version 1, where each has its own limits, the groups below. It reports
+// whether one is new.
 func (w *groupWatch) add(e *entry) bool {
 	if w.file == nil || e.groups == nil || len(e.parts) == 0 {
 		return false
@@ -73,14 +72,14 @@ func (w *groupWatch) add(e *entry) bool {
 	return w.count(e) > before
 }
 
-// count is how many folders of an entry are watched.
+// count is the number of an entry's watched folders.
 func (w *groupWatch) count(e *entry) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.of[e])
 }
 
-// concerns reports whether something of a controller is held.
+// concerns reports whether the entry has a limit of a controller.
 func concerns(e *entry, c hierarchy.Controller) bool {
 	for s := range e.held {
 		switch {
@@ -99,10 +98,10 @@ func concerns(e *entry, c hierarchy.Controller) bool {
 	return false
 }
 
-// tree watches a folder and all below it.
+// tree watches a folder and those below it.
 func (w *groupWatch) tree(e *entry, dir string) {
 	w.folder(e, dir)
-	// A group without others below has two links.
+	// A group without groups below it has two links.
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil || st.Nlink == 2 {
 		return
@@ -148,14 +147,14 @@ func (w *groupWatch) remove(e *entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, wd := range w.of[e] {
-		// One whose folder is gone has ended by itself.
+		// The watch of a removed folder has ended by itself.
 		_, _ = unix.InotifyRmWatch(w.fd, uint32(wd))
 		delete(w.folders, wd)
 	}
 	delete(w.of, e)
 }
 
-// read works on what the kernel tells until the file is closed.
+// read handles the kernel's events until the file is closed.
 func (w *groupWatch) read() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -169,7 +168,7 @@ func (w *groupWatch) read() {
 	}
 }
 
-// changed are the entries that records of inotify(7), struct inotify_event, are about.
+// changed are the entries that events are about (struct inotify_event of inotify(7)).
 func (w *groupWatch) changed(b []byte) map[*entry]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +197,7 @@ func (w *groupWatch) changed(b []byte) map[*entry]bool {
 	return found
 }
 
-// limitFile reports whether a control file has limits. Others, cgroup.procs among them, are written all the time.
+// limitFile reports whether a control file has limits. Others, such as cgroup.procs, are written all the time.
 func limitFile(name string) bool {
 	for _, prefix := range []string{"blkio.throttle.", "blkio.weight", "blkio.bfq.", "io.max", "io.latency", "io.weight", "io.bfq.",
 		"cpu.max", "cpu.weight", "cpu.shares", "cpu.cfs_", "memory.max", "memory.swap.max", "memory.limit", "memory.memsw.limit"} {
