@@ -124,7 +124,7 @@ func (p *Prover) probe(ctx context.Context, t target.Target, groups *cgroup.Targ
 	if r.Group, err = groups.Group(hierarchy.IO); err != nil {
 		return nil, err
 	}
-	r.Nobody = p.nobody()
+	r.RootGroup = p.nobody()
 	fmt.Fprintf(p.Messages, "%s in a container made for it, with %s, about %s\n", trying(r), clean.Line(t.Ref()), size.Duration(r.Lasts()))
 	rows, err := row.Run(ctx, r)
 	v.explain(rows)

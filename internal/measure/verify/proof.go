@@ -92,8 +92,8 @@ func WriteRows(out io.Writer, rows []row.Row) error {
 // shares reports how much of what the device did was not the row's own group's: the target's other groups', and others'.
 func shares(r row.Row) string {
 	var of []string
-	if r.Kin > 0 {
-		of = append(of, r.Rate(r.Kin)+" the target's other groups'")
+	if r.OtherGroups > 0 {
+		of = append(of, r.Rate(r.OtherGroups)+" the target's other groups'")
 	}
 	if r.Others > r.Device/20 && r.Others > r.Asked/20 {
 		of = append(of, r.Rate(r.Others)+" others'")

@@ -180,8 +180,8 @@ func (p *Prover) measure(ctx context.Context, v Subject, r row.Request) (rows []
 	if err != nil {
 		return nil, err
 	}
-	r.Group, r.Nobody = group, p.nobody()
-	r.Kin, r.Single, r.Changed = v.kin(group), v.single(group), p.changed(v)
+	r.Group, r.RootGroup = group, p.nobody()
+	r.OtherGroups, r.OneGroup, r.Changed = v.kin(group), v.single(group), p.changed(v)
 	dir, err := v.folder()
 	if err != nil {
 		return nil, err

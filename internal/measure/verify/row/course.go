@@ -33,14 +33,67 @@ func (r Row) appCourse(samples []load.Sample) course {
 	return c
 }
 
-// deviceCourse is what the device did until the window's end.
-func (r Row) deviceCourse(points []point, end time.Duration) course {
+// A party is whose I/O a course is of: what it did by a sample, false where that isn't known.
+type party func(sample) (count, bool)
+
+// The device did all that reached it.
+func byDevice(s sample) (count, bool) { return s.count, true }
+
+// The limited group was charged for the worker's I/O, and for what else the target does there.
+func byGroup(s sample) (count, bool) {
+	if s.charged == nil {
+		return count{}, false
+	}
+	return s.charged.group, true
+}
+
+// With the root group's it is all that may be the worker's: in version 1 that one is charged for what the kernel writes back.
+func byGroupAndRoot(s sample) (count, bool) {
+	n, known := byGroup(s)
+	if known && s.charged.root != nil {
+		n = n.plus(*s.charged.root, 1)
+	}
+	return n, known
+}
+
+// The target's other groups are charged in version 1; in version 2 the limited one holds them.
+func byOtherGroups(s sample) (count, bool) {
+	if s.charged == nil {
+		return count{}, false
+	}
+	return s.charged.otherGroups, true
+}
+
+// Others' groups are known in version 1.
+func byOthers(s sample) (count, bool) {
+	if s.charged == nil || s.charged.others == nil {
+		return count{}, false
+	}
+	return *s.charged.others, true
+}
+
+// Under the limit is what reached the device and counts against the group's limit. In version 1 a charge comes before the wait, so that it is what
+// the device did but for what was charged to others.
+func underLimit(s sample) (count, bool) {
+	if s.charged == nil || s.charged.root == nil {
+		return byGroup(s)
+	}
+	others, known := byOthers(s)
+	return s.count.plus(others, -1).plus(s.charged.otherGroups, -1), known
+}
+
+// course is what a party did until a time; nil where that isn't known all of the time.
+func (r Row) course(samples []sample, until time.Duration, of party) course {
 	var c course
-	for _, p := range points {
-		if p.at > end+sampleEvery && len(c) > 1 {
+	for _, s := range samples {
+		if s.at > until+sampleEvery && len(c) > 1 {
 			break
 		}
-		c = append(c, step{p.at, r.amount(p.count)})
+		n, known := of(s)
+		if !known {
+			return nil
+		}
+		c = append(c, step{s.at, r.amount(n)})
 	}
 	return c
 }
@@ -96,6 +149,14 @@ func (c course) of(elapsed time.Duration, whole bool) float64 {
 		return c.rate(elapsed, false)
 	}
 	return c.total() / elapsed.Seconds()
+}
+
+// mean is all of the course for the row's time, 0 at least; -1 without a course.
+func (c course) mean(elapsed time.Duration) float64 {
+	if c == nil {
+		return -1
+	}
+	return max(c.of(elapsed, true), 0)
 }
 
 // forever is the end of a course that is taken whole.

@@ -14,12 +14,12 @@ import (
 //
 // The time counts from when the flusher began, which is known only between two bounds (course.began): what came must be too much
 // for the whole of the time to be above the limit, and too little for the least of it to be below.
-func (r *Row) judgeLate(m *measured, tolerance float64) {
-	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, forever)
+func (r *Row) judgeLate(m *measured) {
+	app, dev := r.appCourse(m.result.Samples), r.course(m.samples, forever, byDevice)
 	r.App = app.rate(m.result.Elapsed, false)
 	r.Device, r.Elapsed = dev.untilLast()
 	if len(dev) < 2 {
-		r.decide(judge.Evidence{Most: -1}, tolerance)
+		r.decide(m, judge.Evidence{Most: -1})
 		return
 	}
 	wrote, reached := app.total(), dev.total()
@@ -30,9 +30,9 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	}
 	may, came := reached, dev
 	// In version 2 it is charged to who wrote, where the file system says who that is.
-	mine, all := r.chargeCourse(m.course, forever, false), r.chargeCourse(m.course, forever, true)
+	mine, all := r.course(m.samples, forever, byGroup), r.course(m.samples, forever, byGroupAndRoot)
 	if mine != nil {
-		if m.course[0].charge.nobody != nil || mine.total() >= wrote*reachedShare/float64(max(r.Members, 1)) {
+		if m.samples[0].charged.root != nil || mine.total() >= wrote*reachedShare/float64(max(r.Members, 1)) {
 			may, came = min(may, all.total()), all
 		}
 	}
@@ -58,9 +58,9 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 		r.Others = (reached - least) / work
 	}
 	// By all of the time, slices and all: what is above the limit so is above it however late the flusher began.
-	total := judge.Evidence{Asked: r.Asked, Least: least / whole, Most: may / whole, Window: time.Duration(whole * float64(time.Second)), Tolerance: tolerance}
+	total := judge.Evidence{Asked: r.Asked, Least: least / whole, Most: may / whole, Window: time.Duration(whole * float64(time.Second)), Tolerance: m.tolerance}
 	if total.Above(total.Most) {
-		r.decide(total, tolerance)
+		r.decide(m, total)
 		if total.Above(total.Least) {
 			r.Seen, r.Off = least/work, least/work/r.Asked-1
 		}
@@ -78,5 +78,5 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 		}
 		e.Least = min(e.Least, e.Most)
 	}
-	r.decide(e, tolerance)
+	r.decide(m, e)
 }

@@ -64,9 +64,9 @@ func TestLate(t *testing.T) {
 			p = charged(p, steady(0), row.charge)
 		}
 		r.judge(&measured{
-			result: &workload.Result{Elapsed: time.Second / 10, Samples: samples(time.Second/10, steady(150*mib))}, course: p,
+			result: &workload.Result{Elapsed: time.Second / 10, Samples: samples(time.Second/10, steady(150*mib))}, samples: p,
 			flushing: time.Duration(row.flushing * second), flushed: 10 * time.Second,
-		}, DefaultTolerance)
+		})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s; want %s with %q", row.name, r.Words(), row.want, row.words)
 		}

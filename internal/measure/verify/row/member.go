@@ -5,10 +5,10 @@ import "plimsoll/internal/limit/judge"
 // judgeMember judges one of several devices that a file system spreads its data over, each under the limit: by what came to
 // that one of them. What the application saw is of all together, and with stripes may be as many times the limit as there are
 // devices; of what has a copy on each, a read comes to one, and of what is on one, nothing comes to the others.
-func (r *Row) judgeMember(m *measured, tolerance float64) {
-	whole := r.Mode == BufferedSync
-	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.until(whole))
-	own, all := r.chargeCourse(m.course, r.until(whole), false), r.chargeCourse(m.course, r.until(whole), true)
+func (r *Row) judgeMember(m *measured) {
+	whole := r.whole()
+	app, dev := r.appCourse(m.result.Samples), r.course(m.samples, r.until(), byDevice)
+	own, all := r.course(m.samples, r.until(), byGroup), r.course(m.samples, r.until(), byGroupAndRoot)
 	r.App, r.Device = app.rate(r.Elapsed, whole), dev.of(r.Elapsed, whole)
 	judged := dev
 	if own != nil && dev.total() > r.most(all.total()) {
@@ -17,7 +17,7 @@ func (r *Row) judgeMember(m *measured, tolerance float64) {
 	most := judged.of(r.Elapsed, whole)
 	least := most
 	switch {
-	case r.App > r.Asked*float64(r.Members)*(1+tolerance):
+	case (judge.Evidence{Asked: r.Asked * float64(r.Members), Tolerance: m.tolerance}).Above(r.App):
 		// More than all of them together may let through, so that it is the application's.
 	case own != nil && judged.total() > r.most(own.total()):
 		// A thread of the kernel did it, which may have been for somebody else.
@@ -31,9 +31,9 @@ func (r *Row) judgeMember(m *measured, tolerance float64) {
 		r.Others = -1
 	}
 	if whole {
-		r.decide(judge.Evidence{Least: least, Most: r.working(most, app, judged, tolerance)}, tolerance)
+		r.decide(m, judge.Evidence{Least: least, Most: r.working(m, most, app, judged)})
 		return
 	}
 	r.settle(judged)
-	r.decide(r.slope(judged, least, most, tolerance), tolerance)
+	r.decide(m, r.slope(m, judged, least, most))
 }

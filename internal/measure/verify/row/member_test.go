@@ -48,9 +48,9 @@ func TestJudgeMember(t *testing.T) {
 			p = charged(p, row.own, row.nobody)
 		}
 		r.judge(&measured{
-			result: &workload.Result{Elapsed: d, Samples: samples(d, at(row.app))}, course: p, flushed: d,
+			result: &workload.Result{Elapsed: d, Samples: samples(d, at(row.app))}, samples: p, flushed: d,
 			device: &workload.DiskDelta{Writes: last.writes, WrittenBytes: last.writtenBytes},
-		}, DefaultTolerance)
+		})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s: %s; want %s with %q", row.name, r.Verdict, r.Words(), row.want, row.words)
 		}

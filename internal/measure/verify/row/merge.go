@@ -15,11 +15,11 @@ func (r *Row) small() bool { return r.Key.Writes() && r.Key.IOPS() && r.Mode.cac
 // writes is how many the application did, and between which bounds are those of them that came to the device. In version 1, what was not
 // charged to the row's group was to nobody's; in version 2, a file system that doesn't say who wrote may have it charged to others.
 func (r *Row) writes(m *measured) (wrote, least, most float64) {
-	most = r.deviceCourse(m.course, forever).total()
+	most = r.course(m.samples, forever, byDevice).total()
 	least = most
-	if all := r.chargeCourse(m.course, forever, true); all != nil {
+	if all := r.course(m.samples, forever, byGroupAndRoot); all != nil {
 		least = min(most, all.total())
-		if m.course[0].charge.nobody != nil {
+		if m.samples[0].charged.root != nil {
 			most = least
 		}
 	}
@@ -28,10 +28,10 @@ func (r *Row) writes(m *measured) (wrote, least, most float64) {
 
 // merged fills in the verdict where the application saw more than the limit, and what came to the device of it may be no more
 // than the limiter lets through. It returns what was seen: what came, where that is less.
-func (r *Row) merged(m *measured, seen, tolerance float64) (came float64, few bool) {
+func (r *Row) merged(m *measured, seen float64) (came float64, few bool) {
 	wrote, least, most := r.writes(m)
-	e := judge.Evidence{Asked: r.Asked, Window: r.Elapsed, Tolerance: tolerance}
-	if !e.Above(seen) || least >= wrote || len(m.course) < 2 {
+	e := judge.Evidence{Asked: r.Asked, Window: r.Elapsed, Tolerance: m.tolerance}
+	if !e.Above(seen) || least >= wrote || len(m.samples) < 2 {
 		return seen, false
 	}
 	e.Least, e.Most = least/r.Elapsed.Seconds(), min(most, wrote)/r.Elapsed.Seconds()
@@ -39,14 +39,14 @@ func (r *Row) merged(m *measured, seen, tolerance float64) (came float64, few bo
 	if e.Above(e.Least - e.Extra()) {
 		return e.Least, false
 	}
-	r.decide(e, tolerance)
+	r.decide(m, e)
 	return e.Least, true
 }
 
 // blameMerging says so where a row is unproved because fewer writes came to the device than the application did.
 func (r *Row) blameMerging(m *measured) {
 	wrote, _, came := r.writes(m)
-	if len(m.course) < 2 || came == 0 || came >= wrote*reachedShare {
+	if len(m.samples) < 2 || came == 0 || came >= wrote*reachedShare {
 		return // Or it went elsewhere, which is told.
 	}
 	how := "the file system or the kernel has made larger ones of them"

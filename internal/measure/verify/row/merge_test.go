@@ -68,17 +68,17 @@ func TestMerged(t *testing.T) {
 			p = charged(p, row.own, nobody)
 			for i := range p {
 				if row.version2 {
-					p[i].charge.nobody = nil
+					p[i].charged.root = nil
 				}
 			}
 		}
-		_, flushed := r.deviceCourse(p, forever).untilLast()
+		_, flushed := r.course(p, forever, byDevice).untilLast()
 		elapsed := time.Duration(row.elapsed * float64(time.Second))
 		r.judge(&measured{
-			result: &workload.Result{Elapsed: elapsed, Samples: samples(elapsed, row.app)}, course: p,
+			result: &workload.Result{Elapsed: elapsed, Samples: samples(elapsed, row.app)}, samples: p,
 			device:  &workload.DiskDelta{Writes: p[len(p)-1].writes},
 			flushed: flushed,
-		}, DefaultTolerance)
+		})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s; want %s with %q", row.name, r.Words(), row.want, row.words)
 		}

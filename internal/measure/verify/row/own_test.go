@@ -35,9 +35,9 @@ func TestSum(t *testing.T) {
 		p := charged(points(d, steady(row.device)), steady(row.own), steady(0))
 		for i := range p {
 			o := written(row.others * p[i].at.Seconds())
-			p[i].charge.others = &o
+			p[i].charged.others = &o
 		}
-		r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.app))}, course: p, busy: row.busy}, DefaultTolerance)
+		r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.app))}, samples: p, busy: row.busy})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s; want %s with %q", row.name, r.Words(), row.want, row.words)
 		}
@@ -61,7 +61,7 @@ func TestSumInPieces(t *testing.T) {
 		{"one each 3 s", 30 << 20, 1, judge.Unproved, "too short: the target's own I/Os are so large that the limit lets one of them through in 3.02 s: verify with --time 11s"},
 	} {
 		for phase := time.Duration(0); phase < 3200*time.Millisecond; phase += followEvery {
-			var p []point
+			var p []sample
 			for at := time.Duration(0); at <= d; at += followEvery {
 				// After each piece a tenth as much of the worker's comes through.
 				waited := (at + phase).Seconds() * asked * row.speed
@@ -70,10 +70,10 @@ func TestSumInPieces(t *testing.T) {
 					n += row.piece
 				}
 				none := count{}
-				p = append(p, point{at: at, count: written(n), charge: &charge{own: written(n + row.piece), nobody: &none, others: &none}})
+				p = append(p, sample{at: at, count: written(n), charged: &charges{group: written(n + row.piece), root: &none, others: &none}})
 			}
 			r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: asked}, Mode: Direct}
-			r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.speed*asked/11))}, course: p, busy: true}, DefaultTolerance)
+			r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.speed*asked/11))}, samples: p, busy: true})
 			if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 				t.Errorf("%s, %v later: %s; want %s with %q", row.name, phase, r.Words(), row.want, row.words)
 			}

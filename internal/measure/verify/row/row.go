@@ -32,9 +32,9 @@ type Row struct {
 	Others float64 `json:"others"`
 	// Own is how much of the limit the target used itself beside the worker, 0 where that isn't known to matter. Then Seen is the sum.
 	Own float64 `json:"own"`
-	// Kin is what the target's other groups did meanwhile, on control groups of version 1, where each is held by itself or not at all. Seen is
-	// the sum with it where that is above the limit.
-	Kin float64 `json:"kin"`
+	// OtherGroups is what the target's other groups did meanwhile, on control groups of version 1, where each is held by itself or not at all. Seen
+	// is the sum with it where that is above the limit.
+	OtherGroups float64 `json:"other_groups"`
 	// Together: Seen is what the target did in all of its groups, of which each for itself may be held.
 	Together bool `json:"together"`
 	// Changed are the values that the kernel's limit was changed to while the row was measured, 0 for none.
@@ -74,30 +74,29 @@ func (r Row) Rate(v float64) string {
 }
 
 // judge fills r from what was measured.
-func (r *Row) judge(m *measured, tolerance float64) {
+func (r *Row) judge(m *measured) {
 	r.Elapsed = m.result.Elapsed
 	r.Converged, r.Others = -1, -1
 	switch {
 	case r.Mode == Buffered && r.Key.Writes():
-		r.judgeLate(m, tolerance)
+		r.judgeLate(m)
 	case r.Members > 1:
-		r.judgeMember(m, tolerance)
+		r.judgeMember(m)
 	case r.Mode == Buffered:
-		r.judgeRead(m, tolerance)
+		r.judgeRead(m)
 	default:
-		r.judgeApp(m, tolerance)
+		r.judgeApp(m)
 	}
 	if r.Verdict == judge.Unproved && r.small() {
 		r.blameMerging(m)
 	}
-	r.judgeTogether(m, tolerance)
+	r.judgeTogether(m)
 }
 
 // judgeApp judges what is done when the application is told so: by what the application saw.
-func (r *Row) judgeApp(m *measured, tolerance float64) {
-	// A sync at the end belongs to all that was written before it: such a row has no steady part.
-	whole := r.Mode == BufferedSync
-	app, dev, own := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.until(whole)), r.chargeCourse(m.course, r.until(whole), false)
+func (r *Row) judgeApp(m *measured) {
+	whole := r.whole()
+	app, dev, own := r.appCourse(m.result.Samples), r.course(m.samples, r.until(), byDevice), r.course(m.samples, r.until(), byGroup)
 	r.App, r.Device = app.rate(r.Elapsed, whole), dev.of(r.Elapsed, whole)
 	if whole && m.device != nil {
 		r.Device = r.amount(count{m.device.Reads, m.device.Writes, m.device.ReadBytes, m.device.WrittenBytes}) / r.Elapsed.Seconds()
@@ -109,18 +108,18 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	r.others(charged)
 	if r.small() {
 		// Threads of the file system may have written it, in the root group: that is this row's as well.
-		r.others(r.chargeCourse(m.course, forever, true).of(r.Elapsed, true))
+		r.others(r.course(m.samples, forever, byGroupAndRoot).of(r.Elapsed, true))
 		var few bool
-		if seen, few = r.merged(m, seen, tolerance); few {
+		if seen, few = r.merged(m, seen); few {
 			return
 		}
 	}
 	e := judge.Evidence{Least: seen, Most: seen}
 	if !whole {
 		r.settle(app)
-		e = r.slope(app, seen, seen, tolerance)
+		e = r.slope(m, app, seen, seen)
 	}
-	if e.Unsure != judge.Uneven && r.judgeSum(m, whole, tolerance) {
+	if e.Unsure != judge.Uneven && r.judgeSum(m) {
 		return
 	}
 	if whole {
@@ -128,16 +127,19 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 		if own == nil {
 			came = dev
 		}
-		e.Most = r.working(seen, app, came, tolerance)
+		e.Most = r.working(m, seen, app, came)
 	}
 	e.Reached = max(e.Most, min(charged, r.Device))
-	r.decide(e, tolerance)
+	r.decide(m, e)
 }
+
+// whole reports whether all of the row counts: a sync at the end belongs to all that was written before it, so that such a row has no steady part.
+func (r *Row) whole() bool { return r.Mode == BufferedSync }
 
 // until is the end of the courses that a row is judged by. One that counts whole has them whole: the device is followed from a moment before
 // the application begins, so that by its clock the last of a sync comes after the row's end.
-func (r *Row) until(whole bool) time.Duration {
-	if whole {
+func (r *Row) until() time.Duration {
+	if r.whole() {
 		return forever
 	}
 	return r.Elapsed
@@ -146,22 +148,22 @@ func (r *Row) until(whole bool) time.Duration {
 // working is the rate of a row with a sync at its end, seen, without the time that is not the limit's: while the application fills the page cache
 // and nothing is written back yet. A slow processor takes a good part of the row for that. It is seen itself where that would be
 // above the limit: then it may have begun earlier, and have been made to wait.
-func (r *Row) working(seen float64, app, came course, tolerance float64) float64 {
+func (r *Row) working(m *measured, seen float64, app, came course) float64 {
 	_, filled := app.untilLast()
 	d := r.Elapsed - min(came.began(), filled)
 	if d <= 0 {
 		return seen
 	}
 	v := seen * r.Elapsed.Seconds() / d.Seconds()
-	if (judge.Evidence{Asked: r.Asked, Tolerance: tolerance}).Above(v) {
+	if (judge.Evidence{Asked: r.Asked, Tolerance: m.tolerance}).Above(v) {
 		return seen
 	}
 	return v
 }
 
 // judgeRead judges reads through the page cache: by what reached the device, with what the kernel reads ahead.
-func (r *Row) judgeRead(m *measured, tolerance float64) {
-	app, dev, own := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.Elapsed), r.chargeCourse(m.course, r.Elapsed, false)
+func (r *Row) judgeRead(m *measured) {
+	app, dev, own := r.appCourse(m.result.Samples), r.course(m.samples, r.Elapsed, byDevice), r.course(m.samples, r.Elapsed, byGroup)
 	r.App, r.Device = app.rate(r.Elapsed, false), dev.rate(r.Elapsed, false)
 	judged, least := dev, r.Device
 	switch mine := own.total(); {
@@ -177,15 +179,15 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 		r.Others = 0
 	}
 	r.settle(judged)
-	r.decide(r.slope(judged, least, judged.rate(r.Elapsed, false), tolerance), tolerance)
+	r.decide(m, r.slope(m, judged, least, judged.rate(r.Elapsed, false)))
 }
 
 // slope is the evidence of a course's steady part, of which between least and most were the row's.
 //
 // Where that is above the limit and the mean of all of the course isn't, something has held the I/O up and then let it catch up: the slope of that
 // is no rate, unless it is above the limit all the time.
-func (r *Row) slope(c course, least, most, tolerance float64) judge.Evidence {
-	e := judge.Evidence{Asked: r.Asked, Tolerance: tolerance, Least: least, Most: most, Window: r.Elapsed, Steady: r.Elapsed >= steadyFrom}
+func (r *Row) slope(m *measured, c course, least, most float64) judge.Evidence {
+	e := judge.Evidence{Asked: r.Asked, Tolerance: m.tolerance, Least: least, Most: most, Window: r.Elapsed, Steady: r.Elapsed >= steadyFrom}
 	if !e.Above(most) {
 		return e
 	}
@@ -227,8 +229,8 @@ func (r *Row) settle(c course) {
 }
 
 // decide fills in the finding; the limit is r's, and the window where e has none.
-func (r *Row) decide(e judge.Evidence, tolerance float64) {
-	e.Asked, e.Tolerance, e.Window = r.Asked, tolerance, cmp.Or(e.Window, r.Elapsed)
+func (r *Row) decide(m *measured, e judge.Evidence) {
+	e.Asked, e.Tolerance, e.Window = r.Asked, m.tolerance, cmp.Or(e.Window, r.Elapsed)
 	switch {
 	case len(r.Changed) > 0:
 		e.Doubt = judge.Changed

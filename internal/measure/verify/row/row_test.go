@@ -28,7 +28,7 @@ func written(bytes float64) count {
 }
 
 // charged adds what was charged to points of a device, as rates.
-func charged(p []point, own, nobody func(time.Duration) float64) []point {
+func charged(p []sample, own, nobody func(time.Duration) float64) []sample {
 	o, n := 0.0, 0.0
 	for i := range p {
 		if i > 0 {
@@ -36,18 +36,18 @@ func charged(p []point, own, nobody func(time.Duration) float64) []point {
 			n += nobody(p[i].at-sampleEvery) * sampleEvery.Seconds()
 		}
 		c := written(n)
-		p[i].charge = &charge{own: written(o), nobody: &c}
+		p[i].charged = &charges{group: written(o), root: &c}
 	}
 	return p
 }
 
 // course of a device that did the same.
-func points(d time.Duration, rate func(at time.Duration) float64) []point {
-	p := []point{{}}
+func points(d time.Duration, rate func(at time.Duration) float64) []sample {
+	p := []sample{{}}
 	total := 0.0
 	for at := sampleEvery; at <= d; at += sampleEvery {
 		total += rate(at-sampleEvery) * sampleEvery.Seconds()
-		p = append(p, point{at: at, count: written(total)})
+		p = append(p, sample{at: at, count: written(total)})
 	}
 	return p
 }
@@ -116,9 +116,9 @@ func TestNeighbours(t *testing.T) {
 			p = charged(p, row.own, row.nobody)
 		}
 		r.judge(&measured{
-			result: &workload.Result{Elapsed: d, Samples: samples(d, row.app)}, course: p,
+			result: &workload.Result{Elapsed: d, Samples: samples(d, row.app)}, samples: p,
 			flushed: time.Duration(row.flushed * float64(time.Second)),
-		}, DefaultTolerance)
+		})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s: %s; want %s with %q", row.name, r.Verdict, r.Words(), row.want, row.words)
 		}
@@ -172,9 +172,9 @@ func TestJudge(t *testing.T) {
 		p := points(row.d, row.dev)
 		last := p[len(p)-1]
 		r.judge(&measured{
-			result: &workload.Result{Elapsed: row.d, Samples: samples(row.d, row.app)}, course: p,
+			result: &workload.Result{Elapsed: row.d, Samples: samples(row.d, row.app)}, samples: p,
 			device: &workload.DiskDelta{Writes: last.writes, WrittenBytes: last.writtenBytes}, flushed: row.d,
-		}, DefaultTolerance)
+		})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s: %s; want %s with %q", row.name, r.Verdict, r.Words(), row.want, row.words)
 		}
@@ -189,13 +189,13 @@ func TestCourse(t *testing.T) {
 			return 2000
 		}
 		return 1000
-	})}}, DefaultTolerance)
+	})}})
 	// Half of the second at twice the rate; at 400 ms the next second holds 1,100 of 1,000, just about.
 	if math.Abs(r.Overshoot-0.5) > 0.01 || r.Converged != 400*time.Millisecond && r.Converged != 500*time.Millisecond {
 		t.Errorf("overshoot %v, converged after %v; want 0.5 and half a second", r.Overshoot, r.Converged)
 	}
 	r = Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 1000}, Mode: Direct}
-	r.judge(&measured{result: &workload.Result{Elapsed: 5 * time.Second, Samples: samples(5*time.Second, steady(300))}}, DefaultTolerance)
+	r.judge(&measured{result: &workload.Result{Elapsed: 5 * time.Second, Samples: samples(5*time.Second, steady(300))}})
 	if r.Overshoot != 0 || r.Converged != -1 || r.Device != -1 {
 		t.Errorf("overshoot %v, converged after %v, device %v; want 0, never and unknown", r.Overshoot, r.Converged, r.Device)
 	}

@@ -78,13 +78,13 @@ type Request struct {
 	FS     device.FS
 	// Members is over how many devices, each under the limits, the file system spreads its data, with Device; 0: it is on one.
 	Members int
-	// Group is the group of I/O that the worker is in and that the limits are for, Nobody the root group where the
+	// Group is the group of I/O that the worker is in and that the limits are for, RootGroup the root group where the
 	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
-	Group, Nobody *hierarchy.Group
-	// Kin are the target's other groups in version 1, which holds each by itself: they are the target's too. None of them is Group.
-	Kin []*hierarchy.Group
-	// Single: the target's processes are in one group only, so that its groups do nothing together.
-	Single bool
+	Group, RootGroup *hierarchy.Group
+	// OtherGroups are the target's in version 1, which holds each by itself. None of them is Group.
+	OtherGroups []*hierarchy.Group
+	// OneGroup: the target's processes are in one group only, so that its groups do nothing together.
+	OneGroup bool
 	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
 	// for; nil: the same.
 	Asked, Under map[limit.Key]int64
@@ -211,20 +211,22 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		row.Verdict, row.Error = judge.Failed, err.Error()
 		return row, nil
 	}
-	m.busy, m.single = r.Used[key] > 0, r.Single
-	row.judge(m, r.Tolerance)
+	m.tolerance, m.busy, m.oneGroup = r.Tolerance, r.Used[key] > 0, r.OneGroup
+	row.judge(m)
 	return row, nil
 }
 
 // A measured is what one job did.
 type measured struct {
 	result *workload.Result
-	// course is what the device did by the counters of its own, as seen from outside.
-	course []point
+	// samples are what the device did by the counters of its own, as seen from outside.
+	samples []sample
+	// tolerance is a share of the limit; 0: judge.Tolerance.
+	tolerance float64
 	// busy: the target itself used the limit before.
 	busy bool
-	// single: its processes are in one group only.
-	single bool
+	// oneGroup: its processes are in one group only.
+	oneGroup bool
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
 	// flushing is when the flusher was told to write back what was left in the page cache, and flushed when it had; 0 where nothing was left
@@ -256,7 +258,7 @@ func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measure
 	if flush {
 		m.flushed = time.Since(follow.begin)
 	}
-	m.course = follow.end()
+	m.samples = follow.end()
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func benchOn(t *testing.T, group disktest.Group, loop, dir string) bench {
 // request asks for limits to be verified there.
 func (b bench) request(t *testing.T, asked map[limit.Key]int64, modes ...row.Mode) row.Request {
 	return row.Request{
-		Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, Nobody: b.nobody, Asked: asked, Modes: modes, Time: row.LeastTime,
+		Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, RootGroup: b.nobody, Asked: asked, Modes: modes, Time: row.LeastTime,
 		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 	}
 }
@@ -164,7 +164,7 @@ func TestNotTold(t *testing.T) {
 	b.neighbour(t)
 	// As on a kernel that doesn't count.
 	r := b.request(t, map[limit.Key]int64{limit.WriteBPS: 4 << 20}, row.Buffered)
-	r.Group, r.Nobody = nil, nil
+	r.Group, r.RootGroup = nil, nil
 	rows, err := row.Run(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestModes(t *testing.T) {
 			for range 4 {
 				var err error
 				rows, err = row.Run(t.Context(), row.Request{
-					Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, Nobody: b.nobody,
+					Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, RootGroup: b.nobody,
 					Asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Time: row.LeastTime,
 					OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 				})

@@ -48,9 +48,9 @@ func TestSynced(t *testing.T) {
 				p = charged(p, row.charge, steady(0))
 			}
 			r.judge(&measured{
-				result: &workload.Result{Elapsed: row.elapsed, Samples: samples(row.elapsed, row.app)}, course: p,
+				result: &workload.Result{Elapsed: row.elapsed, Samples: samples(row.elapsed, row.app)}, samples: p,
 				device: &workload.DiskDelta{Writes: all / 4096, WrittenBytes: all},
-			}, DefaultTolerance)
+			})
 			if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 				t.Errorf("%s, %d members: %s; want %s with %q", row.name, members, r.Words(), row.want, row.words)
 			}
