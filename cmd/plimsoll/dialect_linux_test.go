@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/measure/dialect/line"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/leaktest"
 )
@@ -194,15 +195,15 @@ func TestDialectHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, flag := range regexp.MustCompile(`(?m)^  (--[a-z-]+)`).FindAllStringSubmatch(dialectHelp(dialectTool{})+dialectHelp(dialectTool{web: true}), -1) {
+	for _, flag := range regexp.MustCompile(`(?m)^  (--[a-z-]+)`).FindAllStringSubmatch(line.Help(line.Tool{})+line.Help(line.Tool{Web: true}), -1) {
 		if !strings.Contains(string(page), "`"+flag[1]) {
 			t.Errorf("docs/reference/tools.md does not have %s", flag[1])
 		}
 	}
-	for _, tool := range dialectTools() {
-		r := plimsoll(t, t.Context(), t.TempDir(), "", tool.name, "--help")
-		if r.status != exitDone || !strings.Contains(r.stdout, "--engine host|oci|docker") || !strings.Contains(r.stdout, tool.example) {
-			t.Errorf("%s: status %d\n%s", tool.name, r.status, r.stdout)
+	for _, tool := range line.Tools() {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", tool.Name, "--help")
+		if r.status != exitDone || !strings.Contains(r.stdout, "--engine host|oci|docker") || !strings.Contains(r.stdout, tool.Example) {
+			t.Errorf("%s: status %d\n%s", tool.Name, r.status, r.stdout)
 		}
 	}
 }

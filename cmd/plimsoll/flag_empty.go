@@ -1,23 +1,20 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"plimsoll/internal/text/usage"
 )
 
 // A filled value is one of a flag that is not taken without text. An empty one is most often a shell's variable that isn't set:
 // were it the same as no flag, "clear web --device $DISK" would clear all devices.
 type filled struct{ pflag.Value }
 
-// errEmpty says that a flag's text is empty.
-var errEmpty = errors.New("it is empty: give it a value, or leave the flag out")
-
 // Set implements pflag.Value.
 func (v filled) Set(s string) error {
 	if s == "" {
-		return errEmpty
+		return usage.ErrEmpty
 	}
 	return v.Value.Set(s)
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 )
 
+// ErrEmpty reports that the text of a flag is empty.
+var ErrEmpty = errors.New("it is empty: give it a value, or leave the flag out")
+
 // An Error is wrong usage or bad input.
 type Error struct{ Err error }
 

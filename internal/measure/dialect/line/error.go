@@ -1,4 +1,4 @@
-package main
+package line
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/dialect"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/usage"
 )
 
 // lineError puts the error of a tool's line in the user's words and gives it its exit status. One that was
@@ -25,9 +26,9 @@ func lineError(ctx context.Context, tool string, err error) error {
 		}
 		return fmt.Errorf("%s: %w", tool, errors.Join(errors.New(text), beside(err)))
 	}
-	var usage *dialect.UsageError
-	if errors.As(err, &usage) || errors.Is(err, workload.ErrOverwrite) || errors.Is(err, userfile.ErrBlockDevice) {
-		return usageError("%s: %w", tool, err)
+	var wrong *dialect.UsageError
+	if errors.As(err, &wrong) || errors.Is(err, workload.ErrOverwrite) || errors.Is(err, userfile.ErrBlockDevice) {
+		return usage.Errorf("%s: %w", tool, err)
 	}
 	return fmt.Errorf("%s: %w", tool, err)
 }

@@ -1,4 +1,4 @@
-package main
+package line
 
 import (
 	"errors"
@@ -36,19 +36,19 @@ func TestLineOutcome(t *testing.T) {
 		{[]int64{40 * mib}, "dd: 1 limit NOT held"},
 		{[]int64{10 * mib, 40 * mib, 40 * mib}, "dd: 2 limits NOT held"},
 	} {
-		s := &dialectSession{}
+		s := &session{}
 		for _, r := range row.rates {
 			s.note(trial(r))
 		}
 		err := s.outcome("dd")
-		var exit *exitError
+		var not *NotHeldError
 		switch {
 		case row.want == "":
 			if err != nil {
 				t.Errorf("%v: %v", row.rates, err)
 			}
-		case !errors.As(err, &exit) || exit.status != exitNotHeld || err.Error() != row.want:
-			t.Errorf("%v: %v, want status %d and %q", row.rates, err, exitNotHeld, row.want)
+		case !errors.As(err, &not) || not.ExitStatus() != 4 || err.Error() != row.want:
+			t.Errorf("%v: %v, want %q", row.rates, err, row.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package line
 
 import (
 	"sync"
@@ -15,7 +15,7 @@ const patience = 3 * time.Second
 
 // announce says that the files of a line are being prepared, if that takes longer than after. ready ends it; it may be called more
 // than once.
-func (s *dialectSession) announce(spec workload.Spec, after time.Duration) (ready func()) {
+func (s *session) announce(spec workload.Spec, after time.Duration) (ready func()) {
 	var bytes int64
 	seen := map[string]bool{}
 	for _, j := range spec.Jobs {

@@ -1,7 +1,6 @@
-package main
+package line
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,13 +11,13 @@ import (
 
 // TestWindowsFlags: the published line's caps, beside a line of diskspd.
 func TestWindowsFlags(t *testing.T) {
-	f, rest, err := new(app).splitDialect([]string{"--io-maxiops", "100", "-b8K", "--isolation=process", "--io-maxbandwidth", "5MiB", "--cpus=1.5", "--memory", "4GiB", "iotest.dat"})
+	f, rest, err := Split([]string{"--io-maxiops", "100", "-b8K", "--isolation=process", "--io-maxbandwidth", "5MiB", "--cpus=1.5", "--memory", "4GiB", "iotest.dat"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := limit.Limits{Name: "memory=4GiB cpus=1.5 io_maxiops=100 io_maxbandwidth=5MiB", SystemIOPS: 100, SystemBPS: 5 << 20, CPUs: 1.5, Memory: 4 << 30}
-	if f.limits != want || f.isolation != "process" || !slices.Equal(rest, []string{"-b8K", "iotest.dat"}) {
-		t.Errorf("splitDialect = %+v with %q, want %+v", f, rest, want)
+	if f.Limits != want || f.Isolation != "process" || !slices.Equal(rest, []string{"-b8K", "iotest.dat"}) {
+		t.Errorf("Split = %+v with %q, want %+v", f, rest, want)
 	}
 }
 
@@ -38,31 +37,31 @@ func TestDockersFlags(t *testing.T) {
 		{"--io-maxbandwidth 5MiB/s", limit.Limits{SystemBPS: 5 << 20}, nil},
 		{"--write-bps 5MB", limit.Limits{WriteBPS: 5_000_000}, nil}, // Docker's is --device-write-bps.
 	} {
-		f, rest, err := new(app).splitDialect(strings.Fields(row.args))
-		f.limits.Name = ""
-		if err != nil || len(rest) > 0 || f.limits != row.want || !slices.Equal(f.notes, row.notes) {
-			t.Errorf("%s: %+v, notes %q, %v; want %+v, %q", row.args, f.limits, f.notes, err, row.want, row.notes)
+		f, rest, err := Split(strings.Fields(row.args))
+		f.Limits.Name = ""
+		if err != nil || len(rest) > 0 || f.Limits != row.want || !slices.Equal(f.Notes, row.notes) {
+			t.Errorf("%s: %+v, notes %q, %v; want %+v, %q", row.args, f.Limits, f.Notes, err, row.want, row.notes)
 		}
 	}
 	for bad, want := range map[string]string{
 		"--device-write-bps /dev/sda:1mb": "use --write-bps RATE", "--device-read-iops=/dev/sda:100": "use --read-iops", "-v --volume=/srv:/data": "use --place bind:PATH", "--rm": "leave it out",
 		"--place bind --place tmpfs": "--place is given twice, as bind and as tmpfs", "--memory 4G --memory=5G": "--memory is given twice",
 	} {
-		if _, _, err := new(app).splitDialect(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Split(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", bad, err, want)
 		}
 	}
-	if f, _, err := new(app).splitDialect(strings.Fields("--place bind --place=bind --destructive a --destructive b")); err != nil || f.place != "bind" || len(f.destructive) != 2 {
+	if f, _, err := Split(strings.Fields("--place bind --place=bind --destructive a --destructive b")); err != nil || f.Place != "bind" || len(f.Destructive) != 2 {
 		t.Errorf("twice the same: %+v, %v", f, err)
 	}
 	for _, bad := range []string{"--memory 4Q", "--memory 4M", "--write-bps 5m", "--memory -4G"} {
-		if _, _, err := new(app).splitDialect(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), bad) {
+		if _, _, err := Split(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }
 
-// TestPastedLines: a line with a web page's dashes and quotes is read as it was meant, each tool's and Plimsoll's own flags, and said.
+// TestPastedLines: a line with a web page's dashes and quotes is read as it was meant, each tool's and Plimsoll's own flags.
 func TestPastedLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"diskspd –b8K –d30 –o4 –t8 –h –r –w25 –L –Z1G –c5G “iotest.dat”": "diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G iotest.dat",
@@ -74,17 +73,12 @@ func TestPastedLines(t *testing.T) {
 		"limit set web –write-bps 10MiB":                                 "limit set web --write-bps 10MiB",
 		"--state /s diskspd –b8K x":                                      "--state /s diskspd -b8K x",
 	} {
-		var said bytes.Buffer
-		got := (&app{stderr: &said}).plain(strings.Fields(line))
-		if strings.Join(got, " ") != want {
+		if got, changed := Plain(strings.Fields(line)); strings.Join(got, " ") != want || !changed {
 			t.Errorf("%s is read as %q", line, got)
 		}
-		if quiet := strings.Contains(want, "--quiet"); quiet == strings.Contains(said.String(), "as plain ones: plimsoll "+want) {
-			t.Errorf("%s: said %q", line, said.String())
-		}
 	}
-	for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(dialectHelp(dialectTool{})+dialectHelp(dialectTool{web: true}), -1) {
-		if !slices.Contains(ownFlags(), m) {
+	for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(Help(Tool{})+Help(Tool{Web: true}), -1) {
+		if !slices.Contains(OwnFlags(), m) {
 			t.Errorf("%s is not among Plimsoll's own flags", m)
 		}
 	}

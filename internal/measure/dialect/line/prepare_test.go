@@ -1,4 +1,4 @@
-package main
+package line
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func TestPreparingIsSaid(t *testing.T) {
 		{workload.Spec{Name: "ab"}, 0, false, ""},
 	} {
 		var said bytes.Buffer
-		s := &dialectSession{stderr: &said}
+		s := &session{stderr: &said}
 		if row.quiet {
 			s.stderr = dialect.Quiet{Writer: &said}
 		}
