@@ -150,8 +150,11 @@ func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *
 	return s, nil
 }
 
-// ScopeIn is the scope of groups that are known already and of data that was explained, such as a trial's. It asks no engine,
-// and neither systemd nor the kernel for the groups of a process.
+// ScopeIn is the scope of groups that are known already, and of data that was explained, nil for none. It asks no engine.
 func ScopeIn(groups *cgroup.Target, data string, e *explain.Explanation) *Scope {
-	return &Scope{Parts: []Part{{Name: groups.Name, Groups: groups}}, Grounds: []Ground{{Name: data, Path: data, Explanation: e}}}
+	s := &Scope{Parts: []Part{{Name: groups.Name, Groups: groups}}}
+	if e != nil {
+		s.Grounds = []Ground{{data, data, e}}
+	}
+	return s
 }

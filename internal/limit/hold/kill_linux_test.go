@@ -136,12 +136,12 @@ func liveHold(dir string) error {
 	}
 	ctx := context.Background()
 	say := func(words string) { os.Stdout.WriteString(words + "\n") }
-	run := k.Wides(k.state)
-	n, err := run.Hold(ctx, "a run", k.scope.Devices()[0], limit.Limits{WriteBPS: 7 << 20})
+	trial := Request{Scope: ScopeIn(k.scope.Parts[0].Groups, "/srv", k.scope.Grounds[0].Explanation), Limits: limit.Limits{WriteBPS: 7 << 20, DeviceWide: true}}
+	t, err := k.Hold(ctx, k.state, "a run", []Request{trial})
 	if err != nil {
 		return err
 	}
-	if err := run.Release(ctx, n); err != nil {
+	if err := t.Release(); err != nil {
 		return err
 	}
 	for _, l := range []limit.Limits{{WriteBPS: 1 << 20, Weight: 300}, {WriteBPS: 2 << 20, ReadBPS: 3 << 20}} {

@@ -15,12 +15,16 @@ import (
 )
 
 // Hold sets rates in the root group that go with this process, on a disk that has none there: the error is a refusal if it has. Release removes them,
-// and if this process is killed Sweep does. With version 2, which has no such limits, nothing is set.
+// and if this process is killed Sweep does. With version 2, which has no such limits, the error wraps cgroup.ErrUnsupported.
 func (w *Wides) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n Wide, err error) {
+	root, err := w.groups.Device()
+	if err != nil {
+		return n, err
+	}
 	n = w.recordOf(owner, d, rates)
 	return n, w.While(ctx, func(all []Wide) error {
-		root, now, err := w.now()
-		if err != nil || root == nil {
+		_, now, err := w.now()
+		if err != nil {
 			return err
 		}
 		before := on(all, n.Device)

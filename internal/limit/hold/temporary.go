@@ -1,0 +1,219 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/text/refusal"
+)
+
+// A Request is limits for a scope, for as long as something is measured there. Of those that aren't about I/O it only reports what the kernel has.
+type Request struct {
+	*Scope
+	Limits limit.Limits
+	// ByEngine is set if the engine was given the rates when it made the container.
+	ByEngine bool
+}
+
+// change is what a request's own groups are told.
+func (r Request) change() limit.Change { return limit.Change{Set: r.Limits.OnIO()} }
+
+// A Temporary is limits in force until Release. Those in the root group belong to this process: if it is killed, Sweep removes them.
+// The groups are the process's own too, and their limits go with them. So nothing else is recorded, no disk is made to be divided by weight, and
+// nothing is stored for a container's next start.
+type Temporary struct {
+	holder *Holder
+	wides  *Wides
+	// wide is what was set in the root group, and requests are those whose groups were told.
+	wide     []Wide
+	requests []Request
+	held     []*limit.Held
+}
+
+// Try says what would be written to a request's groups, and writes nothing. It refuses a device that has another owner.
+func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Diff, error) {
+	for _, w := range r.weights() {
+		if r.Limits.Weight > 0 && w.By != "" && w.Charge == explain.Leaks {
+			return nil, &refusal.Error{What: "a weight on " + w.Name, Why: "no group is charged for the I/O there: " + w.Why, Fix: "limit rates"}
+		}
+	}
+	done, err := h.plan(ctx, r.Scope, r.change())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range r.deviceWide() {
+		if err := h.Wides(machine).Free(d); err != nil && !errors.Is(err, cgroup.ErrUnsupported) {
+			return nil, err
+		}
+	}
+	return done[0].Diff, nil
+}
+
+// Hold puts requests in force, all or none; one without a scope asks for nothing. Where several ask for the rates of a device in the root group, the sum
+// is set there for owner. It waits until ctx ends for others who write to the root group.
+func (h *Holder) Hold(ctx context.Context, machine, owner string, all []Request) (*Temporary, error) {
+	t := &Temporary{holder: h, wides: h.Wides(machine), held: make([]*limit.Held, len(all))}
+	if err := t.hold(ctx, owner, all); err != nil {
+		return nil, errors.Join(err, t.Release())
+	}
+	return t, nil
+}
+
+func (t *Temporary) hold(ctx context.Context, owner string, all []Request) error {
+	for _, r := range all {
+		if r.Scope == nil {
+			continue
+		}
+		if _, err := t.holder.Apply(ctx, r.Scope, r.change()); err != nil {
+			return fmt.Errorf("limits %s: %w", r.Limits.Name, err)
+		}
+		t.requests = append(t.requests, r)
+	}
+	if err := t.holdDevices(ctx, owner); err != nil {
+		return err
+	}
+	for i, r := range all {
+		if r.Scope == nil {
+			continue
+		}
+		var err error
+		if t.held[i], err = t.inForce(r); err != nil {
+			return fmt.Errorf("read the limits back: %w", err)
+		}
+	}
+	return nil
+}
+
+// deviceWide are the devices on which a request asks for rates in the root group.
+func (r Request) deviceWide() []explain.Spot {
+	if !r.Limits.DeviceWide {
+		return nil
+	}
+	return r.Devices()
+}
+
+// holdDevices sets the rates of devices in the root group, for all requests together.
+func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
+	var devices []explain.Spot
+	sums := map[device.Number]limit.Limits{}
+	for _, r := range t.requests {
+		for _, d := range r.deviceWide() {
+			sum, ok := sums[d.Number()]
+			if !ok {
+				devices = append(devices, d)
+			}
+			for _, k := range keysOf(rates(r.change()).Set) {
+				*sum.Whole(k) += *r.Limits.Whole(k)
+			}
+			sums[d.Number()] = sum
+		}
+	}
+	for _, d := range devices {
+		sum := ratesOn(d, sums[d.Number()])
+		if sum.IsZero() {
+			continue
+		}
+		n, err := t.wides.Hold(ctx, owner, d, sum)
+		if errors.Is(err, cgroup.ErrUnsupported) {
+			return nil // Version 2 charges buffered writes to who wrote them.
+		}
+		if err != nil {
+			return err
+		}
+		t.wide = append(t.wide, n)
+	}
+	return nil
+}
+
+// Release removes what Hold has set; what an engine was given stays. A group that has gone took its limits along. A nil Temporary has set nothing.
+func (t *Temporary) Release() error {
+	if t == nil {
+		return nil
+	}
+	var errs []error
+	for _, n := range t.wide {
+		if err := t.wides.Release(context.Background(), n); err != nil {
+			errs = append(errs, fmt.Errorf("remove the limit of %s for all its users: %w", n.Disk, err))
+		}
+	}
+	for _, r := range t.requests {
+		c := limit.Change{Remove: slices.DeleteFunc(keysOf(r.change().Set), func(k limit.Key) bool { return k.Rate() && r.ByEngine })}
+		if _, err := t.holder.Apply(context.Background(), r.Scope, c); err != nil && !errors.Is(err, cgroup.ErrGone) {
+			errs = append(errs, fmt.Errorf("remove the limits %s: %w", r.Limits.Name, err))
+		}
+	}
+	t.wide, t.requests = nil, nil
+	return errors.Join(errs...)
+}
+
+// Of is what is in force for a request, by its place among them; nil for nothing.
+func (t *Temporary) Of(i int) *limit.Held {
+	if t == nil {
+		return nil
+	}
+	return t.held[i]
+}
+
+// Foreign are those of some limits that are none of the requests' own.
+func (t *Temporary) Foreign(found []limit.Applied) []limit.Applied {
+	if t == nil {
+		return found
+	}
+	return slices.DeleteFunc(found, func(f limit.Applied) bool {
+		return slices.ContainsFunc(t.held, func(own *limit.Held) bool { return own != nil && slices.ContainsFunc(own.Applied, f.Same) })
+	})
+}
+
+// inForce reads what the kernel has of a request, in its groups and in the root group, and says which of its ways to write that doesn't hold.
+func (t *Temporary) inForce(r Request) (*limit.Held, error) {
+	states, err := t.holder.Groups.Read(r.Parts[0].Groups.Alone())
+	if err != nil {
+		return nil, err
+	}
+	held, own := &limit.Held{}, states[0]
+	add := func(k limit.Key, l limit.Limits, disk, number string) {
+		if !l.Has(k) {
+			return
+		}
+		by := limit.ByGroup
+		if !k.IO() || k.Rate() && r.ByEngine {
+			by = limit.ByEngine
+		}
+		held.Applied = append(held.Applied, limit.Applied{Key: k, Value: l.Number(k), Device: disk, Number: number, By: by, Group: own.Group})
+	}
+	for _, k := range keysOf(r.Limits) {
+		switch {
+		case !k.IO():
+			add(k, own.Limits, "", "")
+		case k == limit.Weight:
+			for _, d := range r.weights() {
+				add(k, own.Devices[d.Number()], d.Name, d.Number().String())
+			}
+		default:
+			for _, d := range r.Devices() {
+				add(k, own.Devices[d.Number()], d.Name, d.Number().String())
+			}
+		}
+	}
+	for _, n := range t.wide {
+		if slices.ContainsFunc(r.deviceWide(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
+			for _, k := range keysOf(n.Limits) {
+				held.Applied = append(held.Applied, limit.Applied{Key: k, Value: n.Limits.Number(k), Device: n.Disk, Number: n.Device.String(), By: limit.ByDevice, Group: "/"})
+			}
+		}
+	}
+	for _, g := range r.Grounds {
+		for _, m := range g.Explanation.Modes {
+			if m.Group != explain.Held && m.Group != explain.Never {
+				held.Escapes = append(held.Escapes, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: r.Limits.DeviceWide && len(t.wide) > 0 && m.Device == explain.Held, Why: m.Why})
+			}
+		}
+	}
+	return held, nil
+}
