@@ -176,7 +176,7 @@ func TestOrionInAPlaceNeedsASize(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := plimsoll(t, t.Context(), t.TempDir(), "", "orion", "-run", "simple", "-testname", "t", "--place", "dir:"+dir)
-	if r.status != exitFailure || !strings.Contains(r.stderr, "data does not exist; give a size, and it is made: add --lun-size SIZE") {
+	if r.status != exitFailure || !strings.Contains(r.stderr, "data does not exist; give a size to have it made: add --lun-size SIZE") {
 		t.Errorf("status %d, %q", r.status, r.stderr)
 	}
 }

@@ -44,7 +44,7 @@ func (a *appendRun) Run(ctx context.Context, onSample func(load.Sample)) (*Resul
 // OnHang implements Hanger.
 func (a *appendRun) OnHang(tell func(*Result)) { a.hang = tell }
 
-// more reports whether another append is due: Count of them, or Runtime's worth.
+// more reports whether another append is due, by Count or by Runtime.
 func (a *appendRun) more(done int, over bool) bool {
 	if a.spec.Runtime > 0 {
 		return !over
@@ -52,7 +52,7 @@ func (a *appendRun) more(done int, over bool) bool {
 	return done < a.spec.Count
 }
 
-// appendOnce is what a shell's `echo >> file` does.
+// appendOnce does what a shell's `echo >> file` does.
 func appendOnce(path string, line []byte) error {
 	return writeFile(path, os.O_APPEND, line)
 }
@@ -74,7 +74,7 @@ func writeFile(path string, flag int, data []byte) error {
 // they are not written in the next trial's window.
 func (a *appendRun) Close() error { return removeIfThere(a.path) }
 
-// removeIfThere removes a file; it is no error that there is none.
+// removeIfThere removes a file, if it exists.
 func removeIfThere(path string) error {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err

@@ -6,22 +6,22 @@ import (
 	"plimsoll/load"
 )
 
-// Arrivals says of the clients of an open loop together what they were offered and what came of it.
+// Arrivals are the offered and the achieved rates of an open loop's clients together.
 type Arrivals struct {
-	// Offered and Achieved are I/Os a second: as the schedule has them in the mean, and as they were done from the
-	// first client's start to the last one's end.
+	// Offered and Achieved are I/Os a second: the schedule's mean, and those done from the first client's start to the last
+	// one's end.
 	Offered  float64 `json:"offered"`
 	Achieved float64 `json:"achieved"`
-	// Due is how many were begun, those in flight at the window's end included, or missed. Late of them were started more than load.LateAfter after their time, at
-	// worst by MaxLate; Missed came due and were never started.
+	// Due is how many I/Os were due: begun (those in flight at the window's end included) or missed. Late of them were
+	// started more than load.LateAfter after their time, MaxLate at worst. Missed came due and were never started.
 	Due     int64         `json:"due"`
 	Late    int64         `json:"late"`
 	MaxLate time.Duration `json:"max_late"`
 	Missed  int64         `json:"missed"`
 }
 
-// ArrivalsOf adds the results of a trial's clients up, and those of the jobs of a stage, of which each has its own
-// rate or none. ok is false where nothing has one: a closed loop.
+// ArrivalsOf adds up the results of a trial's clients, or of the jobs of a stage, each of which has a rate of its own or
+// none. ok is false for a closed loop, where none has a rate.
 func ArrivalsOf(job load.Job, results []Result) (a Arrivals, ok bool) {
 	open := job.OpenLoop()
 	if open {
@@ -45,7 +45,7 @@ func ArrivalsOf(job load.Job, results []Result) (a Arrivals, ok bool) {
 	return a, open
 }
 
-// add adds what one job of one client did.
+// add adds the counts of one job of one client.
 func (a *Arrivals) add(begun, late, missed int64, worst time.Duration) {
 	a.Due += begun + missed
 	a.Late += late
@@ -53,8 +53,7 @@ func (a *Arrivals) add(begun, late, missed int64, worst time.Duration) {
 	a.MaxLate = max(a.MaxLate, worst)
 }
 
-// StageArrivals adds up the jobs of stages that have a rate: those of a line of another tool have one each, or none. ok is
-// false if none has.
+// StageArrivals adds up the jobs of stages that have a rate. ok is false if none has.
 func StageArrivals(results []Result) (a Arrivals, ok bool) {
 	for i := range results {
 		for k := range results[i].Stage {

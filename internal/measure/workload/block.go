@@ -11,29 +11,29 @@ import (
 	"plimsoll/load"
 )
 
-// defaultFile is the size of a block job's file where the plan gives none.
+// defaultFile is the size of a block job's file if the plan gives none.
 const defaultFile = 256 << 20
 
-// blockRun hands a job to package load.
+// blockRun runs a job of package load.
 type blockRun struct {
 	run      *load.Run
 	job      load.Job
 	prepared time.Duration
 	touch    float64
-	// keeper follows the rounds of a job with a steady state; else nil.
+	// keeper follows the rounds of a job with a steady state; nil for others.
 	keeper *roundKeeper
-	// hang gets the result while I/Os of the window are in flight; nil: it is not asked for.
+	// hang receives the result while I/Os of the window are in flight; nil: nothing is reported.
 	hang func(*Result)
-	// fresh is the path of a file that is this trial's alone; "" for one that stays.
+	// fresh is the path of a file that is made for this trial alone; "" for one that stays.
 	fresh string
 	// unsettled is Spec.Unsettled.
 	unsettled bool
-	// refused is what was said to O_DIRECT where the job is done without it.
+	// refused is the error of O_DIRECT if the job is done without it.
 	refused string
 }
 
-// prepareBlock lays the job's file out, unless a trial before did, and opens it.
-// Jobs with files of the same size share one.
+// prepareBlock lays out the job's file, unless an earlier trial did, and opens it. Jobs with files of the same size share
+// one.
 func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error) {
 	b := &blockRun{unsettled: spec.Unsettled, job: spec.Job}
 	if round := spec.Steady.Round; round > 0 {
@@ -41,7 +41,7 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		b.keeper = &roundKeeper{unit: spec.Metric().Unit, end: b.endRun}
 	}
 	if b.job.Verify && b.job.Reads() && b.job.Filename != "" {
-		return nil, fmt.Errorf("verify: what is in %s was not stamped by this job, and would be found wrong; verify a job of writes there", b.job.Filename)
+		return nil, fmt.Errorf("verify: this job did not stamp the data in %s, so every check would fail; verify a job that writes there", b.job.Filename)
 	}
 	if spec.Fresh {
 		b.fresh = filepath.Join(dir, "fresh.dat")
@@ -58,12 +58,12 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 			return nil, err
 		}
 	} else if spec.Files > 1 {
-		return nil, fmt.Errorf("files: %s is one", b.job.Filename)
+		return nil, fmt.Errorf("files: %s is a single file", b.job.Filename)
 	}
 	run, err := load.Prepare(b.job)
 	var refused *load.DirectError
 	if errors.As(err, &refused) && inMemory(b.paths()[0]) {
-		// Buffered is what a newer kernel would do as well: it is no other measurement.
+		// A newer kernel would also accept O_DIRECT and do buffered I/O: the measurement is the same.
 		b.refused = refused.Err.Error()
 		buffered := b.job
 		buffered.Direct = false
@@ -76,7 +76,7 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 	return b, nil
 }
 
-// layOut makes the job's files in dir, but for those that a trial before made.
+// layOut makes the job's files in dir, except those that an earlier trial made.
 func (b *blockRun) layOut(ctx context.Context, spec Spec, dir string) error {
 	begin, made, took := time.Now(), int64(0), time.Duration(0)
 	var paths []string
@@ -104,7 +104,7 @@ func (b *blockRun) layOut(ctx context.Context, spec Spec, dir string) error {
 	return nil
 }
 
-// paths are the job's files; there is none for the null engine.
+// paths are the job's files; the null engine has none.
 func (b *blockRun) paths() []string {
 	switch {
 	case len(b.job.Files) > 0:
@@ -123,7 +123,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		b.run.OnHang = func(l *load.Result) {
 			h := *r
 			if b.fill(&h, l) == nil {
-				h.File = b.unknownFile() // To look at a file may hang too.
+				h.File = b.unknownFile() // Examining a file may hang, too.
 				b.hang(&h)
 			}
 		}
@@ -144,7 +144,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 // OnHang implements Hanger.
 func (b *blockRun) OnHang(tell func(*Result)) { b.hang = tell }
 
-// fill puts what was measured into r, beside the counters.
+// fill adds the measurements to r, beside the counters.
 func (b *blockRun) fill(r *Result, l *load.Result) error {
 	r.IOEngine, r.Buffers = l.Engine, l.Buffers
 	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
@@ -158,7 +158,7 @@ func (b *blockRun) fill(r *Result, l *load.Result) error {
 	return nil
 }
 
-// follow has the counters read at the edges of what is measured.
+// follow makes the job read the counters at both ends of the measured time.
 func (b *blockRun) follow(r *Result) {
 	if k := b.keeper; k != nil {
 		b.run.OnWindow, b.run.OnTurn, b.run.OnRound = k.window, k.turn, k.round
@@ -206,7 +206,7 @@ func partial(l *load.Result, err error) error {
 	return &PartialError{done, err}
 }
 
-// fileState looks at the files after the run. What there is of several is their sum, and what is in memory their mean.
+// fileState examines the files after the run. With several files, counts are sums and the resident share is the mean.
 func (b *blockRun) fileState() FileState {
 	s, files := b.unknownFile(), b.paths()
 	for n, path := range files {
@@ -230,7 +230,7 @@ func (b *blockRun) fileState() FileState {
 	return s
 }
 
-// sum is a + b, or -1 if one of them is below 0, which says that it isn't known.
+// sum is a + b, or -1 (unknown) if one of them is below 0.
 func sum[T int | float64](a, b T) T {
 	if a < 0 || b < 0 {
 		return -1
@@ -246,12 +246,12 @@ func (b *blockRun) extent() int64 {
 	return b.job.End() - b.job.Offset
 }
 
-// unknownFile is what is known of the file without a look at it.
+// unknownFile is the state of the file as far as it is known without examining it.
 func (b *blockRun) unknownFile() FileState {
 	return FileState{DirectAsked: b.job.Direct, DirectOpen: b.job.Direct && b.refused == "", DirectError: b.refused, FirstTouch: b.touch, Extents: -1, Unwritten: -1, Shared: -1, Delalloc: -1, DIOAlign: -1, Resident: -1}
 }
 
-// Close implements Runner. The file stays for the next trial, unless it is to be a fresh one.
+// Close implements Runner. The file stays for the next trial, unless it is fresh.
 func (b *blockRun) Close() error {
 	err := b.run.Close()
 	if b.fresh != "" {
@@ -260,7 +260,7 @@ func (b *blockRun) Close() error {
 	return err
 }
 
-// createFresh makes an empty file where there is none.
+// createFresh makes an empty file, and fails if there is one.
 func createFresh(path string) error {
 	f, err := createNew(path)
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"plimsoll/load"
 )
 
-// A VerifyState is how much of a trial's data was checked (load.Job.Verify), and found to be what was written: what
-// isn't ends the trial with a load.VerifyError.
+// A VerifyState is how much of a trial's data was checked (load.Job.Verify) and found correct. Wrong data ends the trial
+// with a load.VerifyError.
 type VerifyState struct {
-	// Bytes were checked: those of the measured reads, or all that was written, read back afterwards.
+	// Bytes is how many were checked: those of the measured reads, or all written bytes, read back afterwards.
 	Bytes int64 `json:"bytes"`
 	// Took is how long reading back took, outside of the measured window.
 	Took time.Duration `json:"took,omitempty"`
 }
 
-// seal stamps the whole region of a job that reads and verifies, which Layout doesn't. It is part of preparing.
+// seal stamps the whole region of a job that reads and verifies, since Layout doesn't. It is part of preparing.
 func (b *blockRun) seal(ctx context.Context) error {
 	j := b.job.WithDefaults()
 	if !j.Verify || !j.Reads() {
 		return nil
 	}
-	// Small I/Os, so that no rest of the region stays without a stamp; the page cache gathers them.
+	// Small I/Os, so that no part of the region is left without a stamp; the page cache gathers them.
 	run, err := load.Prepare(load.Job{
 		RW: load.Write, BS: j.VerifyUnit(), Offset: j.Offset, Size: j.Size, Filename: j.Filename,
 		IOEngine: load.PSync, Verify: true, RandSeed: j.RandSeed, EndFsync: true,

@@ -129,7 +129,7 @@ func TestVerifyLeavesForeignDataAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Prepare(t.Context(), Spec{Kind: Block, Job: load.Job{RW: load.Read, Filename: path, Size: 1 << 20, Verify: true}}, t.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "was not stamped") {
+	if err == nil || !strings.Contains(err.Error(), "did not stamp") {
 		t.Errorf("Prepare() = %v, want a refusal", err)
 	}
 	if b, err := os.ReadFile(path); err != nil || strings.Trim(string(b), "\x00") != "" {

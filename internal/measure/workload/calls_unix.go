@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// Files of workloads that measure system calls are opened, written and closed by exactly these: an os.File is made known to Go's poller
-// besides, with four calls of fcntl and two of epoll_ctl, which made an append take 1.6 times as long.
+// Workloads that measure system calls open, write and close files with exactly these calls. An os.File is also registered
+// with Go's poller, with four calls of fcntl and two of epoll_ctl, which made an append take 1.6 times as long.
 
-// A file is an open file, for those calls alone.
+// A file is an open file that is used through these calls alone.
 type file struct {
 	fd   int
 	path string
@@ -59,7 +59,7 @@ func (f file) all(p []byte, call func([]byte, int64) (int, error), off int64) er
 // datasync is fdatasync(2), on systems that have it.
 func (f file) datasync() error { return f.failed("fdatasync", fdatasync(f.fd)) }
 
-// close doesn't try again after a signal: the file is closed then.
+// close isn't repeated after a signal: the file is closed even then.
 func (f file) close() error { return f.failed("close", unix.Close(f.fd)) }
 
 func (f file) failed(op string, err error) error {

@@ -17,13 +17,14 @@ type CommandSpec struct {
 	// Argv is the program, by its name or path, and its arguments. In them, in Env and in Dir the words {source} and
 	// {destination} stand for the folders of the source and of the destination.
 	Argv []string `json:"argv"`
-	// Env are more variables. The command has these, PATH, HOME (its working folder) and LANG=C.UTF-8, and no others.
+	// Env are more environment variables. The command gets these, PATH, HOME (its working folder) and LANG=C.UTF-8, and no
+	// others.
 	Env map[string]string `json:"env,omitempty"`
 	// Dir is the working folder. Default: {destination}, which is empty at the beginning.
 	Dir string `json:"dir,omitempty"`
-	// Site, if set, is made in the source folder before; nil: that is empty.
+	// Site, if set, is generated in the source folder first; nil: the folder is empty.
 	Site *website.Spec `json:"site,omitempty"`
-	// Output is how much of standard output and of standard error is kept, of their ends, in bytes. Default: 8 KiB.
+	// Output is how many bytes are kept of the ends of standard output and standard error. Default: 8 KiB.
 	Output int64 `json:"output,omitempty"`
 }
 
@@ -33,27 +34,27 @@ const (
 	MaxOutput     = 1 << 20
 )
 
-// A CommandEnd says what became of a command.
+// A CommandEnd describes how a command ended.
 type CommandEnd struct {
-	// Exit is its exit status; -1 where a signal ended it, which Signal names, or it was never started.
+	// Exit is its exit status, or -1 if it was never started or a signal, which Signal names, ended it.
 	Exit   int    `json:"exit"`
 	Signal string `json:"signal,omitempty"`
-	// Stdout and Stderr are the ends of what it wrote there; StdoutBytes and StderrBytes are how much that was.
+	// Stdout and Stderr are the ends of its output; StdoutBytes and StderrBytes are how long that was.
 	Stdout      string `json:"stdout,omitempty"`
 	Stderr      string `json:"stderr,omitempty"`
 	StdoutBytes int64  `json:"stdout_bytes,omitempty"`
 	StderrBytes int64  `json:"stderr_bytes,omitempty"`
-	// Files and Bytes are what was in the destination at the end.
+	// Files and Bytes count the content of the destination at the end.
 	Files int64 `json:"files"`
 	Bytes int64 `json:"bytes"`
 }
 
-// A CommandError is a command that did not end well.
+// A CommandError is the error of a command that failed.
 type CommandError struct {
-	// Name is the program's, End what is known of it.
+	// Name is the program's, End how it ended.
 	Name string
 	End  CommandEnd
-	// Err is why it was not started, or why it was ended; nil if it ended by itself.
+	// Err says why it was not started, or was stopped; nil if it ended by itself.
 	Err error
 }
 
@@ -68,7 +69,7 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("%s ended with exit status %d%s", e.Name, e.End.Exit, e.words())
 }
 
-// words are the last that it said.
+// words are the last words of its output.
 func (e *CommandError) words() string {
 	if w := cmp.Or(tail.LastWords(untraced(e.End.Stderr)), tail.LastWords(untraced(e.End.Stdout))); w != "" {
 		return ": " + w
@@ -76,7 +77,8 @@ func (e *CommandError) words() string {
 	return ""
 }
 
-// untraced is a text without indented lines: those of a trace, as Ruby writes below its error, and Python above.
+// untraced is a text without indented lines, which are those of a stack trace: Ruby prints it below its error, Python
+// above.
 func untraced(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -87,10 +89,10 @@ func untraced(text string) string {
 	return b.String()
 }
 
-// Unwrap returns why it was ended.
+// Unwrap returns Err.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// validate reports what is wrong with c.
+// validate returns the errors of c.
 func (c *CommandSpec) validate() error {
 	switch {
 	case c == nil || len(c.Argv) == 0 || c.Argv[0] == "":
@@ -100,7 +102,7 @@ func (c *CommandSpec) validate() error {
 	}
 	for k := range c.Env {
 		if k == "" || strings.Contains(k, "=") {
-			return fmt.Errorf("env: %q is no name of a variable", k)
+			return fmt.Errorf("env: %q is not the name of a variable", k)
 		}
 	}
 	for _, s := range slices.Concat(c.Argv, c.Variables(), []string{c.Dir}) {
@@ -114,7 +116,7 @@ func (c *CommandSpec) validate() error {
 	return nil
 }
 
-// Variables are those of Env, in order: KEY=VALUE.
+// Variables returns Env as KEY=VALUE, in order.
 func (c *CommandSpec) Variables() []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
@@ -137,5 +139,5 @@ func (c *CommandSpec) withDefaults() *CommandSpec {
 	return &out
 }
 
-// ErrNoProgram is matched by the errors of commands whose program isn't there.
+// ErrNoProgram is matched by the errors of commands whose program doesn't exist.
 var ErrNoProgram = errors.New("there is no such program")

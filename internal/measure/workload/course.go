@@ -7,10 +7,9 @@ import (
 	"plimsoll/load"
 )
 
-// A Course is how fast clients were together through a trial, by time: Rates[i] is what they did a
-// second from i*Step to (i+1)*Step, counted from the moment in which the last of them had
-// started, up to the moment in which the first of them was done. What lies outside is left out: there a
-// fall would only say that a client was missing.
+// A Course is the common rate of several clients over time: Rates[i] is their rate from i*Step to (i+1)*Step. It goes from
+// the moment in which the last of them had started to the moment in which the first of them was done. Outside of that, a
+// fall would only show that a client was missing.
 type Course struct {
 	// Step is the usual length of the clients' own intervals (load.SampleEvery), 0 if there
 	// is no course: no samples, or clients that never ran together.
@@ -20,9 +19,8 @@ type Course struct {
 	Rates []float64
 }
 
-// CourseOf lays the samples of results over each other by their times. An operation that was
-// counted in an interval counts in all of that interval evenly, so that the clients'
-// intervals need not begin together, nor be of one length.
+// CourseOf adds up the samples of results by time. The operations of an interval are spread evenly over it, so the clients'
+// intervals may have different starts and lengths.
 func CourseOf(results []Result, unit string) Course {
 	if unit == "B/s" {
 		return courseOf(results, func(s load.Sample) float64 { return float64(s.Bytes) })
@@ -30,7 +28,7 @@ func CourseOf(results []Result, unit string) Course {
 	return courseOf(results, func(s load.Sample) float64 { return float64(s.Ops) })
 }
 
-// LatencyOf is the mean latency in seconds by time, as CourseOf is the rate: 0 where nothing was done.
+// LatencyOf is the mean latency in seconds over time; 0 where nothing was done.
 func LatencyOf(results []Result) Course {
 	ops := courseOf(results, func(s load.Sample) float64 { return float64(s.Ops) })
 	sum := courseOf(results, func(s load.Sample) float64 { return s.Lat.Seconds() })
@@ -42,7 +40,7 @@ func LatencyOf(results []Result) Course {
 	return ops
 }
 
-// courseOf lays what amount says of each sample over each other.
+// courseOf adds up amount over the samples by time.
 func courseOf(results []Result, amount func(load.Sample) float64) Course {
 	from, to, ok := together(results)
 	if !ok || to <= from {
@@ -79,7 +77,7 @@ func courseOf(results []Result, amount func(load.Sample) float64) Course {
 	return c
 }
 
-// add spreads the samples of r over c, whose beginning is at the time from of r.
+// add spreads the samples of r over c, which begins at the time from of r.
 func (c *Course) add(r *Result, from time.Duration, of func(load.Sample) float64) {
 	last := time.Duration(0)
 	for _, s := range r.Samples {
@@ -101,8 +99,7 @@ func (c *Course) add(r *Result, from time.Duration, of func(load.Sample) float64
 	}
 }
 
-// together is when the last client had started and when the first had its last sample, by the clock
-// of which the first start is 0.
+// together returns when the last client had started and when the first had its last sample, counted from the first start.
 func together(results []Result) (from, to time.Duration, ok bool) {
 	for i := range results {
 		n := len(results[i].Samples)
@@ -119,7 +116,7 @@ func together(results []Result) (from, to time.Duration, ok bool) {
 	return from, to, len(results) > 0
 }
 
-// offset is how much later than the first client number i started; 0 where starts are not known.
+// offset is how much later than the first client number i started; 0 if starts are not known.
 func offset(results []Result, i int) time.Duration {
 	first := results[i].Start
 	for j := range results {
@@ -149,6 +146,6 @@ func usualStep(results []Result) time.Duration {
 	if len(lengths) == 0 {
 		return 1
 	}
-	// Of two intervals the first is the regular one, and the longer.
+	// Of two intervals the first is a full one.
 	return lengths[len(lengths)/2]
 }

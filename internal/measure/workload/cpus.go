@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// A CPUDelta is what one of the machine's processors did in the measured window, for any program that asked for
-// it (/proc/stat).
+// A CPUDelta is the time that one of the machine's processors spent in the measured window, for all programs (/proc/stat).
 type CPUDelta struct {
 	// CPU is the kernel's number of the processor.
 	CPU int `json:"cpu"`
-	// User is user and nice time, System what the kernel did, its interrupts included, and
-	// Idle the rest, in which it may have waited for I/O. Stolen time is in none of them.
+	// User is user and nice time. System is the kernel's time, with interrupts. Idle is the rest, waiting for I/O included.
+	// Stolen time is in none of them.
 	User   time.Duration `json:"user"`
 	System time.Duration `json:"system"`
 	Idle   time.Duration `json:"idle"`
@@ -26,8 +25,8 @@ type CPUDelta struct {
 // on (proc(5), sysconf(_SC_CLK_TCK)).
 const userHz = 100
 
-// parseCPUs reads the lines of single processors in /proc/stat: cpu0 user nice
-// system idle iowait irq softirq steal ... (proc(5)). What is no such line is passed over.
+// parseCPUs reads the lines of single processors in /proc/stat: cpu0 user nice system idle iowait irq softirq steal ...
+// (proc(5)). It skips other lines.
 func parseCPUs(r io.Reader) []CPUDelta {
 	var all []CPUDelta
 	for s := bufio.NewScanner(r); s.Scan(); {
@@ -55,7 +54,7 @@ func parseCPUs(r io.Reader) []CPUDelta {
 	return all
 }
 
-// cpuDeltas subtracts. A processor that is in one of the two only was plugged in or out, and is left out.
+// cpuDeltas subtracts a from b. It leaves out a processor that was plugged in or out.
 func cpuDeltas(a, b []CPUDelta) []CPUDelta {
 	var all []CPUDelta
 	for _, c := range b {

@@ -2,19 +2,19 @@ package workload
 
 import "time"
 
-// Why a trial's process stood still although no I/O held it up.
+// Reasons why a trial's process stood still although no I/O held it up.
 const (
 	// HaltSignal: a signal stopped it (SIGSTOP).
 	HaltSignal = "signal"
-	// HaltTracer: a debugger or a tracer was attached, which stops it whenever it likes.
+	// HaltTracer: a debugger or a tracer was attached, which may stop it at any time.
 	HaltTracer = "tracer"
-	// HaltFreezer: the freezer of its control group held it, and not the agent.
+	// HaltFreezer: the freezer held its control group, but not the agent's.
 	HaltFreezer = "freezer"
-	// HaltAll: the agent stood still with it, and wanted no CPU meanwhile: the freezer held both, or the machine itself did not go on.
+	// HaltAll: the agent stood still, too, without wanting a CPU: the freezer held both, or the machine itself was paused.
 	HaltAll = "all"
 )
 
-// A Halt is a stretch of time in which a trial's process stood still, as seen by its agent, which looks every 10 ms.
+// A Halt is a time in which a trial's process stood still, as its agent saw it, which looks every 10 ms.
 type Halt struct {
 	Cause string `json:"cause"`
 	// From and To are of the machine's monotonic clock (Result.Begun).
@@ -22,14 +22,14 @@ type Halt struct {
 	To   time.Duration `json:"to"`
 }
 
-// A Halted says how long and how often a process stood still in the measured window, for one cause.
+// A Halted is how long and how often a process stood still in the measured window, for one cause.
 type Halted struct {
 	Cause string        `json:"cause"`
 	Times int           `json:"times"`
 	Time  time.Duration `json:"time"`
 }
 
-// Halt adds to r the parts of halts that lie in its window. Without Begun it adds none, because the window is not known.
+// Halt adds to r the parts of halts that lie in its window. It adds none if Begun, and so the window, is unknown.
 func (r *Result) Halt(halts []Halt) {
 	if r.Begun <= 0 {
 		return

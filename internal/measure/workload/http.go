@@ -8,11 +8,12 @@ import (
 	"plimsoll/load"
 )
 
-// httpRun asks a web server: nothing is laid out, and nothing is left.
+// httpRun sends requests to a web server. It lays out nothing and leaves nothing behind.
 type httpRun struct{ spec httpload.Spec }
 
-// Run implements Runner. The class counts requests and the bytes of answers; its latencies are whole requests, with
-// their connections. With a limit of time the window ends, as ab's does, with the first answer behind it. What ab's report needs beyond that is in Result.HTTP.
+// Run implements Runner. The class counts requests and the bytes of answers; its latencies are those of whole requests,
+// with their connections. With a time limit the window ends, as ab's does, with the first answer after it. Result.HTTP has
+// the rest of ab's report.
 func (h *httpRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
 	m := newMeter(h.spec.Limit, onSample, nil, "request")
 	c := httpload.Client{Spec: h.spec, OnDone: func(int) { m.request() }}

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Marks lists Plimsoll's files by path, for file systems that can't mark them: each stage of a session passes it to
-// the next one. Each has the file's state when Plimsoll was done with it.
+// Marks lists Plimsoll's files by path, for file systems that can't mark them. Each entry is the file's state when Plimsoll
+// was done with it. Each stage of a session passes them to the next one.
 type Marks map[string]string
 
-// markAge is how long ago a marked file says that it was written. Time stamps are as coarse as a tick, or a second or two: without that, data
-// that another program writes right after Plimsoll would have the same time.
+// markAge is how far Plimsoll sets back the modification time of a marked file. Time stamps are as coarse as a tick, or a
+// second or two: otherwise data that another program writes right after Plimsoll could have the same time.
 const markAge = 5 * time.Second
 
-// markLead is how much later than its mark's time a file may have been changed last: setting the mark is a change, at a time that is known only
-// afterwards.
+// markLead is how much later than its mark a file may have been changed last: setting the mark changes it, too, at a time
+// that is known only afterwards.
 const markLead = 20 * time.Millisecond
 
-// exactState is a file's length, and when it was written and changed last. If it differs, the file was written to.
+// exactState is a file's length and the times of its last write and last change. If it differs, the file was written to.
 func exactState(f *os.File) (string, error) {
 	state, changed, err := stateOf(f)
 	return fmt.Sprintf("%s %d", state, changed), err
 }
 
-// stateOf is a file's length with the time of its last write, and the time of its last change (ctime) in nanoseconds since 1970, which no
-// program can set.
+// stateOf is a file's length with the time of its last write, and the time of its last change (ctime) in nanoseconds since
+// 1970, which no program can set.
 func stateOf(f *os.File) (state string, changed int64, err error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -39,8 +39,8 @@ func stateOf(f *os.File) (state string, changed int64, err error) {
 	return stateText(st), changeTime(st), nil
 }
 
-// mark notes in a file that what it holds now is Plimsoll's. Where the file system has no such attributes it returns what a
-// session has to remember instead, else "".
+// mark notes in a file that its present data is Plimsoll's. If the file system has no such attributes, it returns the state
+// that the session has to remember instead, else "".
 func mark(f *os.File) (remember string) {
 	if age(f, time.Now().Add(-markAge)) != nil {
 		return ""
@@ -61,8 +61,8 @@ func mark(f *os.File) (remember string) {
 	return ""
 }
 
-// ours reports whether a file holds only what Plimsoll wrote, and nothing that another program wrote since: by its mark or, on a file
-// system without marks, by what this session remembers of it. If neither decides, the file is not Plimsoll's. why says what makes it not Plimsoll's.
+// ours reports whether a file has only data that Plimsoll wrote: by its mark or, on a file system without marks, by what
+// this session remembers of it. If neither decides, the file is not Plimsoll's, and why says the reason.
 func ours(f *os.File, k known) (own bool, why string) {
 	noted, can := getMark(f)
 	if !can {

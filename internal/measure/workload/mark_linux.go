@@ -32,7 +32,7 @@ func getMark(f *os.File) (state string, can bool) {
 	return string(p[:n]), true
 }
 
-// age sets the time at which a file says that it was written.
+// age sets a file's modification time.
 func age(f *os.File, to time.Time) error {
 	tv := []unix.Timeval{unix.NsecToTimeval(to.UnixNano()), unix.NsecToTimeval(to.UnixNano())}
 	return eintr.Retry(func() error { return unix.Futimes(int(f.Fd()), tv) })
@@ -43,7 +43,7 @@ func stateText(st os.FileInfo) string {
 	return fmt.Sprintf("%d %d.%09d", st.Size(), st.ModTime().Unix(), st.ModTime().Nanosecond())
 }
 
-// changeTime is when a file or what is noted of it was changed last.
+// changeTime is when a file's data or metadata was changed last.
 func changeTime(st os.FileInfo) int64 {
 	if s, ok := st.Sys().(*syscall.Stat_t); ok {
 		return s.Ctim.Nano()

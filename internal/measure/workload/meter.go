@@ -9,25 +9,26 @@ import (
 	"plimsoll/load"
 )
 
-// A meter is the measured window of a named workload: it counts the operations, takes the samples, and reads the counters at
-// both ends. One goroutine does the operations. With a runtime the window ends then, as that of a block job does: what is in
-// flight at its end counts in the latencies and not in the rate, and one in which nothing was complete lasts until its first operation ended.
+// A meter is the measured window of a named workload: it counts the operations, takes the samples, and reads the counters
+// at both ends. One goroutine does the operations. With a runtime the window ends after it, as that of a block job does:
+// operations in flight at its end count in the latencies but not in the rate. A window in which no operation ended lasts
+// until the first one does.
 type meter struct {
 	start    time.Time
-	end      time.Time // zero: the window lasts until the last operation ended
+	end      time.Time // zero: the window lasts until the last operation has ended
 	onSample func(load.Sample)
-	every    time.Duration // between samples
-	hang     func(*Result) // nil: it is not asked for
+	every    time.Duration // the time between samples
+	hang     func(*Result) // nil: hangs aren't reported
 	stop     chan struct{}
 	watching sync.WaitGroup
 
 	mu      sync.Mutex
 	win     *window
-	after   *snapshot // at the window's end
+	after   *snapshot // the counters at the window's end
 	wall    time.Duration
 	classes []load.Class
-	going   []time.Time // of each class, when the operation began that goes on; zero: none does
-	over    []int64     // of each class, the bytes of operations that were in flight at the end
+	going   []time.Time // by class: when the running operation began; zero: none runs
+	over    []int64     // by class: the bytes of operations that were in flight at the end
 	last    time.Time   // when the last operation ended
 	next    time.Time   // when the next sample is due
 	seen    load.Sample // the sum of all samples
@@ -36,7 +37,7 @@ type meter struct {
 	bytes   int64
 }
 
-// newMeter starts the measured window, of runtime or of no given length. The first class is the one that counts. hang may be nil.
+// newMeter starts the measured window, with a runtime or without. The first class counts for the rate. hang may be nil.
 func newMeter(runtime time.Duration, onSample func(load.Sample), hang func(*Result), classes ...string) *meter {
 	m := &meter{every: load.SampleEvery(runtime), onSample: onSample, hang: hang, stop: make(chan struct{})}
 	for _, name := range classes {
@@ -53,8 +54,8 @@ func newMeter(runtime time.Duration, onSample func(load.Sample), hang func(*Resu
 	return m
 }
 
-// edgeAfter is how long after its end the window's counters are read, unless an operation that ended after it has done so: by
-// another thread they would be read while the last operation goes on, and take a processor from it.
+// edgeAfter is how long after the window's end a second thread reads its counters, unless an operation that ended has done
+// so. It would otherwise read them during the last operation, and take a processor from it.
 const edgeAfter = 10 * time.Millisecond
 
 // hangEvery is how often the worker reports an operation that is still in flight.
@@ -97,18 +98,18 @@ func (m *meter) edge(now time.Time) {
 // ends reports whether the window is over at now.
 func (m *meter) ends(now time.Time) bool { return !m.end.IsZero() && now.After(m.end) }
 
-// done reports whether nothing is to be begun at now: the window is over, and something was complete or in flight in it.
+// done reports whether no new operation may begin at now: the window is over, and an operation ended or is in flight in it.
 func (m *meter) done(now time.Time) bool {
 	return m.ends(now) && len(m.classes) > 0 && m.classes[0].Lat.Count() > 0
 }
 
-// An ended is an operation of a class that ended, and its bytes.
+// An ended is an operation that has ended: its class and its bytes.
 type ended struct {
 	class int
 	bytes int64
 }
 
-// A classSet is the classes of which an operation begins: 1<<class for each.
+// A classSet is a set of classes whose operations begin: 1<<class for each.
 type classSet uint
 
 // step counts operations that ended at now, and notes those that begin.
@@ -123,7 +124,7 @@ func (m *meter) step(now time.Time, begin classSet, ends ...ended) {
 			c.InFlight++
 			m.over[e.class] += e.bytes
 			if m.ops == 0 {
-				m.after = nil // The window lasts until this operation ended, and so do its counters.
+				m.after = nil // The window, and so its counters, last until this operation ended.
 			}
 			m.edge(now)
 			continue
@@ -140,7 +141,7 @@ func (m *meter) step(now time.Time, begin classSet, ends ...ended) {
 	}
 }
 
-// request counts one that a client of its own made, which knows the rest.
+// request counts an operation of a client that keeps its own latencies.
 func (m *meter) request() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +154,7 @@ func (m *meter) request() {
 	}
 }
 
-// add counts n operations of a class in the window. Those of a commit are its write's bytes.
+// add counts n operations of a class in the window. The bytes of a commit are those of its write.
 func (m *meter) add(class int, n, bytes int64) {
 	c := &m.classes[class]
 	c.Ops += n
@@ -194,7 +195,7 @@ func (m *meter) close() {
 	m.watching.Wait()
 }
 
-// finish closes the window and returns the result.
+// finish ends the window and returns the result.
 func (m *meter) finish() *Result {
 	m.close()
 	now := time.Now()
@@ -202,7 +203,8 @@ func (m *meter) finish() *Result {
 	return m.result(now)
 }
 
-// hanging is the result as it would be if what is in flight at now never ended; nil if nothing of the window is.
+// hanging is the result as it would be if the operations in flight at now never ended; nil if none of the window is in
+// flight.
 func (m *meter) hanging(now time.Time) *Result {
 	h := meter{
 		start: m.start, end: m.end, win: m.win, after: m.after, wall: m.wall, over: m.over,
@@ -228,7 +230,7 @@ func (m *meter) hanging(now time.Time) *Result {
 	return h.result(now)
 }
 
-// result is what was measured until now, when nothing is begun any more; the counters of the end were read.
+// result returns what was measured until now. No operation runs any more, and the counters of the end have been read.
 func (m *meter) result(now time.Time) *Result {
 	r := &Result{IOEngine: Syscalls, Start: m.start, Elapsed: m.last.Sub(m.start), WallElapsed: m.wall}
 	if m.ends(now) {
@@ -236,7 +238,7 @@ func (m *meter) result(now time.Time) *Result {
 		if m.ops > 0 || m.classes[0].AtLeast > 0 {
 			r.Elapsed, r.Drained = m.end.Sub(m.start), late
 		} else {
-			// It lasts until its first operation ended.
+			// The window lasts until its first operation ended.
 			r.WallElapsed += late
 			for i := range m.classes {
 				n := m.classes[i].InFlight

@@ -12,27 +12,28 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// An opens notices that files are opened, or closed after writing, from their add on. It sees Plimsoll's own opens, too: it is for times in
-// which Plimsoll opens and closes none of them. inotify(7) costs nothing until a file is opened, needs no privilege, and says that somebody
-// came, not who. A lease (fcntl(2)) would say so before the write, but Plimsoll's own threads would break it.
+// An opens watches files, and notices when one is opened or closed after writing. It sees Plimsoll's own opens, too, so it
+// is for times in which Plimsoll opens and closes none of them. inotify(7) costs nothing until a file is opened and needs
+// no privilege; it doesn't say which process opened it. A lease (fcntl(2)) would notice before the write, but Plimsoll's
+// own threads would break it.
 type opens struct {
 	fd    int
-	files map[int32]uint32 // by their watches: what happened to each
-	blind bool             // It can't see, and says so of all.
+	files map[int32]uint32 // by watch: the events of each file
+	blind bool             // It can't watch, and reports every file as opened.
 }
 
-// newOpens returns one that watches nothing yet. Where the kernel gives none, it says of each file that it was opened.
+// newOpens returns an opens without files. If the kernel gives no inotify, it reports every file as opened.
 func newOpens() *opens {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	return &opens{fd: fd, files: map[int32]uint32{}, blind: err != nil}
 }
 
-// add begins to watch a file, and returns what seen asks for.
+// add begins to watch a file, and returns the watch for seen.
 func (o *opens) add(fd uintptr) int32 {
 	if o.blind {
 		return -1
 	}
-	// The file that is open, whatever its path leads to.
+	// The open file itself, even if its path now leads elsewhere.
 	wd, err := unix.InotifyAddWatch(o.fd, fmt.Sprintf("/proc/self/fd/%d", fd), unix.IN_OPEN|unix.IN_CLOSE_WRITE)
 	if err != nil {
 		return -1
@@ -40,8 +41,8 @@ func (o *opens) add(fd uintptr) int32 {
 	return int32(wd)
 }
 
-// seen reports whether a file was opened since its add, and whether it was closed after it had been open for writing; both if it can't be
-// watched. How often is not known: the kernel makes one of two events that are alike.
+// seen reports whether a file was opened since its add, and whether it was closed after it had been open for writing; both
+// if it can't be watched. The number of opens is unknown: the kernel merges equal events.
 func (o *opens) seen(wd int32) (opened, written bool) {
 	var p [4096]byte
 	for !o.blind {
@@ -70,8 +71,9 @@ func (o *opens) close() {
 	}
 }
 
-// openedElsewhere reports whether the file at path is open for writing, which a lease for reading finds out. It waits for a moment, as the
-// kernel closes the files of an ended io_uring late. False where the file system has no leases, or the file is another user's.
+// openedElsewhere reports whether the file at path is open for writing, by trying to take a lease for reading. It waits for
+// a moment, because the kernel closes the files of an ended io_uring late. It is false if the file system has no leases, or
+// the file is another user's.
 func openedElsewhere(path string) bool {
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 		return false
@@ -102,8 +104,8 @@ func writers(f *os.File) (some, known bool) {
 	return errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EAGAIN)
 }
 
-// unwritten reports whether no program has the claim's file open for writing, and the file is in its noted state. The stage's own files are closed by then, but for
-// the claim's: that is open for reading only from here on.
+// unwritten reports whether no program has the claim's file open for writing, and the file is in its noted state. The stage
+// has closed its own files by then, except the claim's, which is open for reading only.
 func (c *claim) unwritten() bool {
 	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", c.file.Fd()))
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package workload
 
-// An opens notices nothing here, where nothing is marked but for the stages of one session.
+// An opens notices nothing here: files are marked only for the stages of one session.
 type opens struct{}
 
 func newOpens() *opens { return &opens{} }

@@ -8,15 +8,14 @@ import (
 	"plimsoll/load"
 )
 
-// Syscalls is the Result.IOEngine of the named workloads, which call the system as their application
-// does and have no I/O engine.
+// Syscalls is the Result.IOEngine of the named workloads, which make the same system calls as their application and have no
+// I/O engine.
 const Syscalls = "syscalls"
 
-// A Result is what a worker measured of one workload in one trial. It holds
-// evidence only; what to make of it is for package check and package stats.
+// A Result is what a worker measured of one workload in one trial. It holds evidence only; packages check and stats judge
+// it.
 type Result struct {
-	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls; it is empty where nothing is stored, as with
-	// requests.
+	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls; empty if nothing is stored, as with requests.
 	IOEngine string `json:"io_engine"`
 	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
 	// engines, and in records of older versions.
@@ -30,76 +29,73 @@ type Result struct {
 	Start time.Time `json:"start"`
 	// Begun is Start by the machine's monotonic clock, which all of its processes share; 0: not known.
 	Begun time.Duration `json:"begun,omitempty"`
-	// Halted is for how long the worker's process stood still in the window although no I/O held it up.
+	// Halted is how long the worker's process stood still in the window although no I/O held it up.
 	Halted []Halted `json:"halted,omitempty"`
-	// Starved is the share of the window for which the worker's threads were ready to run and had no CPU, 0 to 1: the mean over
-	// the threads, each by how much it ran and wanted to (schedstat). -1: not known.
+	// Starved is the share of the window in which the worker's threads were ready to run but had no CPU, 0 to 1. It is the
+	// mean over the threads, weighted by how long each ran or wanted to run (schedstat). -1: not known.
 	Starved float64 `json:"starved,omitempty"`
-	// Fetched is how many pages of the worker's memory had to be read back from storage in the window, since the kernel had
+	// Fetched is how many pages of the worker's memory were read back from storage in the window, because the kernel had
 	// taken them away (major faults).
 	Fetched int64 `json:"fetched,omitempty"`
-	// Classes holds the operations, the first being the one that counts: read,
-	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
-	// and write of tree; command, with the bytes that it read and wrote.
+	// Classes holds the operations. The first class counts for the rate. They are read, write and sync of block jobs;
+	// append; commit, write and sync of wal; file, stat, read and write of tree; command, with the bytes that it read and
+	// wrote.
 	Classes []load.Class `json:"classes"`
 	// Samples holds one entry each load.SampleEvery: a second, less in a short window.
 	Samples []load.Sample `json:"samples,omitempty"`
 	Usage   load.Usage    `json:"usage"`
-	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.
+	// Stage holds the results of the jobs of a stage, in the order of the spec; Classes are their sums.
 	Stage []StageResult `json:"stage,omitempty"`
 	// Marks are the stage's own files that their file system can't mark, for Spec.Marks of the session's next stage.
 	Marks Marks `json:"marks,omitempty"`
-	// HTTP is what the requests of http came to. A record keeps it without the timings of each.
+	// HTTP is the tally of the requests of http. A record keeps it without the timing of each request.
 	HTTP *httpload.Tally `json:"http,omitempty"`
-	// Command is what became of the program of command, Source what tree and command read.
+	// Command says how the program of command ended, Source what tree and command read.
 	Command *CommandEnd  `json:"command,omitempty"`
 	Source  *SourceState `json:"source,omitempty"`
-	// ProcRead and ProcWritten are what the kernel charged to the worker at the
-	// storage layer in the window (/proc/self/io read_bytes, write_bytes): 0 for reads
-	// that the page cache served. -1: unknown.
+	// ProcRead and ProcWritten are the bytes that the kernel charged to the worker at the storage layer in the window
+	// (/proc/self/io read_bytes, write_bytes): 0 for reads that the page cache served. -1: unknown.
 	ProcRead    int64 `json:"proc_read"`
 	ProcWritten int64 `json:"proc_written"`
-	// Disks holds every block device that did anything in the window, from
-	// /proc/diskstats, for any program that asked for it.
+	// Disks holds the counters of every block device that did I/O in the window for any program, from /proc/diskstats.
 	Disks []DiskDelta `json:"disks,omitempty"`
 	// CountsFlushes is set where the kernel counts the flushes of Disks: Linux does since 5.5.
 	CountsFlushes bool `json:"counts_flushes,omitempty"`
-	// Cgroup holds what the kernel charged to the worker's group in the window, by
-	// device, where the container shows its own group; nil where it does not. On the host it is the root's, and
-	// means nothing.
+	// Cgroup holds the bytes that the kernel charged to the worker's group in the window, by device, if the container shows
+	// its own group; else nil. On the host it is the root group, and means nothing.
 	Cgroup []CgroupDelta `json:"cgroup"`
-	// Throttled is how long and how often the CPU controller stopped the worker's
-	// group in the window. Where the worker can't see its group, plimsoll reads it from
-	// outside, with the ramp included.
+	// Throttled is how long and how often the CPU controller stopped the worker's group in the window. If the worker can't
+	// see its group, plimsoll reads it from outside, with the ramp included.
 	Throttled Throttled `json:"throttled,omitzero"`
-	// Late, MaxLate and Missed are of a job with a rate: I/Os that were started after
-	// their time, the worst of them, and those whose time came but that were never started.
+	// Late, MaxLate and Missed are for jobs with a rate: I/Os that were started after their time, the worst delay, and I/Os
+	// that came due but were never started.
 	Late    int64         `json:"late,omitempty"`
 	MaxLate time.Duration `json:"max_late,omitempty"`
 	Missed  int64         `json:"missed,omitempty"`
-	// Drained is how long after the window the last of the operations ended that were in flight when it did.
+	// Drained is how long after the window the last operation in flight ended.
 	Drained time.Duration `json:"drained,omitempty"`
 	// File is the state of the file of a block job.
 	File FileState `json:"file,omitzero"`
 	// Prepared is how long it took to lay out files before the window.
 	Prepared time.Duration `json:"prepared"`
-	// Settled is how long it took after the window until buffered writes were on the storage.
+	// Settled is how long after the window it took until buffered writes were on the storage.
 	Settled time.Duration `json:"settled,omitempty"`
-	// Flushed is what the device did in that time, where the kernel's flusher wrote them back and not the worker; nil
+	// Flushed is what the device wrote in that time, if the kernel's flusher, and not the worker, wrote them back; nil
 	// otherwise.
 	Flushed *Flushed `json:"flushed,omitempty"`
 	// Verified is what was checked of a job that verifies.
 	Verified VerifyState `json:"verified,omitzero"`
-	// Notes are doubts that the load generator or the workload itself has: that linux-aio
-	// is not asynchronous with buffered I/O, that files could not be removed.
+	// Notes are doubts of the load generator or the workload itself, such as that linux-aio is not asynchronous with
+	// buffered I/O, or that files could not be removed.
 	Notes []string `json:"notes,omitempty"`
-	// Rounds is the course of a job with a steady state; all figures here are then of the rounds that count,
-	// but for File, Prepared, Settled, and Usage.MaxRSS, which is the peak of the whole run. nil: there is none.
+	// Rounds is the course of a job with a steady state; nil for others. All figures are then of the rounds that count,
+	// except File, Prepared, Settled, and Usage.MaxRSS, which is the peak of the whole run.
 	Rounds *Rounds `json:"rounds,omitempty"`
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`
-	// CPUs holds what each of the machine's processors did in the window of a stage; nil where the system doesn't say.
+	// CPUs holds the times of each of the machine's processors in the window of a stage; nil where the system doesn't
+	// report them.
 	CPUs []CPUDelta `json:"cpus,omitempty"`
 }
 
@@ -127,9 +123,10 @@ type DiskDelta struct {
 	WriteTime   time.Duration `json:"write_time,omitempty"`
 	// Busy is the time in which at least one request was in flight.
 	Busy time.Duration `json:"busy"`
-	// Flushes is how often the device's own cache was flushed, where the kernel counts that. Devices that hand every request on (LVM, md) count none.
+	// Flushes is how often the device's own cache was flushed, if the kernel counts that. Devices that pass every request
+	// on (LVM, md) count none.
 	Flushes int64 `json:"flushes,omitempty"`
-	// FlushTime is how long these took. A device does one at a time.
+	// FlushTime is how long the flushes took. A device does one at a time.
 	FlushTime time.Duration `json:"flush_time,omitempty"`
 }
 
@@ -151,12 +148,12 @@ func (c CgroupDelta) Number() device.Number { return device.Number{Major: c.Majo
 type Throttled struct {
 	Periods int64         `json:"periods"`
 	Time    time.Duration `json:"time"`
-	// Groups are the groups that were stopped, the worker's own or some above it, as plimsoll saw them from outside, with the ramp
-	// included. None: that can't be seen from there.
+	// Groups are the stopped groups, the worker's own or those above it, as plimsoll saw them from outside, with the ramp
+	// included. Empty: they can't be seen from there.
 	Groups []ThrottledGroup `json:"groups,omitempty"`
 }
 
-// A ThrottledGroup is a control group that the CPU controller stopped, with all that is in it and below it.
+// A ThrottledGroup is a control group that the CPU controller stopped, with all processes in it and below it.
 type ThrottledGroup struct {
 	// Group is its name, as /proc/<pid>/cgroup has it.
 	Group string `json:"group"`
@@ -168,19 +165,19 @@ type ThrottledGroup struct {
 
 // HostDelta is the load of the machine in the window.
 type HostDelta struct {
-	// CPUs is how many the worker's machine has, which a virtual machine's are fewer of than this one's; 0: not known.
+	// CPUs is how many the worker's machine has, which may be a virtual machine with fewer than this one; 0: not known.
 	CPUs int `json:"cpus,omitempty"`
 	// CPUBusy is the busy share of all CPUs, 0 to 1, the worker's own included.
 	CPUBusy float64 `json:"cpu_busy"`
 	// Steal is the share that the hypervisor took, 0 to 1.
 	Steal float64 `json:"steal"`
-	// CPUWait is the share of its processors' time for which a virtual machine of Plimsoll's own waited for a CPU of the machine that it is
-	// on, 0 to 1: what it can't see itself.
+	// CPUWait is the share of time in which the processors of Plimsoll's virtual machine waited for a CPU of the host, 0 to
+	// 1. The virtual machine can't see that itself.
 	CPUWait float64 `json:"cpu_wait,omitempty"`
-	// IOSome is the share of time in which a task waited for I/O (PSI io some),
-	// 0 to 1, -1 where the kernel doesn't say.
+	// IOSome is the share of time in which a task waited for I/O (PSI io some), 0 to 1, -1 if the kernel doesn't report it.
 	IOSome float64 `json:"io_some"`
-	// MemorySome is the same of memory: a task waited until some was free, or for pages of its own that had been taken from it.
+	// MemorySome is the same for memory: a task waited for free memory, or for pages of its own that had been taken from
+	// it.
 	MemorySome float64 `json:"memory_some,omitempty"`
 	// Allowed is how many of the CPUs the worker may use (cpuset, sched_setaffinity); 0: not known.
 	Allowed int `json:"allowed,omitempty"`
@@ -190,24 +187,22 @@ type HostDelta struct {
 type FileState struct {
 	// Size is its length in bytes.
 	Size int64 `json:"size"`
-	// Extents, Unwritten, Shared and Delalloc count the extents in the job's region (FIEMAP).
-	// -1: the file system doesn't say.
+	// Extents, Unwritten, Shared and Delalloc count the extents in the job's region (FIEMAP). -1: the file system doesn't
+	// report them.
 	Extents   int `json:"extents"`
 	Unwritten int `json:"unwritten"`
 	Shared    int `json:"shared"`
 	Delalloc  int `json:"delalloc"`
-	// DirectAsked is the job's wish; DirectOpen is whether open accepted it;
-	// DirectError is what was said otherwise.
+	// DirectAsked is whether the job asked for O_DIRECT, DirectOpen whether open accepted it, and DirectError the error if
+	// it didn't.
 	DirectAsked bool   `json:"direct_asked"`
 	DirectOpen  bool   `json:"direct_open"`
 	DirectError string `json:"direct_error,omitempty"`
-	// DIOAlign is statx's stx_dio_offset_align: 0 means the file has no direct
-	// I/O, -1 that the kernel doesn't say.
+	// DIOAlign is statx's stx_dio_offset_align: 0 means the file has no direct I/O, -1 that the kernel doesn't report it.
 	DIOAlign int64 `json:"dio_align"`
 	// Resident is the share of the region in the page cache after the run, 0 to 1, -1: unknown.
 	Resident float64 `json:"resident"`
-	// FirstTouch is the write bandwidth of the layout in bytes per second, 0 when
-	// the file was there already.
+	// FirstTouch is the write bandwidth of the layout in bytes per second, 0 if the file existed already.
 	FirstTouch float64 `json:"first_touch,omitempty"`
 }
 
@@ -232,7 +227,7 @@ func (r *Result) InFlight() int64 {
 	return n
 }
 
-// AtLeast returns the number of operations of any class that never ended while they were awaited.
+// AtLeast returns the number of operations of any class that never ended while the worker waited.
 func (r *Result) AtLeast() int64 {
 	var n int64
 	for _, c := range r.Classes {

@@ -7,13 +7,12 @@ import (
 	"plimsoll/load"
 )
 
-// blockSize is what the smallest file takes on the usual file systems.
+// blockSize is the space that the smallest file takes on the usual file systems.
 const blockSize = 4 << 10
 
-// Room returns how many bytes the files of s take at least, and a name for them: they stay
-// for the next trial in the same container, and workloads that share them name them alike.
-// Both are zero for a log whose length depends on the disk's speed (wal, and append with a runtime), and
-// where the file is there already.
+// Room returns the least number of bytes that the files of s take, and a name for them. They stay for the next trial in the
+// same container; workloads that share files return the same name. Both are zero for a log whose length depends on the
+// disk's speed (wal, and append with a runtime), and for an existing file.
 func (s Spec) Room() (file string, bytes int64) {
 	s = s.WithDefaults()
 	switch s.Kind {
@@ -23,8 +22,7 @@ func (s Spec) Room() (file string, bytes int64) {
 		}
 		return "append", roundUp(int64(s.Count) * s.BS)
 	case Tree:
-		// Each source has an output of about its size, and of builds that are repeated the last
-		// two are there.
+		// Each source has an output of about its size. Of repeated builds, the last two exist.
 		trees := int64(2)
 		if s.Runtime > 0 {
 			trees = 3
@@ -39,11 +37,11 @@ func (s Spec) Room() (file string, bytes int64) {
 		return "command " + site.String(), 2 * (site.Bytes + int64(site.Files)*blockSize)
 	case Block:
 		if s.Job.Filename != "" || s.Job.IOEngine == load.Null {
-			return "", 0 // A file or device that is there, or none.
+			return "", 0 // An existing file or device, or none.
 		}
 		bytes = s.FileBytes()
 		if s.Fresh {
-			return "fresh", bytes // One trial has it after the other, and none two.
+			return "fresh", bytes // Only one trial has it at a time.
 		}
 		return s.names()[0], bytes
 	}
@@ -53,7 +51,7 @@ func (s Spec) Room() (file string, bytes int64) {
 // MaxFiles bounds the files of a block job.
 const MaxFiles = 1024
 
-// FileBytes is how many bytes the files of a block job have together, 0 for any other.
+// FileBytes is the size of all files of a block job together, 0 for other kinds.
 func (s Spec) FileBytes() int64 {
 	if s.Kind != Block && s.Kind != "" || s.Job.IOEngine == load.Null {
 		return 0
@@ -61,7 +59,7 @@ func (s Spec) FileBytes() int64 {
 	return s.fileSize() * int64(max(s.Files, 1))
 }
 
-// fileSize is the size of each.
+// fileSize is the size of each file.
 func (s Spec) fileSize() int64 {
 	if s.Job.Size == 0 {
 		return s.Job.End() + defaultFile
@@ -69,7 +67,7 @@ func (s Spec) fileSize() int64 {
 	return s.Job.End()
 }
 
-// names are those of the files. Jobs with as many files of the same size share them.
+// names are the names of the files. Jobs with the same number of files of the same size share them.
 func (s Spec) names() []string {
 	size := s.fileSize()
 	if s.Files < 2 {

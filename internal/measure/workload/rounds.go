@@ -10,20 +10,19 @@ import (
 	"plimsoll/load"
 )
 
-// A SteadyState asks a block job to go on until it is steady, by both criteria of package steady, for its
-// throughput and its mean latency; Job.Runtime is the longest time. Only the steady rounds count, or the last ones if
-// it never got there.
+// A SteadyState makes a block job run until it is steady, by both criteria of package steady, for its throughput and its
+// mean latency, but no longer than Job.Runtime. Only the steady rounds count, or the last ones if it never got steady.
 type SteadyState struct {
-	// Round is the length of a round. 0: no steady state is asked for.
+	// Round is the length of a round. 0: no steady state.
 	Round time.Duration `json:"round"`
 }
 
 // Rounds is the course of a job with a steady state.
 type Rounds struct {
-	// Each holds a round, At being its end from the beginning of the first. Lat sums up response times where there
-	// are some (an open loop), else latencies.
+	// Each holds one sample a round; its At is the round's end, counted from the beginning of the first. Lat sums up
+	// response times in an open loop, else latencies.
 	Each []load.Sample `json:"each"`
-	// From and To are the rounds that the result is of: [From, To).
+	// From and To are the rounds that the result covers: [From, To).
 	From int `json:"from"`
 	To   int `json:"to"`
 }
@@ -36,10 +35,10 @@ func (r *Rounds) start(n int) time.Duration {
 	return r.Each[n-1].At
 }
 
-// Sound reports whether r can be: its window lies in it.
+// Sound reports whether r is possible: its window lies within its rounds.
 func (r *Rounds) Sound() bool { return r.From >= 0 && r.From <= r.To && r.To <= len(r.Each) }
 
-// Worked is how long r was measured with all rounds that don't count: Elapsed for a job without a steady state.
+// Worked is how long r was measured, with all rounds that don't count: Elapsed for a job without a steady state.
 func (r *Result) Worked() time.Duration {
 	if r.Rounds == nil || len(r.Rounds.Each) == 0 {
 		return r.Elapsed
@@ -47,14 +46,14 @@ func (r *Result) Worked() time.Duration {
 	return max(r.Elapsed, r.Rounds.start(len(r.Rounds.Each)))
 }
 
-// rounds are some of a client's, begin being when the first of them began.
+// rounds are some rounds of a client; begin is when the first of them began.
 type rounds struct {
 	begin time.Duration
 	each  []load.Sample
 }
 
-// seriesOf is what several clients did together, round by round: those of the same number are taken for
-// one round, as the clients started together. unit is that of a Metric.
+// seriesOf adds up several clients round by round. Rounds of the same number count as one, since the clients started
+// together. unit is that of a Metric.
 func seriesOf(clients []rounds, unit string) steady.Series {
 	n := -1
 	for _, c := range clients {
@@ -87,8 +86,8 @@ func seriesOf(clients []rounds, unit string) steady.Series {
 	return s
 }
 
-// SteadyFrom looks for the first steady window in what clients did together, round by round, and returns the number
-// of its first round. unit is that of the workload's Metric.
+// SteadyFrom looks for the first steady window of several clients together, round by round, and returns the number of its
+// first round. unit is that of the workload's Metric.
 func SteadyFrom(clients [][]load.Sample, unit string) (from int, ok bool) {
 	all := make([]rounds, len(clients))
 	for i, c := range clients {
@@ -98,8 +97,8 @@ func SteadyFrom(clients [][]load.Sample, unit string) (from int, ok bool) {
 	return f.From, f.Steady
 }
 
-// Steadiness judges the rounds that the results of a trial are of. After is when the first client's window
-// began. ok is false for a trial without a steady state.
+// Steadiness judges the rounds that count of a trial. After is when the first client's window began. ok is false for a
+// trial without a steady state.
 func Steadiness(results []Result, m Metric) (f steady.Finding, ok bool) {
 	var all []rounds
 	for i := range results {
@@ -122,8 +121,8 @@ func Steadiness(results []Result, m Metric) (f steady.Finding, ok bool) {
 	return f, true
 }
 
-// RoundsOf is how fast clients were together by time, in all their rounds, those that don't count included; a
-// round is taken to be as long as the first client's are on average. A trial without a steady state has none.
+// RoundsOf is the common rate of several clients over time, in all their rounds, also those that don't count. A round is
+// taken to be as long as the first client's are on average. A trial without a steady state has none.
 func RoundsOf(results []Result, unit string) Course {
 	var all []rounds
 	for i := range results {
@@ -139,20 +138,20 @@ func RoundsOf(results []Result, unit string) Course {
 	return c
 }
 
-// keptRounds is how many rounds' histograms and counters are kept: the window's, and those that are done until
-// somebody else, who judges several clients together, has said that it was steady.
+// keptRounds is how many rounds' histograms and counters are kept: the window's, and those that end before an outside judge
+// of several clients has said that it was steady.
 const keptRounds = 64
 
 // A roundKeeper follows the rounds of a job, ends it when it is steady, and makes the result of the rounds that count.
 type roundKeeper struct {
 	unit string
 	end  func()            // ends the job
-	tell func(load.Sample) // if not nil, the receiver judges
+	tell func(load.Sample) // if not nil, its receiver judges
 
 	mu     sync.Mutex
 	each   []load.Sample
 	kept   []load.Round // the last keptRounds
-	edges  []snapshot   // of the counters: edges[i] is at the beginning of kept[i], the one behind them at the end of the last
+	edges  []snapshot   // the counters: edges[i] is at the beginning of kept[i], the last one at the end of the last round
 	from   int          // the first round that counts
 	chosen bool
 }
@@ -162,12 +161,12 @@ func (k *roundKeeper) window(begin bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if begin {
-		k.edges = k.edges[:0] // The last reading counts.
+		k.edges = k.edges[:0] // Only the last reading counts.
 	}
 	k.edges = append(k.edges, takeSnapshot(begin))
 }
 
-// turn is load.Run's OnTurn. Threads go on: what was moved is read last, right before the round ends.
+// turn is load.Run's OnTurn. Threads go on meanwhile: the byte counters are read last, right before the round ends.
 func (k *roundKeeper) turn(int) {
 	s := takeSnapshot(true)
 	k.mu.Lock()
@@ -183,7 +182,7 @@ func (k *roundKeeper) round(o load.Round) {
 	}
 }
 
-// sampleOf is what was done in a round.
+// sampleOf is the sample of a round.
 func sampleOf(o load.Round) load.Sample {
 	s := load.Sample{At: o.To}
 	for _, c := range o.Classes {
@@ -216,7 +215,7 @@ func (k *roundKeeper) keep(o load.Round, s load.Sample) bool {
 	return !k.chosen
 }
 
-// finish ends the job with the window of rounds that begins with number from.
+// finish ends the job. Its result is the window of rounds that begins with number from.
 func (k *roundKeeper) finish(from int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -236,7 +235,7 @@ func (k *roundKeeper) fill(r *Result, l *load.Result) error {
 		k.first(r)
 		return nil
 	case n == 0:
-		return fmt.Errorf("not one round was over when the job ended")
+		return fmt.Errorf("no round was over when the job ended")
 	}
 	to := n
 	if k.chosen {
@@ -246,7 +245,7 @@ func (k *roundKeeper) fill(r *Result, l *load.Result) error {
 	}
 	first := n - len(k.kept) // the number of kept[0]
 	if k.from < first || to > n || k.from >= to {
-		return fmt.Errorf("rounds %d to %d are not kept: there were %d, and the last %d are", k.from+1, to, n, len(k.kept))
+		return fmt.Errorf("rounds %d to %d are not kept: only the last %[4]d of %[3]d rounds are", k.from+1, to, n, len(k.kept))
 	}
 	r.Rounds = &Rounds{Each: k.each, From: k.from, To: to}
 	a, b := k.from-first, to-first
@@ -277,13 +276,13 @@ func (k *roundKeeper) fill(r *Result, l *load.Result) error {
 	return nil
 }
 
-// first makes r, which has what the whole run measured, the result of its first round, which is not over since the storage hangs.
+// first makes r, which covers the whole run, the result of its first round, which is not over because the storage hangs.
 func (k *roundKeeper) first(r *Result) {
 	r.Rounds = &Rounds{Each: []load.Sample{sampleOf(load.Round{To: r.Elapsed, Classes: r.Classes})}, To: 1}
 	r.between(k.edges[0], k.edges[len(k.edges)-1])
 }
 
-// cross adds the operations to r that were in flight when its window ended, at end by the time of the run.
+// cross adds to r the operations that were in flight when its window ended, at end by the time of the run.
 func (r *Result) cross(all []load.Crossing, end time.Duration) {
 	for _, o := range all {
 		if o.Start > end {
@@ -303,7 +302,7 @@ func (r *Result) cross(all []load.Crossing, end time.Duration) {
 	}
 }
 
-// within are the samples of the window from from to to, by its own time.
+// within returns the samples between from and to, with times relative to from.
 func within(samples []load.Sample, from, to time.Duration) []load.Sample {
 	var out []load.Sample
 	for _, s := range samples {

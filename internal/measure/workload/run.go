@@ -11,33 +11,32 @@ import (
 	"plimsoll/load"
 )
 
-// A Runner is a prepared workload: its files are there, nothing was measured yet.
+// A Runner is a prepared workload: its files exist, and nothing was measured yet.
 type Runner interface {
-	// Run does the I/O and returns what was measured. onSample is called once each
-	// load.SampleEvery: a second, less in a short window. Run is called once. One that is a Settler has to be
-	// settled before its result counts.
+	// Run does the I/O and returns what was measured. It calls onSample once each load.SampleEvery: a second, less in a
+	// short window. Run is called once. If the Runner is a Settler, its result counts only after Settle.
 	Run(ctx context.Context, onSample func(load.Sample)) (*Result, error)
-	// Close frees what Prepare took, and removes the outputs of the run. Files
-	// that the next trial in the same place can use again stay.
+	// Close frees what Prepare took, and removes the outputs of the run. Files that the next trial in the same place can
+	// use stay.
 	Close() error
 }
 
-// A Judged is the Runner of a job with a steady state, which the caller may judge, together with other
-// clients.
+// A Judged is the Runner of a job with a steady state. Its caller may judge it, together with other clients.
 type Judged interface {
 	Runner
-	// OnRound, before Run, has every round told as it ends (its At is the end, from the beginning of the first), and
-	// leaves it to Finish to end the job before its longest time.
+	// OnRound, called before Run, makes Run call tell for every round as it ends (its At is the end, from the beginning of
+	// the first). It leaves it to Finish to end the job before its longest time.
 	OnRound(tell func(load.Sample))
-	// Finish ends the job; the result is that of steady.WindowRounds rounds from number from on, which have all
-	// been told. Any goroutine may call it. What comes after the job's own end has no effect.
+	// Finish ends the job. The result is that of steady.WindowRounds rounds from number from on, all of which tell has
+	// received. Any goroutine may call it. After the job's own end it has no effect.
 	Finish(from int)
 }
 
-// A Hanger is the Runner of a job whose I/Os may be in flight when its window ends.
+// A Hanger is the Runner of a job whose I/Os may still be in flight after its window has ended.
 type Hanger interface {
 	Runner
-	// OnHang, before Run, has tell called each second as long as they are, with the result as it would be if they never ended.
+	// OnHang, called before Run, makes Run call tell each second while they are in flight, with the result as it would be
+	// if they never ended.
 	OnHang(tell func(*Result))
 }
 
@@ -73,11 +72,11 @@ func PrepareIn(ctx context.Context, spec Spec, f Folders) (Runner, error) {
 
 // Defaults of the named workloads.
 const (
-	defaultAppends = 10_000 // E2's count.
+	defaultAppends = 10_000 // the count of E2
 	defaultLine    = 64
-	defaultSources = 360 // A tenth of E1's 3,604 files.
-	// defaultSource is the mean size of a source file of tree: E1's median, not its
-	// mean of 77 KiB, which a few pictures make.
+	defaultSources = 360 // a tenth of E1's 3,604 files
+	// defaultSource is the mean size of a source file of tree. It is E1's median; E1's mean of 77 KiB comes from a few
+	// pictures.
 	defaultSource = 16 << 10
 	// defaultCommit is the record of etcd's published fio job:
 	// fio --rw=write --ioengine=sync --fdatasync=1 --size=22m --bs=2300.
@@ -85,7 +84,7 @@ const (
 	defaultRuntime = time.Second
 )
 
-// WithDefaults fills in what spec leaves to the workload.
+// WithDefaults fills in what spec leaves out.
 func (s Spec) WithDefaults() Spec {
 	set := func(count int, bs int64) {
 		if s.Count == 0 {
@@ -114,21 +113,20 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Bounds of the named workloads: what one trial may sensibly do, and what keeps
-// a mistyped plan from filling a disk.
+// Bounds of the named workloads: more than a trial sensibly does, and little enough to keep a mistyped plan from filling a
+// disk.
 const (
 	MaxCount = 10_000_000
 	MaxBS    = 64 << 20
 )
 
-// Validate reports what is wrong with s, in the plan's words. Block jobs are
-// judged by load.Job.Validate.
+// Validate returns the errors of s, in the plan's words. load.Job.Validate judges block jobs.
 func (s Spec) Validate() error {
 	switch s.Kind {
 	case Block, "":
 		j := s.Job
 		if j.Filename == "" {
-			j.Filename = "block.dat" // The worker names it, in the place.
+			j.Filename = "block.dat" // The worker names the file in the place.
 		}
 		if r := s.Steady.Round; r != 0 {
 			if j.Runtime < steady.WindowRounds*r {
@@ -147,7 +145,7 @@ func (s Spec) Validate() error {
 		}
 	case HTTP:
 		if s.HTTP == nil {
-			return errors.New("http: nothing is asked")
+			return errors.New("http: no requests are given")
 		}
 		return s.HTTP.Validate()
 	case Stage:
@@ -161,7 +159,7 @@ func (s Spec) Validate() error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("kind: %q is none of block, append, wal, tree, command", s.Kind)
+		return fmt.Errorf("kind: %q is not one of block, append, wal, tree, command", s.Kind)
 	}
 	if s.Reads != "" && s.Reads != Cold && s.Reads != Warm {
 		return fmt.Errorf("reads: %q is neither %s nor %s", s.Reads, Cold, Warm)
@@ -178,20 +176,20 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// ValidateFresh reports what can't be done with a file that grows.
+// ValidateFresh returns an error for settings that a growing file can't have.
 func (s Spec) ValidateFresh() error {
 	switch j := s.Job; {
 	case j.RW != load.Write:
-		return errors.New("fresh: only a job of rw write makes its file as it goes")
+		return errors.New("fresh: only a job with rw: write makes its file as it goes")
 	case j.Filename != "":
-		return fmt.Errorf("fresh: %s is there already", j.Filename)
+		return fmt.Errorf("fresh: %s exists already", j.Filename)
 	case j.Offset > 0 || j.NumJobs > 1 || j.Runtime > 0 || j.Loops > 1 || s.Steady.Round > 0:
 		return errors.New("fresh: the file is written once from its beginning: leave out offset, numjobs, runtime, loops and steady_state")
 	}
 	return nil
 }
 
-// A PartialError is a workload that broke off, with how far it got.
+// A PartialError is the error of a workload that stopped early, and how far it got.
 type PartialError struct {
 	// Done holds the time, operations and bytes of the measured window so far.
 	Done load.Sample

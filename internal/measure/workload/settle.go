@@ -8,19 +8,18 @@ import (
 	"plimsoll/load"
 )
 
-// A Settler is a Runner that may have buffered writes which are not on the storage when Run returns. A
-// buffered write that can't be written back is reported only to a sync of the same descriptor (fsync(2),
-// "EIO"): it would count as done, though it is lost.
+// A Settler is a Runner whose buffered writes may not be on the storage when Run returns. The error of a failed write-back
+// is reported only to a sync of the same descriptor (fsync(2), "EIO"): without a sync, lost writes would count as done.
 type Settler interface {
 	Runner
-	// Settle waits, outside of the window, until what Run wrote is on the storage, and notes in its result
-	// how long that took. It is called once after a Run without an error, before Close. left, if not nil, is called at
-	// the beginning and then each second, if there is anything to wait for, with how many bytes the whole machine has yet to write
-	// back; -1 where that isn't known. An interrupt doesn't wait.
+	// Settle waits, outside of the window, until the writes of Run are on the storage, and notes in the result how long
+	// that took. It is called once after a Run without an error, before Close. If there is anything to wait for, it calls
+	// left, unless nil, at once and then each second with the bytes that the whole machine has yet to write back, -1 if
+	// unknown. It doesn't wait after an interrupt.
 	Settle(ctx context.Context, r *Result, left func(bytes int64)) error
 }
 
-// settleEvery is how often it is told how far the settling is.
+// settleEvery is how often left is called.
 const settleEvery = time.Second
 
 var (
@@ -59,7 +58,7 @@ func (s *stageRun) Settle(ctx context.Context, r *Result, left func(int64)) erro
 	return nil
 }
 
-// settle waits for one job's writes, and returns how long that took: 0 if there is nothing to wait for.
+// settle waits for one job's writes, and returns how long that took: 0 if there was nothing to wait for.
 func settle(ctx context.Context, run *load.Run, left func(int64)) (time.Duration, error) {
 	if j := run.Job(); !j.Writes() || j.Direct {
 		return 0, nil

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// Unwritten is how many bytes the machine's page cache has yet to write back, of all files: Dirty and
-// Writeback of proc_meminfo(5), where kB is 1024 bytes. -1: unknown.
+// Unwritten is how many bytes of all files the machine's page cache has yet to write back: Dirty and Writeback of
+// proc_meminfo(5), where kB is 1024 bytes. -1: unknown.
 func Unwritten() int64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -32,13 +32,13 @@ func Unwritten() int64 {
 	return sum
 }
 
-// OpenFolder opens a folder, and nothing else: a named pipe in its place would be waited for.
+// OpenFolder opens a folder, and refuses anything else: opening a named pipe would block.
 func OpenFolder(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
 }
 
-// SyncFS has the kernel's flusher write back the file system that f is on, and waits for it (syncfs(2)). The
-// writing is the flusher's, not this process's.
+// SyncFS makes the kernel's flusher write back the file system that f is on, and waits for it (syncfs(2)). The flusher does
+// the writing, not this process.
 func SyncFS(f *os.File) error {
 	if err := eintr.Retry(func() error { return unix.Syncfs(int(f.Fd())) }); err != nil {
 		return &os.PathError{Op: "syncfs", Path: f.Name(), Err: err}

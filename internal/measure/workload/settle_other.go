@@ -13,5 +13,5 @@ func Unwritten() int64 { return -1 }
 // OpenFolder opens a folder.
 func OpenFolder(path string) (*os.File, error) { return os.Open(path) }
 
-// SyncFS is the Linux kernel's.
+// SyncFS is not supported: only Linux has it.
 func SyncFS(*os.File) error { return errors.ErrUnsupported }

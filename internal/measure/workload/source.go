@@ -13,13 +13,13 @@ import (
 
 // Folders are where a workload works.
 type Folders struct {
-	// Work is the place: logs, the files of block jobs, and what tree and command write.
+	// Work is the folder in the place: for logs, the files of block jobs, and the output of tree and command.
 	Work string
 	// Source is the place that tree and command read. Empty: Work.
 	Source string
 }
 
-// SourceDir is the folder that sources are made in.
+// SourceDir is the folder that holds the sources.
 func (f Folders) SourceDir() string {
 	if f.Source != "" {
 		return f.Source
@@ -35,7 +35,7 @@ const (
 	Warm = "warm"
 )
 
-// SourceState is what is known of the sources of tree and command when the window begins, if Spec.Reads is set.
+// SourceState describes the sources of tree and command when the window begins, if Spec.Reads is set.
 type SourceState struct {
 	Files int64 `json:"files"`
 	Bytes int64 `json:"bytes"`
@@ -46,17 +46,17 @@ type SourceState struct {
 // A Source is a folder of files that a workload reads.
 type Source struct {
 	Dir string
-	// State is filled in by Prepare, if reads are asked for.
+	// State is filled in by Prepare if it is given reads.
 	State *SourceState
 	// Write makes the files in dir; nil: there are none.
 	Write func(ctx context.Context, dir string) error
 }
 
-// Prepare makes the files unless a trial before did, and has them out of the page cache or in it. It returns how long the making
-// took.
+// Prepare makes the files unless an earlier trial did, and drops them from the page cache or reads them into it, as reads
+// asks. It returns how long making them took.
 func (s *Source) Prepare(ctx context.Context, reads string) (made time.Duration, err error) {
 	start := time.Now()
-	// Finished sources carry a mark, written last, so that those that were broken off are made again.
+	// Finished sources have a mark, written last. Sources without it are made again.
 	mark := s.Dir + ".done"
 	if _, err := os.Stat(mark); err != nil {
 		if err := s.make(ctx); err != nil {
@@ -74,16 +74,16 @@ func (s *Source) Prepare(ctx context.Context, reads string) (made time.Duration,
 	case Warm:
 		each = func(f *os.File) error { _, err := io.Copy(io.Discard, f); return err }
 	default:
-		return made, nil // Even a look at them would change what the kernel has of them.
+		return made, nil // Even examining them would change what the kernel caches of them.
 	}
 	s.State = &SourceState{}
 	if err := s.visit(ctx, each); err != nil {
-		return made, fmt.Errorf("have the source files read %s: %w", reads, err)
+		return made, fmt.Errorf("make the source files %s: %w", reads, err)
 	}
 	return made, s.look(ctx)
 }
 
-// make writes the files, and waits for them to be stored: no write of theirs is to fall into a measured window.
+// make writes the files, and waits until they are stored: none of their writes may fall into a measured window.
 func (s *Source) make(ctx context.Context) error {
 	if err := os.RemoveAll(s.Dir); err != nil {
 		return err

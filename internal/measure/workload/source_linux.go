@@ -13,8 +13,8 @@ import (
 // openToSync opens a file so that it can be read and synced.
 func openToSync(path string) (*os.File, error) { return os.Open(path) }
 
-// syncFolder waits until all that was written to the file system of a folder is stored. A sync of each file would take a flush
-// of the disk each.
+// syncFolder waits until all data of a folder's file system is stored. Syncing each file would flush the disk once for
+// each.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -27,7 +27,7 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// dropCached drops a file that is stored from the page cache. Pages that are mapped stay (posix_fadvise(2)).
+// dropCached drops a stored file from the page cache. Mapped pages stay (posix_fadvise(2)).
 func dropCached(f *os.File) error { return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
 
 // cachedBytes is how much of a file of size bytes is in the page cache (mincore(2)).

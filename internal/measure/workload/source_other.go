@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// openToSync opens a file so that it can be read and synced: Windows syncs only what may be written.
+// openToSync opens a file so that it can be read and synced: Windows syncs only files that are open for writing.
 func openToSync(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
 // syncFolder waits until the files in a folder are stored.
@@ -26,10 +26,10 @@ func syncFolder(dir string) error {
 	})
 }
 
-// dropCached would drop a file from the page cache: other systems have no call that drops one file.
+// dropCached fails: other systems have no call that drops one file from the page cache.
 func dropCached(*os.File) error {
-	return errors.New("this system can't drop a file from its cache: leave out reads, or take reads: warm")
+	return errors.New("this system can't drop a file from its cache: leave out reads, or use reads: warm")
 }
 
-// cachedBytes would say how much of a file is in the page cache.
+// cachedBytes is unknown on other systems.
 func cachedBytes(*os.File, int64) (int64, bool) { return 0, false }

@@ -1,9 +1,8 @@
-// Package workload says what I/O a trial does and does it: block jobs, which it
-// hands to package load, the named workloads append, wal and tree, and any program.
+// Package workload describes the I/O of a trial and does it: block jobs, which package load runs, the named workloads
+// append, wal and tree, and any program.
 //
-// A Spec is made by a plan, travels to the worker as JSON, and is run there by
-// Prepare and Run. The same bytes run in every place, so that a difference between two
-// cells is a difference between the places.
+// A plan makes a Spec. It travels to the worker as JSON, and Prepare and Run run it there. The same code runs in every
+// place, so that a difference between two cells is a difference between the places.
 package workload
 
 import (
@@ -29,12 +28,12 @@ const (
 	// Tree is a synthetic site build (E1): Count source files are listed,
 	// stat'ed and read, and an output is written for each.
 	Tree Kind = "tree"
-	// Stage is several block jobs that start together, on files that they name: what the dialects
-	// of other tools ask for. A plan has no word for it.
+	// Stage is several block jobs that start together, on files that they name. The dialects of other tools use it; a plan
+	// can't.
 	Stage Kind = "stage"
 	// Command runs a program, such as jekyll on a generated site (E1), and times it.
 	Command Kind = "command"
-	// HTTP asks a web server, as ab does. A plan has no word for it yet.
+	// HTTP sends requests to a web server, as ab does. A plan can't use it yet.
 	HTTP Kind = "http"
 )
 
@@ -43,41 +42,40 @@ type Spec struct {
 	// Name is the plan's name for it.
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Job is the block job; used by Block only. Its Filename is set by the worker.
+	// Job is the block job, for Block only. The worker sets its Filename.
 	Job load.Job `json:"job,omitzero"`
 	// Files is how many files a block job has, each of Job's size; 0 is one.
 	Files int `json:"files,omitempty"`
 	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
 	Steady SteadyState `json:"steady_state,omitzero"`
-	// Fresh has a block job of sequential writes make its file, which grows as it is written, as dd's does: nothing is laid
-	// out, and it is gone with the trial.
+	// Fresh makes a block job of sequential writes create its file, which grows as it is written, as dd's does: nothing is
+	// laid out before, and the file is removed with the trial.
 	Fresh bool `json:"fresh,omitempty"`
-	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller that
-	// looks at how it gets to the storage.
+	// Unsettled leaves a block job's writes in the page cache when the job is done, for a caller that measures how they
+	// reach the storage.
 	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
-	// Marks are what earlier stages of the session know of files that their file system can't mark as Plimsoll's.
+	// Marks are the earlier stages' notes on files that their file system can't mark as Plimsoll's.
 	Marks Marks `json:"marks,omitempty"`
-	// HTTP is what http asks.
+	// HTTP describes the requests of http.
 	HTTP *httpload.Spec `json:"http,omitempty"`
-	// Count is the number of operations of append (default 10,000) and of source
-	// files of tree (default 360: a tenth of E1's site).
+	// Count is the number of operations of append (default 10,000), or of source files of tree (default 360: a tenth of
+	// E1's site).
 	Count int `json:"count,omitempty"`
 	// BS is the size of one record in bytes: append (default 64), wal (default
 	// 2,300: etcd's, as in its published fio job) and the mean source file of tree (default 16 KiB).
 	BS int64 `json:"bs,omitempty"`
-	// Runtime bounds wal (default 1 s) and, if set, append and tree, which then
-	// repeat until it is over.
+	// Runtime is how long wal commits (default 1 s). If set, append and tree repeat until it is over.
 	Runtime time.Duration `json:"runtime,omitempty"`
-	// Reads reports whether the sources of tree and command are in the page cache when the window begins: Cold or Warm. Empty:
-	// as the trial before, or their making, has left them.
+	// Reads says whether the sources of tree and command are in the page cache when the window begins: Cold or Warm. Empty:
+	// as making them, or the trial before, has left them.
 	Reads string `json:"reads,omitempty"`
-	// Command is what command runs.
+	// Command describes the program of command.
 	Command *CommandSpec `json:"command,omitempty"`
 }
 
-// ReadsSources reports whether s reads files that are made before, which may lie in another place than what it writes.
+// ReadsSources reports whether s reads files that are made before. They may lie in another place than its output.
 func (s Spec) ReadsSources() bool { return s.Kind == Tree || s.Kind == Command }
 
 // LeavesWrites reports whether a block job leaves writes in the page cache when it is done.
@@ -86,11 +84,11 @@ func (s Spec) LeavesWrites() bool {
 	return s.Kind == Block && j.Writes() && !j.Direct && !j.Syncs()
 }
 
-// A Metric is the one figure by which trials of a workload are compared.
+// A Metric is the figure by which the trials of a workload are compared.
 type Metric struct {
-	// Name is what it is called in tables: "IOPS", "bandwidth", "commits", ...
+	// Name is its name in tables: "IOPS", "bandwidth", "commits", ...
 	Name string `json:"name"`
-	// Unit is "1/s" or "B/s", of which higher is better, or Seconds, of which lower is.
+	// Unit is "1/s" or "B/s", where higher is better, or Seconds, where lower is.
 	Unit string `json:"unit"`
 }
 
@@ -100,7 +98,7 @@ const Seconds = "s"
 // LowerIsBetter reports whether a smaller value is the better one.
 func (m Metric) LowerIsBetter() bool { return m.Unit == Seconds }
 
-// Rate turns a value of m into one of which higher is better, for comparing: a time into how often it goes into a second.
+// Rate turns a value of m into one where higher is better, for comparing: a time into its inverse.
 func (m Metric) Rate(v float64) float64 {
 	if m.LowerIsBetter() {
 		return 1 / v
@@ -108,7 +106,7 @@ func (m Metric) Rate(v float64) float64 {
 	return v
 }
 
-// largeBlock is the mean size of I/Os from which a block job is about bandwidth.
+// largeBlock is the mean size of I/Os from which a block job is compared by bandwidth.
 const largeBlock = 64 << 10
 
 // Metric returns the figure by which trials of s are compared: bandwidth for

@@ -14,60 +14,60 @@ import (
 
 // A StageJob is one of the block jobs of a stage, which start together.
 type StageJob struct {
-	// Name is what the user calls it.
+	// Name is the user's name for it.
 	Name string `json:"name"`
-	// Job is what it does. Its files are absolute paths, or relative to the
-	// trial's folder.
+	// Job is the block job. Its files are absolute paths, or relative to the trial's folder.
 	Job load.Job `json:"job"`
-	// Size is the length in bytes that each of its files gets if it doesn't exist, by
-	// writing data, or is Plimsoll's own and shorter: then it is made anew, as fio does. 0: the files have to exist.
+	// Size is the length in bytes of each file that the job makes by writing data: one that doesn't exist, or Plimsoll's
+	// own if it is shorter, which is made anew as fio does. 0: the files have to exist.
 	Size int64 `json:"size,omitempty"`
-	// Sizes are such lengths, one for each of its files, in the place of Size. nil: Size.
+	// Sizes are such lengths, one for each file, instead of Size. nil: Size.
 	Sizes []int64 `json:"sizes,omitempty"`
-	// Dir has the job read the regular files in this folder and the folders below it. They must exist. Job.Size is how many bytes it reads of all
-	// files together.
+	// Dir makes the job read the regular files in this folder and the folders below it. They must exist. Job.Size is how
+	// many bytes it reads of all files together.
 	Dir string `json:"dir,omitempty"`
-	// Truncate makes each of its files, or empties it, instead of laying it out: writes then
-	// extend it, as dd's do.
+	// Truncate makes or empties each of its files instead of laying it out: writes then extend it, as dd's do.
 	Truncate bool `json:"truncate,omitempty"`
-	// Keep is how many bytes at the beginning of a file Truncate leaves: a longer file is cut there, and a shorter one gets a hole up to
-	// there, as dd's seek= does.
+	// Keep is how many bytes at the beginning of a file Truncate leaves: a longer file is cut there, and a shorter one gets
+	// a hole up to there, as dd's seek= does.
 	Keep int64 `json:"keep,omitempty"`
-	// Extend makes each of its files that doesn't exist, empty, instead of laying it out, and keeps what is in one that does: writes
-	// beyond its end extend it, as dd's with conv=notrunc do.
+	// Extend makes missing files, empty, instead of laying them out, and keeps the data of existing ones: writes beyond the
+	// end extend a file, as dd's with conv=notrunc do.
 	Extend bool `json:"extend,omitempty"`
-	// AtEnd moves the region of a job with one file to where that ends at the start, with Extend.
+	// AtEnd, with Extend, moves the region of a job with one file to the end that the file has at the start.
 	AtEnd bool `json:"at_end,omitempty"`
-	// Parents makes the folders of files that are made, as fio does; they stay. Else a folder that isn't there is an error.
+	// Parents makes missing parent folders of files, as fio does; they stay. Without it, a missing folder is an error.
 	Parents bool `json:"parents,omitempty"`
-	// Exist reports whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
+	// Exist is Must if its files have to exist, or MustNot if they must not. Empty: either.
 	Exist string `json:"exist,omitempty"`
-	// Destructive are the files that may be written over though they hold data Plimsoll did not write, and
-	// the block devices: paths as the job's own are. Leave for one file is none for the job's others.
+	// Destructive lists the files with data that Plimsoll did not write, and the block devices, that may be overwritten:
+	// paths as the job's own are. Each of the job's files needs its own entry.
 	Destructive []string `json:"destructive_paths,omitempty"`
 	// Remove removes its files at the end.
 	Remove bool `json:"remove,omitempty"`
-	// OffsetPercent and SizePercent give the region in percent of its shortest file, behind
-	// Job.Offset and instead of Job.Size. IOPercent is Job.IOSize in percent of the region over all files. 0: none of it.
+	// OffsetPercent and SizePercent give the region in percent of its shortest file, in addition to Job.Offset and instead
+	// of Job.Size. IOPercent is Job.IOSize in percent of the region over all files. 0: not used.
 	OffsetPercent int `json:"offset_percent,omitempty"`
 	// StepPercent moves the region on by that percentage of its shortest file, Steps times.
 	StepPercent int `json:"step_percent,omitempty"`
 	Steps       int `json:"steps,omitempty"`
-	// OffsetAlign is what an offset of OffsetPercent or StepPercent is the next multiple of, in bytes. 0: the block size.
+	// OffsetAlign is the alignment in bytes, upwards, of an offset of OffsetPercent or StepPercent. 0: the block size.
 	OffsetAlign int64 `json:"offset_align,omitempty"`
 	SizePercent int   `json:"size_percent,omitempty"`
 	IOPercent   int   `json:"io_percent,omitempty"`
-	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on, with Job.Tail to all of it.
+	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on, or, with Job.Tail, to all of
+	// that.
 	Clip bool `json:"clip,omitempty"`
-	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
+	// Invalidate drops its files from the page cache before the start, as far as the kernel does so.
 	Invalidate bool `json:"invalidate,omitempty"`
 	// PreRead reads its region into the page cache before the start, after Invalidate.
 	PreRead bool `json:"pre_read,omitempty"`
-	// EndAll ends the other jobs of the stage when this one ends; with a Group, over 0, only those that have the same one, unless EndStage.
+	// EndAll ends the other jobs of the stage when this one ends. With a Group above 0, it ends only those of the same
+	// group, unless EndStage is set.
 	EndAll   bool `json:"end_all,omitempty"`
 	Group    int  `json:"group,omitempty"`
 	EndStage bool `json:"end_stage,omitempty"`
-	// FlowID is which of the stage's flows a job with a FlowWeight is in.
+	// FlowID is the flow of the stage that a job with a FlowWeight belongs to.
 	FlowID int `json:"flow_id,omitempty"`
 	// FilesOnly lays its files out and does no I/O.
 	FilesOnly bool `json:"files_only,omitempty"`
@@ -88,29 +88,29 @@ const (
 	MustNot = "must not"
 )
 
-// A StageResult is what one job of a stage measured.
+// A StageResult is the result of one job of a stage.
 type StageResult struct {
 	Name string `json:"name"`
-	// Job is what was done, with its defaults and the engine that was chosen.
+	// Job is the job that was done, with its defaults and the chosen engine.
 	Job load.Job `json:"job"`
 	// FileSizes are the lengths in bytes of its files, in the job's order.
 	FileSizes []int64 `json:"file_sizes,omitempty"`
 	load.Result
-	// Steady is what became of StageJob.Steady.
+	// Steady is the result of StageJob.Steady.
 	Steady *SteadyResult `json:"steady,omitempty"`
 }
 
-// othersNote is said of a file that is no longer taken for Plimsoll's own.
+// othersNote reports a file that no longer counts as Plimsoll's own.
 const othersNote = "another program may have written to %s meanwhile; Plimsoll will not overwrite it again without --destructive"
 
 // stageRun is several block jobs that start together.
 type stageRun struct {
 	jobs []StageJob
 	runs []*load.Run // nil for a job with FilesOnly
-	// claims are the files by their absolute paths, and marks what the session knows of files that can't be marked.
+	// claims are the files by their absolute paths. marks are the session's notes on files that can't be marked.
 	claims   map[string]*claim
 	marks    Marks
-	opens    *opens // counts opens of the files while the jobs run
+	opens    *opens // watches the files while the jobs run
 	status   stageStatus
 	prepared time.Duration
 }
@@ -163,8 +163,8 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 	return s, nil
 }
 
-// Run implements Runner: all jobs start together, and the window of the whole is that
-// from their start to the end of the last, ramps included; that of a single job is its own.
+// Run implements Runner: all jobs start together. The stage's window goes from their start to the end of the last, ramps
+// included; with a single job it is the job's own.
 func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
 	r := &Result{Prepared: s.prepared, Stage: make([]StageResult, len(s.runs))}
 	errs := make([]error, len(s.runs))
@@ -172,7 +172,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	defer cancel()
 	ends := newEnds(ctx, s.jobs)
 	win := openWindow()
-	var turning sync.Mutex // held by who opens or closes win
+	var turning sync.Mutex // held while win is opened or closed
 	if len(s.runs) == 1 && s.runs[0] != nil {
 		s.runs[0].OnRenew = func() {
 			turning.Lock()
@@ -183,7 +183,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		}
 	}
 	if len(s.runs) > 0 && s.aligned() {
-		// All have the same measured window: the counters are of that, without ramp and cool-down.
+		// All jobs have the same measured window: the counters cover that, without ramp and cool-down.
 		s.runs[0].OnWindow = func(begin bool) {
 			turning.Lock()
 			defer turning.Unlock()
@@ -254,7 +254,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	return r, nil
 }
 
-// aligned reports whether all jobs are measured in the same window, by the clock.
+// aligned reports whether all jobs are measured in the same window by the clock.
 func (s *stageRun) aligned() bool {
 	if len(s.runs) == 0 {
 		return false
@@ -276,7 +276,7 @@ func (s *stageRun) aligned() bool {
 	return true
 }
 
-// gather adds the jobs up. Where all have the same measured window, that is the whole's.
+// gather adds up the jobs. If all have the same measured window, it is that of the whole stage.
 func (r *Result) gather(aligned bool) {
 	for _, s := range r.Stage {
 		if s.Engine != "" {
@@ -294,7 +294,7 @@ func (r *Result) gather(aligned bool) {
 			r.add(c)
 		}
 	}
-	if len(r.Classes) == 0 { // Of jobs that only make files: nothing was done, in no time to speak of.
+	if len(r.Classes) == 0 { // Jobs that only make files did no I/O.
 		r.Classes = []load.Class{{Name: "read"}, {Name: "write"}}
 		return
 	}
@@ -322,7 +322,7 @@ func (r *Result) add(c load.Class) {
 // Close implements Runner.
 func (s *stageRun) Close() error {
 	var errs []error
-	s.mark() // First: the runs close their files, too.
+	s.mark() // First, because the runs close their files, too.
 	for _, r := range s.runs {
 		if r != nil {
 			errs = append(errs, r.Close())
@@ -335,7 +335,7 @@ func (s *stageRun) Close() error {
 	return errors.Join(append(errs, s.release())...)
 }
 
-// looked are the job's files that were looked at, in its order.
+// looked are the job's open files, in its order.
 func (s *stageRun) looked(j *StageJob) []*os.File {
 	var files []*os.File
 	for _, p := range j.paths() {

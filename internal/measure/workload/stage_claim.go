@@ -13,23 +13,23 @@ import (
 	"plimsoll/load"
 )
 
-// A claim is a file that was looked at and may be used. It stays open from then on, so that what is written and marked is that file,
-// whatever its path leads to by then.
+// A claim is a file that was examined and may be used. It stays open from then on, so that the same file is written and
+// marked even if its path leads elsewhere by then.
 type claim struct {
 	file *os.File
-	// laidOut: the stage made its data. own: it is Plimsoll's and is to be marked in the end. remove: it is to be removed then.
+	// laidOut: the stage wrote its data. own: it is Plimsoll's, and is marked at the end. remove: it is removed at the end.
 	laidOut, own, remove bool
-	// others: another program may have written to it. state is what it was when Plimsoll was done with it before the job, and watch its
-	// watch since it was opened for that.
+	// others: another program may have written to it. state is its state when Plimsoll was done with it before the job;
+	// watch watches it since it was opened for that.
 	others bool
 	state  string
 	watch  int32
-	// opened: another program opened it while the jobs ran, maybe only to read it. state is that of the jobs' end then.
+	// opened: another program opened it while the jobs ran, maybe only to read it. state is then that of the jobs' end.
 	opened bool
 }
 
-// known is what is known of a file besides its mark: what a session remembers of it (see ours), and whether another program has it
-// open for writing.
+// known is what is known of a file besides its mark: the session's note on it (see ours), and whether another program has
+// it open for writing.
 type known struct {
 	remembered string
 	busy       bool
@@ -83,7 +83,8 @@ func (s *stageRun) opened(path string) bool {
 	return false
 }
 
-// settle notes what Plimsoll's own file is when nothing has run yet. What was laid out is aged, so that a write in the same tick of the clock shows.
+// settle notes the state of Plimsoll's own file before anything runs. A file that was laid out is aged, so that a write in
+// the same tick of the clock shows.
 func (c *claim) settle() {
 	if !c.own {
 		return
@@ -98,7 +99,8 @@ func (c *claim) settle() {
 	c.others = c.others || err != nil
 }
 
-// guard watches the stage's own files from now on, where all that opens them has done so, and sees whether they are what they were.
+// guard begins to watch the stage's own files, after the stage has opened them all, and checks that they are still as
+// noted.
 func (s *stageRun) guard() {
 	s.opens = newOpens()
 	for _, c := range s.claims {
@@ -111,8 +113,8 @@ func (s *stageRun) guard() {
 	}
 }
 
-// mark notes in the stage's own files that they are Plimsoll's, once, and returns the Marks of those that can't be marked. A file that
-// another program may have written to is not Plimsoll's any more: others are the paths of those.
+// mark marks the stage's own files as Plimsoll's, once, and returns the Marks of those that can't be marked. A file that
+// another program may have written to is no longer Plimsoll's: others are the paths of those.
 func (s *stageRun) mark() (marks Marks, others []string) {
 	marks = Marks{}
 	for path, c := range s.claims {
@@ -128,7 +130,7 @@ func (s *stageRun) mark() (marks Marks, others []string) {
 			var err error
 			c.state, err = exactState(c.file)
 			_, can := getMark(c.file)
-			c.others = err != nil || !can // What a session has to remember is in the result, which is made now.
+			c.others = err != nil || !can // What a session has to remember must be in the result, which is made now.
 		}
 		if c.own = c.opened && !c.others && !written; c.own {
 			continue // See markRead.
@@ -145,7 +147,8 @@ func (s *stageRun) mark() (marks Marks, others []string) {
 	return marks, others
 }
 
-// markRead marks the files that other programs only read while the jobs ran. Who has one open for writing shows when the stage's own files are closed.
+// markRead marks the files that other programs only read while the jobs ran. Whether another program has one open for
+// writing can be seen only after the stage has closed its own files.
 func (s *stageRun) markRead() {
 	for _, c := range s.claims {
 		if c.own && !c.remove && c.unwritten() {
@@ -154,7 +157,7 @@ func (s *stageRun) markRead() {
 	}
 }
 
-// release removes what is to be removed, if it is still at its path, and closes the files.
+// release removes files that are to be removed, if they are still at their paths, and closes all.
 func (s *stageRun) release() error {
 	var errs []error
 	for path, c := range s.claims {
@@ -164,7 +167,7 @@ func (s *stageRun) release() error {
 			continue
 		}
 		if there, err := os.Lstat(path); err != nil || !os.SameFile(st, there) {
-			continue // It is gone, or another file has its name.
+			continue // It was removed, or another file has its name.
 		}
 		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
@@ -174,12 +177,12 @@ func (s *stageRun) release() error {
 	return errors.Join(errs...)
 }
 
-// MakeFile makes sure that path is a file of size bytes that may be overwritten: it lays one out if
-// there is none. Overwriting data that Plimsoll did not write needs permission, else the error is an *OverwriteError. The file is open: the caller
-// writes to it and closes it. own means that it is Plimsoll's, and that the caller must call MarkFile after writing. A file of another program, overwritten with
-// permission, is not Plimsoll's: it needs permission each time.
-func MakeFile(ctx context.Context, path string, size int64, leave []string) (f *os.File, own bool, err error) {
-	j := StageJob{Name: "verify", Size: size, Destructive: leave, Job: load.Job{RW: load.Write}}
+// MakeFile returns the open file at path, which may be overwritten and has size bytes; it lays out a missing one.
+// Overwriting data that Plimsoll did not write needs an entry in allowed, else the error is an *OverwriteError. The caller
+// writes to the file and closes it. own means that the file is Plimsoll's, and that the caller must call MarkFile after
+// writing. A file of another program that was overwritten with permission is not Plimsoll's: it needs permission each time.
+func MakeFile(ctx context.Context, path string, size int64, allowed []string) (f *os.File, own bool, err error) {
+	j := StageJob{Name: "verify", Size: size, Destructive: allowed, Job: load.Job{RW: load.Write}}
 	c, err := j.claim(ctx, path, known{busy: openedElsewhere(path)})
 	if err != nil {
 		return nil, false, err
@@ -194,8 +197,8 @@ func MakeFile(ctx context.Context, path string, size int64, leave []string) (f *
 // MarkFile records that the file's data is Plimsoll's, so that it may be overwritten.
 func MarkFile(f *os.File) { mark(f) }
 
-// claim makes one file ready: it looks at it, and lays it out if need be. What a job wrote by leave stays the user's, who may
-// have given it for a few blocks of many, and isn't Plimsoll's own.
+// claim makes one file ready: it examines it, and lays it out if needed. A file that may be overwritten by permission stays
+// the user's, even after the job has written to it: they may have allowed it for a few blocks of many.
 func (j *StageJob) claim(ctx context.Context, path string, k known) (*claim, error) {
 	fail := func(f *os.File, err error) (*claim, error) {
 		if f != nil {
@@ -213,7 +216,7 @@ func (j *StageJob) claim(ctx context.Context, path string, k known) (*claim, err
 	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
 		return fail(nil, &MissingError{j.Name, path, j.unmade()})
 	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate && !j.AtEnd:
-		return fail(nil, &MissingError{j.Name, path, "; give a size, and it is made"})
+		return fail(nil, &MissingError{j.Name, path, "; give a size to have it made"})
 	case errors.Is(err, os.ErrNotExist):
 		return j.make(ctx, path, fail)
 	case err != nil:
@@ -242,13 +245,13 @@ func (j *StageJob) claim(ctx context.Context, path string, k known) (*claim, err
 	case j.Truncate || j.Extend && empty:
 		if err := f.Truncate(j.Keep); err != nil {
 			if w, werr := openLook(path, true); werr != nil {
-				err = werr // It was opened for reading alone: see look.
+				err = werr // It was opened only for reading: see look.
 			} else {
 				w.Close()
 			}
 			return fail(f, err)
 		}
-		// Data that is kept of another program's file stays that program's.
+		// If data of another program's file is kept, the file stays that program's.
 		c.laidOut = c.own || empty || j.Keep == 0
 		return c, nil
 	case empty && j.Size > 0:
@@ -269,7 +272,7 @@ func (j *StageJob) outgrown(f *os.File, st os.FileInfo, k known) bool {
 	return own && st.Size() > 0 && j.tooShort(st)
 }
 
-// cut empties Plimsoll's own file, which is to be laid out anew.
+// cut empties Plimsoll's own file, which is laid out anew.
 func (j *StageJob) cut(f *os.File, path string) error {
 	if err := device.FileNotInUse(f); err != nil {
 		return err
@@ -285,9 +288,9 @@ func (j *StageJob) cut(f *os.File, path string) error {
 	return w.Truncate(0)
 }
 
-// look opens the file at path, if it is a regular one or a block device, for what j does. What it is said to be is what was opened.
+// look opens the file at path for j, if it is a regular file or a block device. It checks the opened file, not the path.
 func (j *StageJob) look(path string) (*os.File, os.FileInfo, error) {
-	// Not everything may be opened: a terminal or a tape does something then.
+	// Opening some devices has effects: a terminal, or a tape.
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, err
@@ -303,7 +306,7 @@ func (j *StageJob) look(path string) (*os.File, os.FileInfo, error) {
 	}
 	f, err := openLook(path, j.Job.Writes() && st.Mode().IsRegular())
 	if err != nil && j.Job.Writes() {
-		// A file without write permission is judged too: that its data is another program's comes first.
+		// A file without write permission is examined, too: if its data is another program's, that is the error to report.
 		if r, rerr := openLook(path, false); rerr == nil {
 			f, err = r, nil
 		}
@@ -320,7 +323,7 @@ func (j *StageJob) look(path string) (*os.File, os.FileInfo, error) {
 	return f, st, err
 }
 
-// make makes a file that isn't there, or lays out the empty one that is.
+// make makes a missing file, or lays out an empty one.
 func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, error) (*claim, error)) (*claim, error) {
 	if err := noRoom(path); err != nil {
 		return fail(nil, err)
@@ -350,7 +353,7 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 	return &claim{file: f, laidOut: true, others: others}, nil
 }
 
-// existing judges a device, or a file that holds something already, and reports whether that is Plimsoll's own.
+// existing judges a device, or a file with data, and reports whether it is Plimsoll's own.
 func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, k known) (own bool, err error) {
 	if !j.Job.Writes() || j.FilesOnly {
 		return false, j.enough(path, st)
@@ -367,11 +370,11 @@ func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, k known) (o
 	if err := j.enough(path, st); err != nil {
 		return own, err
 	}
-	// Whatever leave was given: it may be mounted, swapped to, or under another device.
+	// Even with permission: it may be mounted, used for swap, or under another device.
 	return own, device.FileNotInUse(f)
 }
 
-// enough is an error for a file that is shorter than the job needs.
+// enough returns an error for a file that is shorter than the job needs.
 func (j *StageJob) enough(path string, st os.FileInfo) error {
 	if j.tooShort(st) {
 		return fmt.Errorf("%s has %d bytes, but the job needs %d; remove it or give another filename", path, st.Size(), j.Size)

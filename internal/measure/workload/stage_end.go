@@ -13,26 +13,25 @@ import (
 // A SteadyEnd ends jobs of a stage when their samples are steady: fio's steadystate.
 type SteadyEnd struct {
 	steady.Criterion
-	// Window is the number of samples that are judged, and Ramp that of those before the first that is.
+	// Window is the number of samples that are judged together, Ramp the number of samples before the first that is judged.
 	Window int `json:"window"`
 	Ramp   int `json:"ramp,omitempty"`
-	// Group joins the jobs of the stage that have the same one, over 0: their samples are summed up, and
-	// they end together.
+	// Group, above 0, joins the jobs of the stage with the same Group: their samples are summed up, and they end together.
 	Group int `json:"group,omitempty"`
 }
 
-// A SteadyResult is what a SteadyEnd came to.
+// A SteadyResult is the result of a SteadyEnd.
 type SteadyResult struct {
 	Attained bool `json:"attained"`
-	// Figure is the criterion's for the last window; IOPS, BW (bytes a second) and Lat (mean latency
-	// in nanoseconds) are that window's samples.
+	// Figure is the criterion's value for the last window; IOPS, BW (bytes a second) and Lat (mean latency in nanoseconds)
+	// are that window's samples.
 	Figure float64   `json:"figure"`
 	IOPS   []float64 `json:"iops"`
 	BW     []float64 `json:"bw"`
 	Lat    []float64 `json:"lat"`
 }
 
-// errEnough is why a job was ended by its stage, which is no failure.
+// errEnough ends a job that its stage ends, which is no failure.
 var errEnough = errors.New("ended by its stage")
 
 // ends decides when jobs of a stage end before their time.
@@ -41,13 +40,13 @@ type ends struct {
 	ctx  []context.Context
 	stop []context.CancelCauseFunc
 
-	least []leastWatch // of each job
+	least []leastWatch // by job
 
 	mu     sync.Mutex
-	groups []*steadyGroup // of each job, nil without SteadyEnd
+	groups []*steadyGroup // by job, nil without SteadyEnd
 }
 
-// steadyGroup is the samples of jobs that are judged together.
+// steadyGroup holds the samples of jobs that are judged together.
 type steadyGroup struct {
 	end     SteadyEnd
 	members []int
@@ -77,7 +76,7 @@ func newEnds(ctx context.Context, jobs []StageJob) *ends {
 	return e
 }
 
-// watch is the onSample of job i: report's, and its own look at the samples.
+// watch returns the onSample of job i: it calls report and judges the samples.
 func (e *ends) watch(i int, report func(load.Sample)) func(load.Sample) {
 	if l := e.jobs[i].Least; l != nil {
 		e.least[i] = newLeastWatch(*l, e.jobs[i].Job)
@@ -111,7 +110,7 @@ func (e *ends) watch(i int, report func(load.Sample)) func(load.Sample) {
 	}
 }
 
-// judge looks at the windows that became complete.
+// judge judges the windows that became complete.
 func (g *steadyGroup) judge() {
 	for !g.result.Attained {
 		k := g.judged
@@ -131,7 +130,7 @@ func (g *steadyGroup) judge() {
 	}
 }
 
-// add puts sample k of all members at the end of the window, and judges it when it's full.
+// add adds sample k of all members to the end of the window, and judges it when it's full.
 func (g *steadyGroup) add(k int) {
 	var iops, bw, lat, ops float64
 	for _, m := range g.members {
@@ -157,7 +156,7 @@ func (g *steadyGroup) add(k int) {
 	}
 }
 
-// done is called when job i ended, with its error.
+// done is called when job i has ended, with its error.
 func (e *ends) done(i int, err error) error {
 	if err != nil && errors.Is(context.Cause(e.ctx[i]), errEnough) && onlyEnough(err) {
 		err = nil
@@ -186,7 +185,7 @@ func onlyEnough(err error) bool {
 	return errors.Is(err, errEnough)
 }
 
-// result is what became of the SteadyEnd of job i.
+// result is the result of the SteadyEnd of job i.
 func (e *ends) result(i int) *SteadyResult {
 	e.mu.Lock()
 	defer e.mu.Unlock()

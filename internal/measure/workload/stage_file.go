@@ -11,11 +11,11 @@ import (
 	"plimsoll/load"
 )
 
-// ErrOverwrite is matched by refusals to write over data that Plimsoll did not write, or to what is no storage, also by those that came from a
-// worker.
+// ErrOverwrite is matched by refusals to write over data that Plimsoll did not write, or to something that is no storage,
+// also if they came from a worker.
 var ErrOverwrite = errors.New("would write over data that Plimsoll did not make")
 
-// An OverwriteError is the refusal to write over data that Plimsoll did not write.
+// An OverwriteError refuses to write over data that Plimsoll did not write.
 type OverwriteError struct {
 	// Job and Path name the job and its file; What is "a file of 4096 bytes that Plimsoll did not make", "a block device".
 	Job, Path, What string
@@ -29,7 +29,7 @@ func (e *OverwriteError) Error() string {
 // Is reports whether target is ErrOverwrite.
 func (e *OverwriteError) Is(target error) bool { return target == ErrOverwrite }
 
-// A NoStorageError is the refusal to write where no data is kept, whatever leave was given.
+// A NoStorageError refuses to write where no data is kept, even with permission.
 type NoStorageError struct{ Text string }
 
 // Error implements error.
@@ -38,12 +38,12 @@ func (e *NoStorageError) Error() string { return e.Text }
 // Is reports whether target is ErrOverwrite.
 func (e *NoStorageError) Is(target error) bool { return target == ErrOverwrite }
 
-// ErrMissing is matched by errors of files that aren't there and can't be made, also by those that came from a worker.
+// ErrMissing is matched by errors of files that don't exist and can't be made, also if they came from a worker.
 var ErrMissing = errors.New("a file does not exist")
 
-// A MissingError is a job's file that isn't there, and isn't made.
+// A MissingError is a job's file that doesn't exist, and isn't made.
 type MissingError struct {
-	// Job and Path name the job and its file; Why is why it isn't made, with what goes before it.
+	// Job and Path name the job and its file. Why says why the file isn't made, and begins with its separator.
 	Job, Path, Why string
 }
 
@@ -52,7 +52,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("job %s: %s does not exist%s", e.Job, e.Path, e.Why)
 }
 
-// unmade is why a file that has to be there isn't made.
+// unmade says why a missing file isn't made.
 func (j *StageJob) unmade() string {
 	if j.Job.Writes() {
 		return ", and is not to be made"
@@ -63,8 +63,7 @@ func (j *StageJob) unmade() string {
 // Is reports whether target is ErrMissing.
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
-// files makes the paths of a job absolute, lays out what is missing, and refuses to
-// write over what isn't ours.
+// files makes the paths of a job absolute, lays out missing files, and refuses to overwrite data that isn't Plimsoll's.
 func (s *stageRun) files(ctx context.Context, j *StageJob, dir string) error {
 	if j.Job.IOEngine == load.Null {
 		return nil
@@ -107,9 +106,9 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string) error {
 	return nil
 }
 
-// Allowed reports whether leave was given to write over path. It is the one reading of --destructive: leave holds
-// paths of whatever spelling, and names a file by its absolute path.
-func Allowed(path string, leave []string) bool {
+// Allowed reports whether --destructive allows writing over path. It is the only code that interprets that flag: its paths
+// may be spelled in any way, and name a file by its absolute path.
+func Allowed(path string, allowed []string) bool {
 	absolute := func(p string) string {
 		if a, err := filepath.Abs(p); err == nil {
 			return a
@@ -117,5 +116,5 @@ func Allowed(path string, leave []string) bool {
 		return filepath.Clean(p)
 	}
 	path = absolute(path)
-	return slices.ContainsFunc(leave, func(l string) bool { return l != "" && absolute(l) == path })
+	return slices.ContainsFunc(allowed, func(l string) bool { return l != "" && absolute(l) == path })
 }

@@ -7,23 +7,24 @@ import (
 	"plimsoll/load"
 )
 
-// A LeastRate is what a job has to keep up, or it is ended: fio's rate_min and rate_iops_min.
+// A LeastRate is the rate below which a job is ended: fio's rate_min and rate_iops_min.
 type LeastRate struct {
-	// Read and Write are I/Os a second, or bytes if Bytes is set. 0: as slow as it likes.
+	// Read and Write are I/Os a second, or bytes if Bytes is set. 0: no bound.
 	Read  int64 `json:"read,omitempty"`
 	Write int64 `json:"write,omitempty"`
 	Bytes bool  `json:"bytes,omitempty"`
-	// Cycle is over which time they are judged. The samples of the job cut it: no less than load.Job.SampleEvery. What one I/O
-	// more would put right is judged with the next samples, so that a rate of less than an I/O a cycle can be kept.
+	// Cycle is the time over which they are judged. It is cut by the job's samples, and so no less than
+	// load.Job.SampleEvery. If one more I/O would reach the rate, the next samples are included, so that a rate of less
+	// than an I/O a cycle can be kept.
 	Cycle time.Duration `json:"cycle"`
 }
 
-// settling is a time at the beginning in which nothing is judged: that of fio's check_min_rate.
+// settling is a time at the beginning without judging: fio's check_min_rate has the same.
 const settling = 2 * time.Second
 
 // A RateError says that a job was slower than its LeastRate.
 type RateError struct {
-	// What is "reads" or "writes". Got and Least are a second, in bytes if Bytes is set, over the time For.
+	// What is "reads" or "writes". Got and Least are per second, in bytes if Bytes is set, over the time For.
 	What       string
 	Got, Least int64
 	Bytes      bool
@@ -46,11 +47,11 @@ type leastWatch struct {
 	dirs [2]leastDir
 }
 
-// leastDir is what was done since a cycle of reads or writes began, in I/Os or bytes.
+// leastDir counts the reads or the writes since a cycle began, in I/Os or bytes.
 type leastDir struct {
 	since time.Duration
 	done  int64
-	// unit is what one I/O counts.
+	// unit is the value of one I/O.
 	unit int64
 }
 
@@ -65,7 +66,7 @@ func newLeastWatch(l LeastRate, job load.Job) leastWatch {
 	return w
 }
 
-// add takes a sample in, and returns the error of a cycle that it ended.
+// add adds a sample, and returns the error of a cycle that ended with it.
 func (w *leastWatch) add(s load.Sample) error {
 	done, least := [2]int64{s.Ops - s.WriteOps, s.WriteOps}, [2]int64{w.least.Read, w.least.Write}
 	if w.least.Bytes {

@@ -18,6 +18,6 @@ func createNew(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// notStorage and noRoom know no interfaces of other kernels.
+// notStorage and noRoom don't know the interfaces of other kernels.
 func notStorage(*os.File) error { return nil }
 func noRoom(string) error       { return nil }

@@ -9,8 +9,8 @@ import (
 	"plimsoll/load"
 )
 
-// partsOfFiles gives each file of a job a region of its own where that is all of it, or a percentage, and the files differ in length. It
-// reports whether that is so.
+// partsOfFiles gives each file of a job a region of its own if the region is a whole file, or a percentage, and the files
+// differ in length. It reports whether it did.
 func (j *StageJob) partsOfFiles() (bool, error) {
 	l := &j.Job
 	paths := j.paths()
@@ -44,11 +44,11 @@ func (j *StageJob) partsOfFiles() (bool, error) {
 	return true, nil
 }
 
-// mostListed is how many files of a folder a job reads at most, as many as a job may have.
+// mostListed is how many files of a folder a job reads at most: as many as a job may have.
 const mostListed = 4096
 
-// list names the job's files: the regular ones in dir and below. With a Size each is read up to its share of that, and only as many as there are
-// blocks for.
+// list lists the job's files: the regular ones in dir and below. With a Size, each file is read up to its share of that,
+// and only as many as there are blocks for.
 func (j *StageJob) list(dir string) error {
 	var all []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

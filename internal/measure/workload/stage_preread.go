@@ -15,13 +15,13 @@ func (j *StageJob) preRead(ctx context.Context) error {
 		return nil
 	}
 	for _, p := range j.paths() {
-		f, err := os.Open(p) // One that was laid out may be open for direct I/O, which passes the cache by.
+		f, err := os.Open(p) // The open file may use direct I/O, which bypasses the cache.
 		if err == nil {
 			err = j.readThrough(ctx, f)
 			f.Close()
 		}
 		if err != nil {
-			return fmt.Errorf("job %s: read before its start: %w", j.Name, err)
+			return fmt.Errorf("job %s: read its files before the start: %w", j.Name, err)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"plimsoll/load"
 )
 
-// resolve turns the percentages of a job into bytes and clips its region, now that its files are there.
+// resolve turns the percentages of a job into bytes and clips its region. The job's files exist by now.
 func (j *StageJob) resolve() error {
 	if err := errors.Join(j.onDevice(), j.atEnd()); err != nil {
 		return err
@@ -33,18 +33,18 @@ func (j *StageJob) resolve() error {
 		}
 	}
 	if j.Job.Append {
-		j.Job.Offset = least // The kernel puts it there in any case.
+		j.Job.Offset = least // Appending writes there in any case.
 		return nil
 	}
 	return j.Within(least, shortest)
 }
 
-// Relative reports whether something of the job is a percentage of its files.
+// Relative reports whether any of the job's settings is a percentage of its files.
 func (j *StageJob) Relative() bool {
 	return j.OffsetPercent > 0 || j.StepPercent > 0 || j.SizePercent > 0 || j.IOPercent > 0
 }
 
-// Within turns the percentages of a job into bytes and clips its region to the shortest of its files, which has least bytes.
+// Within turns the percentages of a job into bytes and clips its region to its shortest file, which has least bytes.
 func (j *StageJob) Within(least int64, shortest string) error {
 	unit := j.Job.BS
 	if unit < 1 {
@@ -73,7 +73,7 @@ func (j *StageJob) Within(least int64, shortest string) error {
 		region = left
 	}
 	if region < unit && (!j.Job.Tail || region < 1) {
-		return fmt.Errorf("job %s: %d bytes from offset %d on are less than one block of %d", j.Name, region, j.Job.Offset, unit)
+		return fmt.Errorf("job %s: the %d bytes after offset %d are less than one block of %d", j.Name, region, j.Job.Offset, unit)
 	}
 	if j.IOPercent > 0 {
 		j.Job.IOSize = max(Share(region, int64(len(j.paths())), j.IOPercent), unit)
@@ -81,7 +81,7 @@ func (j *StageJob) Within(least int64, shortest string) error {
 	return nil
 }
 
-// onDevice ends the region of a job that fills a device where the device ends, at a whole block.
+// onDevice ends the region of a job that fills a device at the last whole block of the device.
 func (j *StageJob) onDevice() error {
 	if !j.Job.Fill {
 		return nil
@@ -105,7 +105,7 @@ func (j *StageJob) onDevice() error {
 	return nil
 }
 
-// atEnd moves the region to the end of the job's file; a device has none to be moved to.
+// atEnd moves the region to the end of the job's file; it leaves that of a device.
 func (j *StageJob) atEnd() error {
 	if !j.AtEnd {
 		return nil
@@ -120,8 +120,8 @@ func (j *StageJob) atEnd() error {
 	return nil
 }
 
-// Planned is the job as far as it is known before its files are there. What IOPercent will make of them ends it like any other IOSize,
-// which is why one of a block stands for it.
+// Planned is the job as far as it is known before its files exist. IOPercent becomes an IOSize, so an IOSize of one block
+// stands for it.
 func (j *StageJob) Planned() load.Job {
 	l := j.Job
 	if l.IOSize == 0 && j.IOPercent > 0 {
@@ -144,7 +144,8 @@ func (j *StageJob) paths() []string {
 // percent is p percent of n, which is not negative.
 func percent(n int64, p int) int64 { return Share(n, 1, p) }
 
-// Share is p percent of n bytes in each of some files, or the greatest number there is. None of them is negative, and there is a file.
+// Share is p percent of n bytes in each of some files, or the largest int64 if that overflows. No argument is negative, and
+// there is at least one file.
 func Share(n, files int64, p int) int64 {
 	if n > math.MaxInt64/files {
 		n = math.MaxInt64

@@ -20,8 +20,8 @@ func fileSize(path string) (int64, error) {
 	return f.Seek(0, io.SeekEnd)
 }
 
-// invalidate drops the job's files from the page cache. Pages that are dirty or mapped stay
-// (posix_fadvise(2)), so what is dirty is written first.
+// invalidate drops the job's files from the page cache. It writes dirty pages first, because dirty or mapped pages stay
+// (posix_fadvise(2)).
 func (j *StageJob) invalidate() error {
 	if !j.Invalidate || j.Job.IOEngine == load.Null {
 		return nil

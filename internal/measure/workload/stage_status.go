@@ -8,15 +8,15 @@ import (
 	"plimsoll/load"
 )
 
-// A StatusRunner is a Runner that can be asked how far it is while it runs. It may be asked from any goroutine.
+// A StatusRunner is a Runner that reports its result so far while it runs. Any goroutine may ask.
 type StatusRunner interface {
-	// Status is what Run would return if all ended now.
+	// Status is the result that Run would return if everything ended now.
 	Status() *Result
 }
 
 var _ StatusRunner = (*stageRun)(nil)
 
-// stageStatus is how far a stage is, for jobs with load.Job.Status.
+// stageStatus holds the results so far of a stage's jobs with load.Job.Status.
 type stageStatus struct {
 	mu      sync.Mutex
 	begin   time.Time // zero: it has not begun
@@ -25,7 +25,7 @@ type stageStatus struct {
 	done    []*StageResult
 }
 
-// start begins a stage, if one of its jobs asks for that.
+// start begins a stage, if one of its jobs has Status set.
 func (s *stageStatus) start(begin time.Time, jobs []StageJob) {
 	n := len(jobs)
 	if !slices.ContainsFunc(jobs, func(j StageJob) bool { return j.Job.Status }) {
@@ -52,7 +52,7 @@ func (s *stageStatus) sampled(j StageJob, i int, next func(load.Sample)) func(lo
 	}
 }
 
-// end keeps the result of job number i. Its run is not asked after that.
+// end keeps the result of job number i, whose run is no longer asked.
 func (s *stageStatus) end(i int, r StageResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *stageRun) Status() *Result {
 		switch {
 		case st.done != nil && st.done[i] != nil:
 			one = *st.done[i]
-			one.Trace, one.Hists, one.Written = nil, nil, nil // They are long, and come with the result.
+			one.Trace, one.Hists, one.Written = nil, nil, nil // They are long, and come with the final result.
 		case run != nil && st.done != nil:
 			if res := run.Status(); res != nil {
 				one.Result, one.FileSizes, one.Samples = *res, run.FileSizes(), st.samples[i]

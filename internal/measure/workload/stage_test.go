@@ -117,7 +117,7 @@ func TestStageSpareWhatIsNotOurs(t *testing.T) {
 	if _, err := stage(t, dir, own); err == nil || !strings.Contains(err.Error(), "but the job needs") {
 		t.Errorf("one that somebody wrote to: %v", err)
 	}
-	if _, err := stage(t, dir, StageJob{Name: "no", Job: load.Job{RW: load.Read, Filename: "missing"}}); !errors.Is(err, ErrMissing) || !strings.HasSuffix(err.Error(), "missing does not exist; give a size, and it is made") {
+	if _, err := stage(t, dir, StageJob{Name: "no", Job: load.Job{RW: load.Read, Filename: "missing"}}); !errors.Is(err, ErrMissing) || !strings.HasSuffix(err.Error(), "missing does not exist; give a size to have it made") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

@@ -2,9 +2,9 @@ package workload
 
 import "time"
 
-// Span is the time from the first start of several clients' windows to the last end, and Apart
-// how much earlier the first of them ended than the last. Both are by the clients' wall clocks,
-// which are one clock: a cell's clients run on one machine. ok is false where the starts are not known.
+// Span returns the time from the first start of several clients' windows to the last end, and how much earlier the first of
+// them ended than the last. Both are by the clients' wall clocks, which are one clock: a cell's clients run on one machine.
+// ok is false if the starts are not known.
 func Span(results []Result) (span, apart time.Duration, ok bool) {
 	if len(results) == 0 {
 		return 0, 0, false
@@ -29,9 +29,9 @@ func Span(results []Result) (span, apart time.Duration, ok bool) {
 	return lastEnd.Sub(first), lastEnd.Sub(firstEnd), true
 }
 
-// Together returns the figure of metric m for clients that ran side by side: that time, or all their work over
-// the time from the first start to the last end. The sum of their own rates would be more than
-// was ever reached where they did not run for the whole time together.
+// Together returns the figure of metric m for clients that ran at the same time: that time, or all their work over the time
+// from the first start to the last end. The sum of their own rates would be too high if they did not run together for the
+// whole time.
 func Together(results []Result, m Metric) float64 {
 	span, _, ok := Span(results)
 	if ok && m.LowerIsBetter() {
@@ -58,7 +58,8 @@ func Together(results []Result, m Metric) float64 {
 	return float64(ops) / span.Seconds()
 }
 
-// Outside is how many bytes several clients moved outside of the window of one of them. What was moved in an interval counts as moved evenly.
+// Outside is how many bytes several clients moved outside of the window of one of them. The bytes of an interval are spread
+// evenly over it.
 func Outside(results []Result, one *Result) int64 {
 	var sum float64
 	for i := range results {
@@ -66,7 +67,7 @@ func Outside(results []Result, one *Result) int64 {
 		if r.Start.IsZero() || one.Start.IsZero() {
 			continue
 		}
-		begin := one.Start.Sub(r.Start) // of that window, from the beginning of r's
+		begin := one.Start.Sub(r.Start) // the beginning of that window, relative to that of r
 		last := time.Duration(0)
 		for _, s := range r.Samples {
 			if length := s.At - last; length > 0 {

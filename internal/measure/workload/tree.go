@@ -11,18 +11,17 @@ import (
 	"plimsoll/load"
 )
 
-// perFolder is how many source files share a folder, as posts of a site do.
+// perFolder is how many source files share a folder, as the posts of a site do.
 const perFolder = 40
 
-// treeRun is a synthetic site build: list the source, then stat and read each
-// file, and write an output for it.
+// treeRun is a synthetic site build: it lists the source, then stats and reads each file, and writes an output for it.
 type treeRun struct {
 	spec   Spec
 	source Source
 	src    string
 	out    string
 	buf    []byte
-	// prepared is how long the sources took to write, 0 when they were there.
+	// prepared is how long writing the sources took, 0 if they existed.
 	prepared time.Duration
 	hang     func(*Result)
 }
@@ -73,8 +72,7 @@ func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 		return nil, err
 	}
 	m := newMeter(t.spec.Runtime, onSample, t.hang, "file", "stat", "read", "write")
-	// The builds before the last two are removed, so that a long run doesn't fill the
-	// place; a site's generator replaces its output too.
+	// Only the last two builds stay, so that a long run doesn't fill the place; a site generator replaces its output, too.
 	for build := 0; build == 0 || t.spec.Runtime > 0 && !m.done(time.Now()); build++ {
 		if build >= 2 {
 			if err := os.RemoveAll(filepath.Join(t.out, fmt.Sprint(build-2))); err != nil {
@@ -93,7 +91,7 @@ func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 // OnHang implements Hanger.
 func (t *treeRun) OnHang(tell func(*Result)) { t.hang = tell }
 
-// build does one pass over the sources, or what the window has room for.
+// build does one pass over the sources, or as much as fits into the window.
 func (t *treeRun) build(ctx context.Context, m *meter, out string) error {
 	dirs, err := os.ReadDir(t.src)
 	if err != nil {
@@ -166,6 +164,6 @@ func (t *treeRun) readAll(path string) ([]byte, error) {
 	}
 }
 
-// Close implements Runner. The sources stay for the next trial in this place;
-// the outputs go, with their dirty pages.
+// Close implements Runner. The sources stay for the next trial in this place; the outputs are removed, with their dirty
+// pages.
 func (t *treeRun) Close() error { return os.RemoveAll(t.out) }

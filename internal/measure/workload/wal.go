@@ -16,23 +16,22 @@ type walRun struct {
 	spec Spec
 	path string
 	f    file
-	// noise is what records are cut from, which begin at steps of so many bytes; number is that of the next.
+	// noise is the data that records are cut from, each BS bytes after the one before; number is that of the next record.
 	noise  []byte
 	number int64
-	// run is like no other's.
+	// run differs in every run.
 	run uint64
 	// at is the offset of the next record.
 	at   int64
 	hang func(*Result)
 }
 
-// segment is where the log begins anew, over its own old records, as databases
-// recycle theirs: etcd's segments have 64 MB. It keeps a log in memory, which
-// takes a gigabyte a second, from filling it.
+// segment is where the log starts again, over its own old records, as databases recycle theirs: etcd's segments have 64 MB.
+// It keeps a log in memory, which grows by a gigabyte a second, from filling it.
 const segment = 64 << 20
 
-// walNoise is how much random data the records are cut from, in bytes: eight times the window of btrfs' and ZFS' compressors. Each walStamp
-// bytes of a record are stamped.
+// walNoise is how many random bytes the records are cut from: eight times the window of btrfs' and ZFS' compressors. Each
+// walStamp bytes of a record have a stamp.
 const (
 	walNoise = 1 << 20
 	walStamp = 2048
@@ -50,12 +49,12 @@ func prepareWAL(spec Spec, path string) (*walRun, error) {
 	return w, nil
 }
 
-// next is the record that is written next. It is like none before it, in this trial or another: storage that compresses or deduplicates
-// has to keep all of it.
+// next is the next record. It is unlike all others, in this trial or another: storage that compresses or deduplicates has
+// to keep all of it.
 func (w *walRun) next() []byte {
 	at := w.number * w.spec.BS % walNoise &^ 7
 	record := w.noise[at:][:w.spec.BS]
-	// Any aligned block of 4 KiB has one of the stamps at least.
+	// Any aligned block of 4 KiB has at least one of the stamps.
 	for p := record; len(p) >= 16; p = p[min(walStamp, len(p)):] {
 		binary.LittleEndian.PutUint64(p, w.run)
 		binary.LittleEndian.PutUint64(p[8:], uint64(w.number))

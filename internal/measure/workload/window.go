@@ -20,7 +20,7 @@ import (
 type window struct {
 	before snapshot
 	closed bool
-	cpus   []CPUDelta // once it is closed
+	cpus   []CPUDelta // set once it is closed
 }
 
 // A snapshot holds counters at one moment. Fields that could not be read are
@@ -31,7 +31,7 @@ type snapshot struct {
 	disks    DiskCounts
 	cgroup   map[device.Number]CgroupDelta
 	cpu      cpuTimes
-	cpus     []CPUDelta // times since the start of the machine
+	cpus     []CPUDelta // counted since the start of the machine
 	io       pressure   // /proc/pressure/io
 	memory   pressure   // /proc/pressure/memory
 	threads  map[int]scheduled
@@ -41,10 +41,11 @@ type snapshot struct {
 	throttle Throttled
 }
 
-// A scheduled is for how long a thread ran so far, and for how long it was ready to and had no CPU (/proc/<pid>/schedstat, Documentation/scheduler/sched-stats.rst).
+// A scheduled is how long a thread has run so far, and how long it was ready to run but had no CPU (/proc/<pid>/schedstat,
+// Documentation/scheduler/sched-stats.rst).
 type scheduled struct{ ran, waited time.Duration }
 
-// starved is Result.Starved of the threads of two moments that are d apart. A thread that ended in between takes its own along.
+// starved is Result.Starved of the threads at two moments that are d apart. It misses threads that ended in between.
 func starved(a, b map[int]scheduled, d time.Duration) float64 {
 	if a == nil || b == nil || d <= 0 {
 		return -1
@@ -53,7 +54,7 @@ func starved(a, b map[int]scheduled, d time.Duration) float64 {
 	for id, now := range b {
 		ran, waited := float64(now.ran-a[id].ran), float64(now.waited-a[id].waited)
 		if waited < 0 || ran < 0 {
-			continue // Another thread of the same number.
+			continue // Another thread with the same number.
 		}
 		sum += waited * (ran + waited)
 		weights += ran + waited
@@ -64,7 +65,7 @@ func starved(a, b map[int]scheduled, d time.Duration) float64 {
 	return share(sum / weights / float64(d))
 }
 
-// A pressure is for how long some task waited for a resource so far (PSI some, total).
+// A pressure is how long some task has waited for a resource so far (PSI some, total).
 type pressure struct {
 	total time.Duration
 	known bool
@@ -86,8 +87,7 @@ type cpuTimes struct {
 // openWindow takes the counters at the beginning.
 func openWindow() *window { return &window{before: takeSnapshot(true)} }
 
-// Measure calls f and returns what happened meanwhile, by the clock and by the counters of the process and the machine; and f's
-// error.
+// Measure calls f and returns the clock's and the counters' differences, of the process and the machine, and f's error.
 func Measure(f func() error) (*Result, error) {
 	win := openWindow()
 	begin := time.Now()
@@ -98,7 +98,7 @@ func Measure(f func() error) (*Result, error) {
 	return r, err
 }
 
-// close takes them at the end and puts the differences into r.
+// close takes the counters at the end and puts the differences into r.
 func (w *window) close(r *Result) {
 	b := takeSnapshot(false)
 	w.closed = true
@@ -106,7 +106,7 @@ func (w *window) close(r *Result) {
 	r.between(w.before, b)
 }
 
-// between puts what happened between two snapshots into r.
+// between puts the differences between two snapshots into r.
 func (r *Result) between(a, b snapshot) {
 	r.ProcRead, r.ProcWritten = -1, -1
 	if a.proc != nil && b.proc != nil {
@@ -136,7 +136,7 @@ func hostDelta(a, b snapshot) HostDelta {
 // and the kernel lets iowait go back (proc(5)).
 func share(f float64) float64 { return min(max(f, 0), 1) }
 
-// DiskCounts are what the machine's disks have done so far. The zero value is that of a machine that doesn't say.
+// DiskCounts are the counters of the machine's disks. The zero value is that of a machine without them.
 type DiskCounts struct {
 	disks   map[string]DiskDelta
 	flushes bool // the kernel counts them
@@ -152,10 +152,11 @@ func ReadDisks(proc string) DiskCounts {
 	return parseDiskstats(f)
 }
 
-// Known reports whether the machine says what its disks do.
+// Known reports whether the machine has counters of its disks.
 func (a DiskCounts) Known() bool { return a.disks != nil }
 
-// Until subtracts a from the later counts b, keeping the disks that did anything. flushes says whether both count flushes.
+// Until subtracts a from the later counts b, and keeps the disks that did anything. flushes reports whether both count
+// flushes.
 func (a DiskCounts) Until(b DiskCounts) (ds []DiskDelta, flushes bool) {
 	for name, d := range b.disks {
 		p := a.disks[name]
@@ -178,8 +179,8 @@ func (a DiskCounts) Until(b DiskCounts) (ds []DiskDelta, flushes bool) {
 	return ds, a.flushes && b.flushes
 }
 
-// grown is how much a counter grew. One that went back began anew: its device
-// was made again, or its 32 bits were full.
+// grown is how much a counter grew. A counter that went back started again from 0: its device was made again, or its 32
+// bits overflowed.
 func grown[N int64 | time.Duration](before, after N) N {
 	if after < before {
 		return after
@@ -187,7 +188,7 @@ func grown[N int64 | time.Duration](before, after N) N {
 	return after - before
 }
 
-// cgroupDeltas subtracts, keeping every device that the group ever used.
+// cgroupDeltas subtracts a from b, and keeps every device that the group ever used.
 func cgroupDeltas(a, b map[device.Number]CgroupDelta) []CgroupDelta {
 	if b == nil {
 		return nil
@@ -204,12 +205,10 @@ func cgroupDeltas(a, b map[device.Number]CgroupDelta) []CgroupDelta {
 	return ds
 }
 
-// parseCgroupIO reads cgroup v1's blkio.throttle.io_service_bytes, lines of
-// "254:0 Read 4096", or v2's io.stat, lines of "254:0 rbytes=4096 wbytes=0 ..."
-// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst).
-// Some kernels print v2 devices that have no figures without a newline, so that
-// a line begins with several: the figures belong to the last. What is no line of
-// either is passed over.
+// parseCgroupIO reads cgroup v1's blkio.throttle.io_service_bytes, lines of "254:0 Read 4096", or v2's io.stat, lines of
+// "254:0 rbytes=4096 wbytes=0 ..." (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst). Some kernels
+// print v2 devices without figures and without a newline, so that a line begins with several: the figures belong to the
+// last. It skips other lines.
 func parseCgroupIO(r io.Reader) map[device.Number]CgroupDelta {
 	m := map[device.Number]CgroupDelta{}
 	for s := bufio.NewScanner(r); s.Scan(); {
@@ -249,8 +248,7 @@ func parseCgroupIO(r io.Reader) map[device.Number]CgroupDelta {
 	return m
 }
 
-// sectorSize is the unit of /proc/diskstats, whatever the disk's own
-// (Documentation/admin-guide/iostats.rst).
+// sectorSize is the unit of /proc/diskstats for all disks (Documentation/admin-guide/iostats.rst).
 const sectorSize = 512
 
 // counterBits bounds a counter of /proc/diskstats, and busyBits its milliseconds,
@@ -260,13 +258,12 @@ const (
 	busyBits    = 42
 )
 
-// flushFields is how many fields a line has up to the flushes, which Linux counts since 5.5.
-const flushFields = 19 // The one after it is the milliseconds that they took.
+// flushFields is how many fields a line has up to the number of flushes, which Linux counts since 5.5.
+const flushFields = 19 // The next one is the milliseconds that they took.
 
-// parseDiskstats reads /proc/diskstats: major, minor, name, then reads
-// completed, merged, sectors, ms; writes the same; in flight, ms busy, weighted ms; discards like reads; flushes, ...
-// (Documentation/admin-guide/iostats.rst). Lines that are short or hold anything
-// but numbers are passed over.
+// parseDiskstats reads /proc/diskstats: major, minor, name, then reads completed, merged, sectors, ms; writes the same; in
+// flight, ms busy, weighted ms; discards like reads; flushes, ... (Documentation/admin-guide/iostats.rst). It skips lines
+// that are short or hold anything but numbers.
 func parseDiskstats(r io.Reader) DiskCounts {
 	disks := map[string]DiskDelta{}
 	counts := DiskCounts{disks: disks}
@@ -278,7 +275,7 @@ func parseDiskstats(r io.Reader) DiskCounts {
 		n := make([]int64, flushFields+1)
 		var err error
 		for i := range min(len(f), len(n)) {
-			// In flight is negative on some kernels, and not used. Nor is the weighted time, and what discards did.
+			// In flight, negative on some kernels, is not used, nor the weighted time and the discards.
 			if i == 2 || i == 11 || i > 12 && i < flushFields-1 {
 				continue
 			}

@@ -15,9 +15,8 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// takeSnapshot reads the counters that this process may see. Those that are compared with what the
-// application counted are read next to the window, whose I/O may have begun or still drain: last at its
-// beginning, first at its end.
+// takeSnapshot reads the counters that this process may see. The window's I/O may have begun or still drain; so the
+// counters that are compared with the application's are read next to the window: last at its beginning, first at its end.
 func takeSnapshot(begin bool) snapshot {
 	var s snapshot
 	if begin {
@@ -30,7 +29,7 @@ func takeSnapshot(begin bool) snapshot {
 	return s
 }
 
-// readMoved reads what was moved: by the process, by its group, and by the disks.
+// readMoved reads the bytes moved by the process, by its group, and by the disks.
 func (s *snapshot) readMoved() {
 	if b, err := os.ReadFile("/proc/self/io"); err == nil {
 		s.proc = parseKeys(b)
@@ -41,8 +40,7 @@ func (s *snapshot) readMoved() {
 			s.cgroup = parseCgroupIO(f)
 			f.Close()
 			if len(s.cgroup) == 0 && strings.Contains(path, "blkio") {
-				// Since Linux 6.10 v1 counts only on disks that ever had a limit: an
-				// empty file says nothing.
+				// Since Linux 6.10 v1 counts only on disks that ever had a limit: an empty file means unknown.
 				s.cgroup = nil
 			}
 			break
@@ -76,7 +74,7 @@ func (s *snapshot) readMachine() {
 	s.threads = threadTimes()
 }
 
-// threadTimes reads what the scheduler says of each thread of this process; nil where it says nothing (no CONFIG_SCHED_INFO).
+// threadTimes reads the scheduler's times of each thread of this process; nil if it has none (no CONFIG_SCHED_INFO).
 func threadTimes() map[int]scheduled {
 	tasks, _ := os.ReadDir("/proc/self/task")
 	var all map[int]scheduled
@@ -103,7 +101,7 @@ func threadTimes() map[int]scheduled {
 	return all
 }
 
-// Monotonic is the machine's monotonic clock; 0 where all processes don't share one.
+// Monotonic is the machine's monotonic clock; 0 where processes don't share one.
 func Monotonic() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
@@ -112,8 +110,8 @@ func Monotonic() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// throttled reads cpu.stat of the worker's own group, where the container shows
-// it: at the root of its cgroup namespace, or, as in a virtual machine, where /proc/self/cgroup says. v2 counts usec, v1 nanoseconds.
+// throttled reads cpu.stat of the worker's own group, if the container shows it: at the root of its cgroup namespace, or,
+// as in a virtual machine, where /proc/self/cgroup says. v2 counts microseconds, v1 nanoseconds.
 func throttled() Throttled {
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	for _, dir := range []string{filepath.Join("/sys/fs/cgroup", unifiedGroup(string(own))), "/sys/fs/cgroup"} {
@@ -129,7 +127,7 @@ func throttled() Throttled {
 	return Throttled{}
 }
 
-// unifiedGroup is the group of version 2 in /proc/<pid>/cgroup; "/" if it says none, or one that is outside this namespace.
+// unifiedGroup is the group of version 2 in /proc/<pid>/cgroup; "/" if there is none, or it is outside this namespace.
 func unifiedGroup(text string) string {
 	for line := range strings.Lines(text) {
 		if group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok && !strings.Contains("/"+group+"/", "/../") {
@@ -139,7 +137,7 @@ func unifiedGroup(text string) string {
 	return "/"
 }
 
-// fdatasync is fdatasync(2), again after a signal.
+// fdatasync is fdatasync(2), repeated after a signal.
 func fdatasync(fd int) error {
 	return eintr.Retry(func() error { return unix.Fdatasync(fd) })
 }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// takeSnapshot knows no counters on this system.
+// takeSnapshot reads no counters on this system.
 func takeSnapshot(bool) snapshot { return snapshot{at: time.Now()} }
 
 // Monotonic is not known on this system.

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processorTimes is SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION (winternl.h), in 100 ns; kernel time
-// holds idle time.
+// processorTimes is SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION (winternl.h), in 100 ns; kernel time includes idle time.
 type processorTimes struct {
 	idle, kernel, user, _, _ int64
 	_                        uint32

@@ -17,7 +17,7 @@ func TestValidate(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{"unknown kind", Spec{Kind: "swim"}, "none of"},
+		{"unknown kind", Spec{Kind: "swim"}, "is not one of"},
 		{"count below", Spec{Kind: Append, Count: -1}, "count"},
 		{"count above", Spec{Kind: Tree, Count: MaxCount + 1}, "count"},
 		{"bs below", Spec{Kind: WAL, BS: -1}, "bs"},
