@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/durability"
+	"plimsoll/internal/testkit/golden"
 )
 
 func TestVerify(t *testing.T) {
@@ -23,9 +24,7 @@ func TestVerify(t *testing.T) {
 		return r
 	}
 	r := say(exitDone, file, "--size", "1MiB", "--journal", journal)
-	if !strings.Contains(r.stdout, "256 of 256 blocks of 4KiB were acknowledged and synced\n  256 of them are there and whole, 0 are not\n") {
-		t.Errorf("printed %q", r.stdout)
-	}
+	golden.Check(t, "verify.txt", r.stdout, golden.Text(dir, "DIR"))
 	// Its own file may be written again, a journal that is there not.
 	say(exitDone, file, "--size", "1MiB", "--iodepth", "8", "--direct", "--bs", "8KiB")
 	say(exitUsage, file, "--size", "1MiB", "--journal", journal)
@@ -44,6 +43,8 @@ func TestVerify(t *testing.T) {
 	if err := os.WriteFile(journal, []byte(r.stdout), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	r = say(exitNotHeld, "--check", "--journal", journal)
+	golden.Check(t, "verify-damaged.txt", r.stdout, golden.Text(dir, "DIR"), golden.Pattern(`write \d+`, "write N"))
 	r = say(exitNotHeld, "--check", "--journal", journal, "--json")
 	var rep durability.Report
 	if err := json.Unmarshal([]byte(r.stdout), &rep); err != nil || rep.Bad != 1 || rep.Faults[0].Offset != 40960 {

@@ -70,6 +70,16 @@ var figures = []struct {
 	{"CPU", func(r Reading) float64 { return r.CPU }, false},
 }
 
+// Faults counts the figures in which the two must agree and don't.
+func Faults(figures []Figure) (n int) {
+	for _, f := range figures {
+		if f.Fault {
+			n++
+		}
+	}
+	return n
+}
+
 // Run measures every case with both programs in each of rounds, in an order drawn from seed, and
 // compares. told is called before each measurement; it may be nil.
 func Run(ctx context.Context, cases []Case, ours, fio Program, rounds int, seed uint64, told func(round int, c Case)) ([]Figure, error) {

@@ -1,4 +1,4 @@
-package main
+package durability
 
 import (
 	"bytes"
@@ -7,26 +7,26 @@ import (
 	"os"
 	"path/filepath"
 
-	"plimsoll/internal/measure/durability"
+	"plimsoll/internal/text/usage"
 )
 
-// openJournal makes the journal of o, which is also kept in buffer: a new file, standard output for "-", and no other for "".
+// openJournal makes the journal of o, which is also kept in buffer: a new file, stdout for "-", and no other for "".
 // The returned function closes the file, and removes an empty one, which would be in the way of the next.
-func (a *app) openJournal(name string, o *durability.Options, buffer *journalBuffer) (closeFile func() error, err error) {
+func openJournal(name string, stdout io.Writer, o *Options, buffer *journalBuffer) (closeFile func() error, err error) {
 	o.Journal = buffer
 	switch name {
 	case "":
 		return func() error { return nil }, nil
 	case "-":
-		o.Journal = io.MultiWriter(buffer, a.stdout)
+		o.Journal = io.MultiWriter(buffer, stdout)
 		return func() error { return nil }, nil
 	}
 	if abs, err := filepath.Abs(name); err == nil && abs == o.Path {
-		return nil, usageError("--journal: %s is the file to write: keep the journal elsewhere", name)
+		return nil, usage.Errorf("--journal: %s is the file to write: keep the journal elsewhere", name)
 	}
 	j, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, usageError("--journal: %w", err)
+		return nil, usage.Errorf("--journal: %w", err)
 	}
 	o.Journal = io.MultiWriter(buffer, syncedFile{j})
 	return func() error {
