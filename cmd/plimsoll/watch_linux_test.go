@@ -105,7 +105,7 @@ func TestWatch(t *testing.T) {
 	u := web(i)
 	if n := slices.IndexFunc(u.Devices, func(c watch.Charge) bool { return strings.HasPrefix(c.Name, "loop") }); n < 0 || u.Devices[n].Places[0] != "volume data" {
 		t.Errorf("devices: %+v", u.Devices)
-	} else if c := u.Devices[n]; c.Read == nil && !strings.Contains(text, `"read":null,"write":null,"why":"the kernel counts there only after a first limit`) {
+	} else if c := u.Devices[n]; c.Read == nil && !strings.Contains(text, `"read":null,"write":null,"why":"the kernel counts there only once any group`) {
 		t.Errorf("a device that isn't counted: %s", text)
 	}
 	do(exitDone, "limit", "set", "web", "--volume", "data", "--write-bps", "200MiB")

@@ -10,9 +10,10 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// Version 2 holds a group to the rates of all groups above it as well: a container without a limit of its own may be held by that of its pod.
+// Version 2 also applies the rates of all groups above: the limit of a container's pod may hold a container without a
+// limit of its own.
 
-// beyond reads what was charged to the groups above a subject's own that hold a rate.
+// beyond reads the charges of the groups above a subject's own that have a rate.
 func (s *Sampler) beyond(r *Reading) {
 	g, err := r.Subject.Groups.Group(hierarchy.IO)
 	if err != nil {
@@ -33,8 +34,8 @@ func (s *Sampler) beyond(r *Reading) {
 	}
 }
 
-// withBeyond adds the deltas of groups above that hold a rate. One that was not read before is left out: what it did before is no part of the
-// interval.
+// withBeyond adds the deltas of groups above that have a rate. A group that was not read before is left out, since
+// its earlier I/O is no part of the interval.
 func (p pair) withBeyond(a, b *Reading, deltas map[string]map[device.Number]cgroupio.Counters) map[string]map[device.Number]cgroupio.Counters {
 	if len(a.Beyond) == 0 {
 		return deltas

@@ -12,29 +12,31 @@ import (
 	"plimsoll/internal/limit/explain"
 )
 
-// A Charge is what was charged to a subject on one device in an interval.
+// A Charge is what the kernel charged to a subject on one device in an interval.
 //
-// Of a stack of devices each is charged: 100 MiB that are written to a loop device are 100 MiB there, and up to 100 MiB more on the
-// disk that holds its file. A Charge shows both; Above names the subject's devices that stand on this
-// one, and a Total counts what went through them once.
+// In a stack of devices each one is charged: 100 MiB written to a loop device are 100 MiB there, and up to 100 MiB
+// more on the disk that holds its file. A Charge shows both. Above names the subject's devices that stand on this
+// one, and a Total counts the bytes that passed through several only once.
 type Charge struct {
-	// Name is the device's, its number where it has none any more.
+	// Name is the device's name, or its number if it no longer has a name.
 	Name   string        `json:"name"`
 	Number device.Number `json:"number"`
-	// Places are the subject's data on it: "volume data". Empty: it is only beneath another device, or it isn't known.
+	// Places are the subject's data on it: "volume data". Empty: the device only lies beneath another one, or its
+	// data isn't known.
 	Places []string `json:"places"`
 	Above  []string `json:"above"`
-	// Read, Write and Discard are nil where the kernel doesn't count; Why says why not.
+	// Read, Write and Discard are nil where the kernel doesn't count; Why is the reason.
 	Read    *Flow  `json:"read"`
 	Write   *Flow  `json:"write"`
 	Discard *Flow  `json:"discard,omitempty"`
 	Why     string `json:"why,omitempty"`
-	// Buffered reports how much of what is written through the page cache is among it: "held" and "late" are all, "partly" and "leaks"
-	// some and nothing.
+	// Buffered is how much of the writes through the page cache is included: "held" and "late" mean all, "partly"
+	// some, "leaks" none.
 	Buffered explain.Verdict `json:"buffered,omitempty"`
-	// Service is the time that the device took for it, nil where it did nothing there or isn't counted.
+	// Service is the time that the device took for it, nil without I/O there or without counters.
 	Service *Service `json:"service,omitempty"`
-	// Waited is for how many seconds iocost held the group's I/O back here, nil where the kernel doesn't show it.
+	// Waited is the number of seconds for which iocost held back the group's I/O here, nil where the kernel doesn't
+	// show it.
 	Waited *float64 `json:"waited_seconds,omitempty"`
 
 	counters cgroupio.Counters
@@ -44,18 +46,18 @@ type Charge struct {
 // A Total is what a subject's devices did for it, with every byte of a stack counted once.
 type Total struct {
 	Flow
-	// Most is more than Bytes where that can't be told for sure: what was charged on a device may have come through one that stands on it, or
-	// from the subject's own data there. Bytes then is the least that it can be.
+	// Most is above Bytes where the sum isn't certain: a device's charge may have come through a device that stands
+	// on it, or from the subject's own data there. Bytes is the smallest possible sum, Most the largest.
 	Most int64 `json:"bytes_most"`
-	// Partial is set where one of the subject's devices isn't counted.
+	// Partial is set where one of the subject's devices has no counters.
 	Partial bool `json:"partial"`
 }
 
-// begun is a counter's state before everything.
+// begun is a counter at its start.
 var begun cgroupio.Counters
 
-// delta is what was counted between two readings. Counters that fell were set to 0 in between, or are of a new group
-// of the same name.
+// delta is the count between two readings. Counters that fell were reset in between, or belong to a new group of the
+// same name.
 func delta(now, before cgroupio.Counters) cgroupio.Counters {
 	d := cgroupio.Counters{
 		ReadBytes: now.ReadBytes - before.ReadBytes, WriteBytes: now.WriteBytes - before.WriteBytes, DiscardBytes: now.DiscardBytes - before.DiscardBytes,
@@ -80,15 +82,15 @@ func add(a, b cgroupio.Counters) cgroupio.Counters {
 // A pair is two samples of a machine.
 type pair struct {
 	before, after *Sample
-	// names are devices' names, of both samples.
+	// names are the devices' names in both samples.
 	names map[device.Number]string
-	// beneath are the devices that one stands on.
+	// beneath are the devices beneath one.
 	beneath func(device.Number) []device.Number
-	// paces are of the devices where what is charged may have to wait.
+	// paces are those of the devices where charged I/O may still wait.
 	paces map[device.Number]pace
 }
 
-// counts reports whether the kernel counted on a device all the time.
+// counts reports whether the kernel counted on a device for the whole interval.
 func (p pair) counts(n device.Number) bool {
 	return p.after.CountsAll || slices.Contains(p.before.Counted, n) && slices.Contains(p.after.Counted, n)
 }
@@ -101,8 +103,8 @@ func (p pair) name(n device.Number) string {
 	return n.String()
 }
 
-// deltas are what was charged to a subject's groups, by group and device. The device is left out where the kernel began to count in
-// between. b is nil for a subject that began after the first sample.
+// deltas are the charges of a subject's groups, by group and device. A device where the kernel began to count in
+// between is left out. b is nil for a subject that began after the first sample.
 func (p pair) deltas(a, b *Reading) map[string]map[device.Number]cgroupio.Counters {
 	if b == nil {
 		return p.between(a.Groups, nil)
@@ -110,7 +112,7 @@ func (p pair) deltas(a, b *Reading) map[string]map[device.Number]cgroupio.Counte
 	return p.between(a.Groups, b.Groups)
 }
 
-// between are the deltas of two readings of groups.
+// between are the deltas of two readings.
 func (p pair) between(a, b map[string]map[device.Number]cgroupio.Counters) map[string]map[device.Number]cgroupio.Counters {
 	out := make(map[string]map[device.Number]cgroupio.Counters, len(a))
 	for path, devices := range a {
@@ -126,7 +128,7 @@ func (p pair) between(a, b map[string]map[device.Number]cgroupio.Counters) map[s
 	return out
 }
 
-// charges are what was charged to a subject, device by device, with those first that stand on others.
+// charges are a subject's charges by device. Devices that stand on others come first.
 func (p pair) charges(sub *Subject, deltas map[string]map[device.Number]cgroupio.Counters, seconds float64) []Charge {
 	sums := map[device.Number]cgroupio.Counters{}
 	for _, of := range deltas {
@@ -153,9 +155,9 @@ func (p pair) charges(sub *Subject, deltas map[string]map[device.Number]cgroupio
 		case counted, p.counts(n):
 			c.set(sum, seconds)
 		case slices.Contains(p.after.Counted, n):
-			c.Why = "the kernel has begun to count there in this interval, with a first limit"
+			c.Why = "the kernel began to count there in this interval, with the first limit on the device"
 		default:
-			c.Why = "the kernel counts there only after a first limit was set on it, anybody's (version 1, since Linux 6.10)"
+			c.Why = "the kernel counts there only once any group has had a limit on the device (version 1, since Linux 6.10)"
 		}
 		out = append(out, c)
 	}
@@ -172,7 +174,7 @@ func (p pair) charges(sub *Subject, deltas map[string]map[device.Number]cgroupio
 	return out
 }
 
-// set fills in what was counted.
+// set fills in the counters.
 func (c *Charge) set(d cgroupio.Counters, seconds float64) {
 	c.counters = d
 	read, write := flow(d.ReadBytes, d.Reads, seconds), flow(d.WriteBytes, d.Writes, seconds)
@@ -187,7 +189,7 @@ func (c *Charge) set(d cgroupio.Counters, seconds float64) {
 	}
 }
 
-// stack finds which devices stand right on which others, of those in the list.
+// stack finds which devices of the list stand directly on which others.
 func (p pair) stack(list []Charge) {
 	if len(list) < 2 {
 		return
@@ -202,7 +204,7 @@ func (p pair) stack(list []Charge) {
 			if !slices.Contains(on[t.Number], n) {
 				continue
 			}
-			// Not what stands on it through another of the list.
+			// Only direct ones, not through another device of the list.
 			if slices.ContainsFunc(list, func(u Charge) bool {
 				return u.Number != n && u.Number != t.Number && slices.Contains(on[t.Number], u.Number) && slices.Contains(on[u.Number], n)
 			}) {
@@ -237,7 +239,7 @@ func total(sub *Subject, list []Charge, seconds float64, of func(cgroupio.Counte
 		if c.Read == nil {
 			continue
 		}
-		// Nothing of the subject's own is there: all of it came from above.
+		// The subject has no data of its own there: all I/O came from above.
 		if len(c.above) > 0 && len(c.Places) == 0 && len(sub.Places) > 0 {
 			continue
 		}
@@ -255,14 +257,14 @@ func total(sub *Subject, list []Charge, seconds float64, of func(cgroupio.Counte
 func reads(c cgroupio.Counters) (bytes, ios int64)  { return c.ReadBytes, c.Reads }
 func writes(c cgroupio.Counters) (bytes, ios int64) { return c.WriteBytes, c.Writes }
 
-// A CPU is how the CPU controller stopped a group in an interval.
+// A CPU is how long the CPU controller stopped a group in an interval.
 type CPU struct {
-	// Periods of its quota in which it was stopped, and for how many seconds in all.
+	// Periods is the number of quota periods in which it was stopped, Seconds the time in all.
 	Periods int64   `json:"throttled_periods"`
 	Seconds float64 `json:"throttled_seconds"`
 }
 
-// throttled is what was counted between two readings, nil where it isn't.
+// throttled is the difference of two readings, nil without counters.
 func throttled(a, b *Reading) *CPU {
 	if a.CPU == nil {
 		return nil
@@ -280,14 +282,14 @@ func throttled(a, b *Reading) *CPU {
 	return &CPU{a.CPU.Periods - before.Periods, (a.CPU.Time - before.Time).Seconds()}
 }
 
-// Waits are for how many seconds of an interval some, and all, of the processes of a group that had something to do waited for
-// I/O: for the device, or for a limit.
+// Waits are the seconds of an interval in which some, and all, of a group's runnable processes waited for I/O: for
+// the device, or for a limit.
 type Waits struct {
 	Some float64 `json:"some_seconds"`
 	Full float64 `json:"full_seconds"`
 }
 
-// waits is what was counted between two readings, nil where it isn't.
+// waits is the difference of two readings, nil without counters.
 func waits(a, b *Reading) *Waits {
 	if a.Pressure == nil {
 		return nil
@@ -305,19 +307,21 @@ func waits(a, b *Reading) *Waits {
 	return &Waits{(a.Pressure.Some - before.Some).Seconds(), (a.Pressure.Full - before.Full).Seconds()}
 }
 
-// A WaitTime is for how many seconds of an interval at least one thread of a subject waited for I/O, of the device or of a limit.
+// A WaitTime is the number of seconds of an interval in which at least one thread of a subject waited for I/O,
+// because of the device or of a limit.
 type WaitTime struct {
 	Seconds float64 `json:"seconds"`
-	// From is how that is known: "pressure", "asynchronous calls", "event loop" or "delay accounting".
+	// From is the source of the figure: "pressure", "asynchronous calls", "event loop" or "delay accounting".
 	From string `json:"from"`
 }
 
-// unseenWait is the share of an interval below which the wait of a subject that is at a limit is taken to be unseen.
+// unseenWait is the share of an interval below which the wait of a subject at its limit counts as unseen.
 const unseenWait = 0.05
 
-// waitTime is the longest of what is known, nil where nothing is: of the pressure, which leaves asynchronous I/O out; of threads that
-// slept in calls that wait for asynchronous I/O, while the subject was at a limit or a device worked for it; of those that slept in an event
-// loop, while it was at a limit; and of delay accounting. At a limit something waits, so that next to nothing isn't believed.
+// waitTime is the longest known wait, nil if none is known. Its sources are the pressure, which leaves out
+// asynchronous I/O; threads that slept in calls for asynchronous I/O, while the subject was at a limit or a device
+// worked for it; threads that slept in an event loop, while it was at a limit; and delay accounting. A subject at a
+// limit must wait, so a wait of next to nothing isn't believed.
 func (u *Usage) waitTime(a, b *Reading) *WaitTime {
 	var out *WaitTime
 	take := func(seconds float64, from string) {
@@ -350,7 +354,7 @@ func (u *Usage) waitTime(a, b *Reading) *WaitTime {
 		if busy = min(busy, asleep); busy > 0 {
 			take(busy, "asynchronous calls")
 		} else if !counted && u.App != nil && u.App.StorageRead+u.App.StorageWritten > 0 {
-			return nil // They may have slept for I/O, or for want of any.
+			return nil // They may have slept waiting for I/O, or because they had none to do.
 		}
 	}
 	if !limited {
@@ -360,17 +364,17 @@ func (u *Usage) waitTime(a, b *Reading) *WaitTime {
 		take(asleep, "event loop")
 	}
 	if out == nil {
-		u.Notes = append(u.Notes, "it is at a limit, and how long it waited isn't known: the kernel counts no waiting for I/O of its group (no io.pressure); with sysctl kernel.task_delayacct=1 it counts that of the threads that start afterwards")
+		u.Notes = append(u.Notes, "it is at a limit, and how long it waited isn't known: the kernel doesn't measure its group's waiting for I/O (no io.pressure); with sysctl kernel.task_delayacct=1 it measures it for threads that start afterwards")
 		return nil
 	}
 	if out.Seconds < unseenWait*u.seconds {
-		u.Notes = append(u.Notes, "it is at a limit, and no thread of it is seen to wait for I/O: it may look for its completions again and again instead of sleeping, or just not want more than the limit; how long it waited isn't known")
+		u.Notes = append(u.Notes, "it is at a limit, and none of its threads is seen to wait for I/O: it may poll for completions rather than sleep, or may not want more than the limit; how long it waited isn't known")
 		return nil
 	}
 	return out
 }
 
-// sortedPaths are the paths of groups, the topmost first.
+// sortedPaths are the paths of groups, topmost first.
 func sortedPaths[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // secondsOf is the time between two readings or samples.

@@ -8,31 +8,32 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Disk is what the kernel has counted for a whole block device since it was made: a line of /proc/diskstats
+// A Disk is the kernel's counters of a whole block device since the device was created: a line of /proc/diskstats
 // (Documentation/admin-guide/iostats.rst).
 type Disk struct {
 	Name   string
 	Number device.Number
-	// Read, Write and Discard are what was completed. Flushes are not in Write.
+	// Read, Write and Discard are completed requests. Flushes are not in Write.
 	Read, Write, Discard Requests
-	// Flushes are requests to empty the device's cache, FlushTicks the milliseconds that they took.
+	// Flushes are requests to empty the device's write cache, FlushTicks their time in milliseconds.
 	Flushes    uint64
 	FlushTicks uint32
-	// Busy is for how many milliseconds there was anything to do, Queued the sum of the milliseconds of all requests.
+	// Busy is the number of milliseconds with any request under way, Queued the sum of the milliseconds of all
+	// requests.
 	Busy, Queued uint32
 }
 
-// Requests are those of one kind.
+// Requests are the counters of one kind of request.
 type Requests struct {
-	// IOs were completed, Merges put together with others before.
+	// IOs are completed requests, Merges those merged into others before.
 	IOs, Merges uint64
 	// Sectors have 512 bytes on every device.
 	Sectors uint64
-	// Ticks are milliseconds. The kernel prints 32 bits of them: they begin again after 50 days of waiting.
+	// Ticks are milliseconds. The kernel prints 32 bits of them, which wrap around after 50 days of waiting.
 	Ticks uint32
 }
 
-// A DiskUse is what iostat -x prints of a device, under the names that iostat -o JSON has for it, computed the way it does
+// A DiskUse is a device's line of iostat -x, under the names of iostat -o JSON, computed in the same way
 // (write_ext_stat in sysstat's iostat.c). Sizes are in KiB, times in milliseconds.
 type DiskUse struct {
 	Name     string        `json:"disk_device"`
@@ -60,14 +61,14 @@ type DiskUse struct {
 	Queue    float64       `json:"aqu-sz"`
 	Util     float64       `json:"util"`
 	Beneath  []string      `json:"beneath"`
-	// Active is whether any request was completed: iostat -z leaves others out.
+	// Active is set if any request was completed: iostat -z leaves out other devices.
 	Active bool `json:"active"`
 	// Read and Write are the bytes and I/Os behind the rates.
 	Read  Flow `json:"read"`
 	Write Flow `json:"write"`
 }
 
-// parseDisks reads /proc/diskstats. whole reports whether a name is that of a whole device; partitions are left out, as
+// parseDisks reads /proc/diskstats. whole reports whether a name is a whole device's; partitions are left out, as
 // iostat does.
 func parseDisks(text string, whole func(name string) bool) ([]Disk, error) {
 	var out []Disk
@@ -92,7 +93,7 @@ func parseDisks(text string, whole func(name string) bool) ([]Disk, error) {
 				if i == 8 {
 					continue
 				}
-				return nil, fmt.Errorf("/proc/diskstats: %s: %q is no count", f[2], f[3+i])
+				return nil, fmt.Errorf("/proc/diskstats: %s: %q is not a count", f[2], f[3+i])
 			}
 			n[i] = v
 		}
@@ -105,7 +106,7 @@ func parseDisks(text string, whole func(name string) bool) ([]Disk, error) {
 	return out, nil
 }
 
-// since is what a disk did between two samples.
+// since is a disk's use between two samples.
 func (d Disk) since(b Disk, seconds float64) DiskUse {
 	if d.begins(b) {
 		b = Disk{}
@@ -127,7 +128,8 @@ func (d Disk) since(b Disk, seconds float64) DiskUse {
 	return u
 }
 
-// since are one kind's columns: rate, KiB a second, merges a second, merges in percent, milliseconds and KiB of a request.
+// since are the columns of one kind: rate, KiB/s, merges/s, merges in percent, milliseconds per request, KiB per
+// request.
 func (r Requests) since(b Requests, seconds float64) (rate, kbs, merges, percent, await, size float64) {
 	ios, sectors, merged := grown(r.IOs, b.IOs), grown(r.Sectors, b.Sectors), grown(r.Merges, b.Merges)
 	rate, kbs, merges = float64(ios)/seconds, float64(sectors)/2/seconds, float64(merged)/seconds
@@ -141,15 +143,15 @@ func (r Requests) since(b Requests, seconds float64) (rate, kbs, merges, percent
 	return rate, kbs, merges, percent, await, size
 }
 
-// begins reports whether d is another device than b, which had the name before: all that counts bytes is less. It is
-// sysstat's own rule (write_stats in iostat.c).
+// begins reports whether d is another device than b, which had the name before: every byte counter is smaller. This
+// is sysstat's own rule (write_stats in iostat.c).
 func (d Disk) begins(b Disk) bool {
 	ios := func(d Disk) uint64 { return d.Read.IOs + d.Write.IOs + d.Discard.IOs + d.Flushes }
 	less := func(now, before Requests) bool { return before.Sectors == 0 || now.Sectors < before.Sectors }
 	return ios(d) < ios(b) && less(d.Read, b.Read) && less(d.Write, b.Write) && less(d.Discard, b.Discard)
 }
 
-// grown is by how much a counter of 64 bits grew, 0 for one that fell.
+// grown is the increase of a 64-bit counter, 0 if it fell.
 func grown(now, before uint64) uint64 {
 	if now < before {
 		return 0
@@ -157,8 +159,8 @@ func grown(now, before uint64) uint64 {
 	return now - before
 }
 
-// ticked is by how much a counter of 32 bits grew. One that fell a little was corrected (0, as sysstat says); one that
-// fell by more than half of its range went round.
+// ticked is the increase of a 32-bit counter. One that fell a little was corrected (0, as in sysstat); one that fell
+// by more than half of its range wrapped around.
 func ticked(now, before uint32) uint32 {
 	if now < before && before-now < 1<<31 {
 		return 0

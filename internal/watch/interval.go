@@ -13,23 +13,24 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// An Interval is what was done between two samples.
+// An Interval is the I/O between two samples.
 type Interval struct {
 	// At is its end.
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds"`
-	// Subjects are what was asked for, the busiest first.
+	// Subjects are the watched subjects, the busiest first.
 	Subjects []Usage     `json:"targets"`
 	Volumes  []VolumeUse `json:"volumes"`
-	// Nobody is what was charged to version 1's root group: processes in no group, and buffered writes of all.
+	// Nobody is what was charged to version 1's root group: processes in no other group, and the buffered writes of
+	// all.
 	Nobody *Nobody `json:"nobody,omitempty"`
 	// Devices are all whole block devices, the busiest first.
 	Devices []DiskUse `json:"devices"`
-	// Notes are sentences to be told.
+	// Notes are sentences for the user.
 	Notes []string `json:"notes"`
 }
 
-// A Usage is what one subject did.
+// A Usage is the I/O of one subject.
 type Usage struct {
 	Ref    string        `json:"ref"`
 	Kind   target.Kind   `json:"kind"`
@@ -37,60 +38,60 @@ type Usage struct {
 	Name   string        `json:"name"`
 	ID     string        `json:"id,omitempty"`
 	Image  string        `json:"image,omitempty"`
-	// Groups are those whose counters were added up.
+	// Groups are the groups whose counters were added up.
 	Groups []string `json:"groups"`
-	// App is what its processes did, nil where that can't be read: AppWhy says why.
+	// App is the I/O of its processes, nil where that can't be read: AppWhy is the reason.
 	App    *App   `json:"app"`
 	AppWhy string `json:"app_why,omitempty"`
-	// Read and Write are what reached devices for it, nil where the kernel doesn't count.
+	// Read and Write are the bytes that devices moved for it, nil where the kernel doesn't count.
 	Read    *Total   `json:"read"`
 	Write   *Total   `json:"write"`
 	Devices []Charge `json:"devices"`
-	// Uncharged is how many more bytes its processes gave to storage than were charged to it, where the kernel writes back
-	// buffered writes in the root group; nil elsewhere, and where one of the two isn't known.
+	// Uncharged is how many more bytes its processes wrote to storage than were charged to it, where the kernel
+	// writes back buffered data in the root group; nil elsewhere, and where one of the two isn't known.
 	Uncharged *int64 `json:"uncharged_bytes,omitempty"`
-	// Rates are the limits on rates, and what was seen of each.
+	// Rates are the limits on rates, each with the rate seen.
 	Rates []Rate `json:"rates"`
-	// Limits are those that aren't for a device: the weight, CPUs, shares, memory.
+	// Limits are the limits that are not per device: weight, CPUs, CPU shares, memory.
 	Limits *limit.Limits `json:"limits,omitempty"`
 	CPU    *CPU          `json:"cpu,omitempty"`
 	// Waits are the pressure of I/O.
 	Waits *Waits `json:"pressure,omitempty"`
-	// WaitTime is for how long it waited for I/O, asynchronous I/O included; nil where that isn't known.
+	// WaitTime is how long it waited for I/O, including asynchronous I/O; nil where that isn't known.
 	WaitTime *WaitTime `json:"waits,omitempty"`
-	// Ended is set if it ended in the interval: nothing is known of it then.
+	// Ended is set if it ended in the interval: nothing else is known then.
 	Ended bool     `json:"ended"`
 	Why   string   `json:"why,omitempty"`
 	Notes []string `json:"notes"`
 
 	subject *Subject
-	// seconds is how long it was looked at.
+	// seconds is the time for which it was watched.
 	seconds float64
 }
 
-// Nobody is what the root group of version 1 did.
+// Nobody is the I/O of version 1's root group.
 type Nobody struct {
 	Devices []Charge `json:"devices"`
-	// Rates are the limits in the root group: they are for whole devices (limit set --device-wide).
+	// Rates are the limits in the root group, which apply to whole devices (limit set --device-wide).
 	Rates []Rate `json:"rates"`
 }
 
-// A VolumeUse is what reached a volume's device.
+// A VolumeUse is the I/O of a volume's device.
 type VolumeUse struct {
 	Ref    string `json:"ref"`
 	Engine string `json:"engine"`
 	Name   string `json:"name"`
 	Path   string `json:"path"`
-	// Devices are the names of those that it lies on.
+	// Devices are the names of the volume's devices.
 	Devices []string `json:"devices"`
-	// Read and Write are what the device did, for all; nil where it isn't the volume's own: Why says so.
+	// Read and Write are the device's whole I/O; nil where the device is not the volume's own: Why says so.
 	Read  *Flow    `json:"read"`
 	Write *Flow    `json:"write"`
 	Why   string   `json:"why,omitempty"`
 	Users []string `json:"users"`
 }
 
-// Between returns what was done between two samples of one Sampler. beneath are the devices that one stands on
+// Between returns the I/O between two samples of one Sampler. beneath returns the devices beneath one
 // (Sampler.Beneath).
 func Between(before, after *Sample, beneath func(device.Number) []device.Number) (*Interval, error) {
 	seconds, err := secondsOf(after.At, before.At)
@@ -127,13 +128,13 @@ func Between(before, after *Sample, beneath func(device.Number) []device.Number)
 	return out, nil
 }
 
-// Busy reports whether the subject did anything or waited for I/O, or anything is to be said of it.
+// Busy reports whether the subject did any I/O, waited for it, or has anything to report.
 func (u Usage) Busy() bool { return u.busy() > 0 || u.waited() > 0 || u.Ended || u.Why != "" }
 
-// leastWait is the share of an interval from which on its waiting counts: less is that of a page that was read.
+// leastWait is the share of an interval from which its waiting counts: reading a single page waits for less.
 const leastWait = 0.01
 
-// waited is how much a subject waited for I/O, for the order: for seconds, or with bytes that a limit holds back.
+// waited ranks subjects by how much they waited for I/O: in seconds, or in bytes that a limit holds back.
 func (u Usage) waited() float64 {
 	w := 0.0
 	if u.WaitTime != nil && u.WaitTime.Seconds >= leastWait*u.seconds {
@@ -147,7 +148,7 @@ func (u Usage) waited() float64 {
 	return w
 }
 
-// busy is what a subject moved, in bytes, for the order.
+// busy ranks subjects by the bytes that they moved.
 func (u Usage) busy() int64 {
 	var n int64
 	for _, t := range []*Total{u.Read, u.Write} {
@@ -161,7 +162,7 @@ func (u Usage) busy() int64 {
 	return n
 }
 
-// disks fills in the devices, and says which came and went.
+// disks fills in the devices, and reports which came and went.
 func (p pair) disks(out *Interval) {
 	before := map[device.Number]Disk{}
 	for _, d := range p.before.Disks {
@@ -171,7 +172,7 @@ func (p pair) disks(out *Interval) {
 		b, was := before[d.Number]
 		delete(before, d.Number)
 		if was && b.Name != d.Name {
-			b = Disk{} // Another has the number.
+			b = Disk{} // Another device has the number.
 		}
 		u := d.since(b, out.Seconds)
 		if u.Active {
@@ -193,17 +194,18 @@ func (p pair) disks(out *Interval) {
 	}
 }
 
-// named is a Usage of which nothing but its subject is known.
+// named is a Usage with only its subject.
 func named(s *Subject) Usage {
 	t := s.Target
 	return Usage{Ref: s.Ref, Kind: t.Kind, Engine: t.Engine, Name: t.Name, ID: t.ID, Image: t.Image, Notes: slices.Clone(s.Notes), subject: s}
 }
 
-// usage is what a subject did. ok is false for one that was found in the interval and is older: its next will tell.
+// usage is a subject's usage. ok is false for a subject that was first seen in this interval but is older: its next
+// interval counts.
 func (p pair) usage(a, b *Reading, devices []DiskUse) (_ Usage, ok bool) {
 	u := named(a.Subject)
 	if b != nil && b.Subject.Target.StartTime != a.Subject.Target.StartTime {
-		b = nil // It was started again.
+		b = nil // It was restarted.
 	}
 	if b == nil && (a.Subject.Target.StartTime == 0 || a.Subject.Target.StartTime < p.before.Ticks) && a.Err == nil {
 		return u, false
@@ -248,8 +250,8 @@ func (p pair) usage(a, b *Reading, devices []DiskUse) (_ Usage, ok bool) {
 	return u, true
 }
 
-// submittedBefore says on which devices what came through may have been charged before the first sample: the figures there are of what
-// was submitted since.
+// submittedBefore adds a note on the devices where I/O may have been charged before the first sample: their figures
+// only have I/O submitted since.
 func (u *Usage) submittedBefore() {
 	var names []string
 	for _, r := range u.Rates {
@@ -262,7 +264,7 @@ func (u *Usage) submittedBefore() {
 	}
 }
 
-// app fills in what the processes did.
+// app fills in the I/O of the processes.
 func (u *Usage) app(a, b *Reading, since uint64, seconds float64) {
 	switch {
 	case a.AppErr != nil:
@@ -279,7 +281,7 @@ func (u *Usage) app(a, b *Reading, since uint64, seconds float64) {
 	}
 }
 
-// uncharged reports how many bytes were written and charged to no group.
+// uncharged computes how many bytes were written and charged to no group.
 func (u *Usage) uncharged() {
 	if !u.subject.leaks() || u.App == nil || u.Write == nil {
 		return
@@ -288,7 +290,7 @@ func (u *Usage) uncharged() {
 	u.Uncharged = &n
 }
 
-// nobody is what the root group did.
+// nobody is the root group's I/O.
 func (p pair) nobody(devices []DiskUse) *Nobody {
 	a, b := p.after.Nobody, p.before.Nobody
 	if a == nil || b == nil || a.Err != nil || b.Err != nil {
@@ -305,7 +307,7 @@ func (p pair) nobody(devices []DiskUse) *Nobody {
 	return n
 }
 
-// volume is what reached a volume.
+// volume is a volume's I/O.
 func (p pair) volume(v Volume, disks []DiskUse, seconds float64) VolumeUse {
 	u := VolumeUse{Ref: v.Ref, Engine: v.Engine, Name: v.Name, Path: v.Path, Why: v.Why, Users: v.Users}
 	var read, write Flow

@@ -142,8 +142,8 @@ func TestCounts(t *testing.T) {
 		bytes         int64 // -1: not counted
 		why           string
 	}{
-		{"never limited", uncounted(at(0, reading(s, counts{}, 0))), uncounted(at(1, reading(s, counts{}, 0))), -1, "only after a first limit"},
-		{"limited in between", uncounted(at(0, reading(s, counts{}, 0))), at(1, reading(s, counts{loop0: written(3)}, 0)), -1, "has begun to count"},
+		{"never limited", uncounted(at(0, reading(s, counts{}, 0))), uncounted(at(1, reading(s, counts{}, 0))), -1, "only once any group"},
+		{"limited in between", uncounted(at(0, reading(s, counts{}, 0))), at(1, reading(s, counts{loop0: written(3)}, 0)), -1, "began to count"},
 		{"nothing done", at(0, reading(s, counts{}, 0)), at(1, reading(s, counts{}, 0)), 0, ""},
 		{"first I/O", at(0, reading(s, counts{}, 0)), at(1, reading(s, counts{loop0: written(3)}, 0)), 3, ""},
 		{"counters set to 0", at(0, reading(s, counts{loop0: written(50)}, 0)), at(1, reading(s, counts{loop0: written(3)}, 0)), 3, ""},

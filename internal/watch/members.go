@@ -28,7 +28,7 @@ func (s *Sampler) processes(r *Reading, births map[int]birth) (map[int]Process, 
 	out := map[int]Process{}
 	for _, g := range below {
 		b, err := s.read(filepath.Join(g.Dir, "cgroup.procs"))
-		// A group of version 2 with threads of its own shows the processes in the one above (EOPNOTSUPP).
+		// In version 2 a threaded group shows its processes in the group above (EOPNOTSUPP).
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.EOPNOTSUPP) {
 			continue
 		}
@@ -38,7 +38,7 @@ func (s *Sampler) processes(r *Reading, births map[int]birth) (map[int]Process, 
 		for _, word := range strings.Fields(string(b)) {
 			pid, err := strconv.Atoi(word)
 			if err != nil || pid <= 0 {
-				continue // 0 is a process that can't be seen from this namespace.
+				continue // 0 is a process outside this namespace.
 			}
 			p, err := s.process(pid, births)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -53,7 +53,7 @@ func (s *Sampler) processes(r *Reading, births map[int]birth) (map[int]Process, 
 	return out, nil
 }
 
-// placed is the group in which a target's processes are looked for: that of I/O, or of another controller.
+// placed is the group in which to look for a target's processes: that of the I/O controller, or of another one.
 func placed(t *cgroup.Target) (*hierarchy.Group, error) {
 	var first error
 	for _, c := range []hierarchy.Controller{hierarchy.IO, hierarchy.CPU, hierarchy.Memory} {
@@ -68,7 +68,8 @@ func placed(t *cgroup.Target) (*hierarchy.Group, error) {
 	return nil, first
 }
 
-// process reads one process. Its birth is read once, unless its counters fell: then another has its number.
+// process reads one process. Its birth is read only once, unless its counters fell: then another process has its
+// number.
 func (s *Sampler) process(pid int, births map[int]birth) (Process, error) {
 	dir := filepath.Join(s.fs.Proc, strconv.Itoa(pid))
 	b, err := s.read(filepath.Join(dir, "io"))

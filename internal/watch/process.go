@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// An IO is /proc/PID/io (proc_pid_io(5)): what a process did, all of its threads, and the processes that it waited for.
+// An IO is /proc/PID/io (proc_pid_io(5)): the I/O of a process, with all of its threads, and of the processes that it
+// has waited for.
 type IO struct {
-	// CallBytesRead and CallBytesWritten are bytes that read, write and their kin moved, to files, pipes and terminals alike,
-	// whether a device saw them or not. io_uring and libaio don't count.
+	// CallBytesRead and CallBytesWritten are the bytes of read, write and similar calls, to files, pipes and
+	// terminals alike, whether or not they reached a device. io_uring and libaio don't count.
 	CallBytesRead, CallBytesWritten int64
-	// Reads and Writes are those calls.
+	// Reads and Writes are the numbers of those calls.
 	Reads, Writes int64
-	// BytesRead were fetched from storage. BytesWritten were written directly or made dirty in the page cache; of
-	// those, Cancelled never were written, since their file was cut or removed before.
+	// BytesRead were read from storage. BytesWritten were written directly or dirtied in the page cache; Cancelled of
+	// them never reach storage, since their file was truncated or removed before.
 	BytesRead, BytesWritten, Cancelled int64
 }
 
@@ -32,43 +33,44 @@ func (a IO) covers(b IO) bool {
 	return min(d.CallBytesRead, d.CallBytesWritten, d.Reads, d.Writes, d.BytesRead, d.BytesWritten, d.Cancelled) >= 0
 }
 
-// A Process is one of a subject's.
+// A Process is one of a subject's processes.
 type Process struct {
 	// Start is when it started, in clock ticks since boot.
 	Start uint64
-	// Parent is the process that waits for it, as it was when this one was first seen.
+	// Parent is its parent process when it was first seen.
 	Parent int
 	IO     IO
 }
 
-// An App is what a subject's processes did in an interval.
+// An App is the I/O of a subject's processes in an interval.
 type App struct {
-	// ReadCalls and WriteCalls are calls of read and write and what they moved, to anything.
+	// ReadCalls and WriteCalls are calls of read and write, and the bytes that they moved, to anything.
 	ReadCalls  Flow `json:"read_calls"`
 	WriteCalls Flow `json:"write_calls"`
-	// StorageRead and StorageWritten are bytes for storage: fetched, and written directly or left in the page cache. Cancelled are
-	// those of them that never will be written.
+	// StorageRead and StorageWritten are bytes from and to storage: read, and written directly or left in the page
+	// cache. Cancelled of the latter never reach storage.
 	StorageRead    int64 `json:"storage_read_bytes"`
 	StorageWritten int64 `json:"storage_written_bytes"`
 	Cancelled      int64 `json:"cancelled_bytes"`
-	// Processes are there at the end of the interval.
+	// Processes is their number at the end of the interval.
 	Processes int `json:"processes"`
-	// Ended are those that ended in the interval, and whose last bytes no process of the subject has taken over.
+	// Ended is the number of processes that ended in the interval without passing on their counters within the
+	// subject.
 	Ended int `json:"ended,omitempty"`
 }
 
-// Wrote is what the subject gave to storage to write, and didn't take back.
+// Wrote is the number of bytes that the subject wrote to storage, without those cancelled.
 func (a App) Wrote() int64 { return max(0, a.StorageWritten-a.Cancelled) }
 
-// appUse is what a group's processes did between two samples.
+// appUse is the I/O of a group's processes between two samples.
 //
-// A process that ended hands its counters to the parent that waited for it (wait_task_zombie in the
-// kernel's kernel/exit.c), with all that it ever did. So the sum of the group is what grows by what was done, as long as the parent
-// is in the group. Where no ancestor in the group has grown by as much, the counters are lost (the parent is elsewhere, or never
-// waits): what it did up to the first sample is then not subtracted, and what it did since is unknown.
+// A process that ends adds its counters to those of the parent that waits for it (wait_task_zombie in the kernel's
+// kernel/exit.c). So the sum over the group grows by the group's I/O, as long as the parent is in the group. If no
+// ancestor in the group grew by as much, the counters are lost (the parent is elsewhere, or never waits): then the
+// process's I/O before the first sample is not subtracted, and its I/O since is unknown.
 //
-// A process that is older than the first sample and wasn't in the group then has moved in: what it did before is
-// no more the group's than what it does until it is seen twice. since is the first sample's time in clock ticks.
+// A process that is older than the first sample and was not in the group then has moved in: its I/O up to the second
+// reading that sees it doesn't count. since is the first sample's time in clock ticks.
 func appUse(before, after map[int]Process, since uint64, seconds float64) App {
 	grown := map[int]IO{}
 	var sum IO
@@ -82,7 +84,7 @@ func appUse(before, after map[int]Process, since uint64, seconds float64) App {
 		}
 	}
 	a := App{Processes: len(after)}
-	// Old ones inherit before the processes whose heirs they are are looked at: a chain of ends adds up.
+	// Parents come before the processes that inherit from them: a chain of ends adds up.
 	for pid, p := range before {
 		if n, still := after[pid]; still && n.Start == p.Start {
 			continue
@@ -105,7 +107,7 @@ func appUse(before, after map[int]Process, since uint64, seconds float64) App {
 	return a
 }
 
-// heirOf is the nearest ancestor of a process of before that is still there.
+// heirOf is the nearest living ancestor of a process in before.
 func heirOf(pid int, before, after map[int]Process) (int, bool) {
 	for range len(before) {
 		p, known := before[pid]
@@ -137,7 +139,7 @@ func parseIO(text string) (IO, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		if err != nil {
-			return IO{}, fmt.Errorf("%q is no count", strings.TrimSpace(line))
+			return IO{}, fmt.Errorf("%q is not a count", strings.TrimSpace(line))
 		}
 		*p = n
 		delete(fields, key)
@@ -156,7 +158,7 @@ func parseBirth(text string) (parent int, start uint64, err error) {
 		return 0, 0, fmt.Errorf("%d fields are too few", len(f))
 	}
 	if parent, err = strconv.Atoi(f[1]); err != nil {
-		return 0, 0, fmt.Errorf("%q is no process", f[1])
+		return 0, 0, fmt.Errorf("%q is not a process", f[1])
 	}
 	start, err = strconv.ParseUint(f[19], 10, 64)
 	return parent, start, err

@@ -11,48 +11,49 @@ import (
 	"plimsoll/internal/limit/judge"
 )
 
-// A Standing is where a rate is by its limit.
+// A Standing is where a rate is, compared with its limit.
 type Standing string
 
 // Standings.
 const (
-	// Below: less came through than the limit, by more than the tolerance.
+	// Below: less passed than the limit, by more than the tolerance.
 	Below Standing = "below"
-	// At: the limit is what holds it, or nearly.
+	// At: the limit is what holds the rate, or nearly.
 	At Standing = "at the limit"
-	// Above: more came through than the kernel lets through in slices of a tenth of a second.
+	// Above: more passed than the kernel allows in slices of a tenth of a second.
 	Above Standing = "ABOVE THE LIMIT"
-	// Changed: the limit was set or changed in the interval, and what was seen would reach the new one. The next interval will tell.
+	// Changed: the limit was set or changed in the interval, and the rate seen would reach the new one. The next
+	// interval is conclusive.
 	Changed Standing = "the limit changed in this interval"
-	// Unknown: the kernel doesn't count there, or what came through may have been submitted before the first sample.
+	// Unknown: the kernel doesn't count there, or the I/O may have been submitted before the first sample.
 	Unknown Standing = "unknown"
 )
 
-// matters is the share of a limit from which on what isn't known hides where the rate stands.
+// matters is the share of a limit from which unknown I/O hides the rate's standing.
 const matters = 0.1
 
-// A Rate is a limit that a group is asked to stay under on a device, and what was seen of it.
+// A Rate is a group's limit on a device, and the rate that was seen.
 type Rate struct {
-	// Group is the group that has the limit: version 1 holds each by itself, and version 2 with all that are above it. What was seen of
-	// the limit of a group above is all that the group did.
+	// Group is the group with the limit: version 1 applies only each group's own limit, version 2 also those of all
+	// groups above. For a group above, the rate seen is that of the whole group.
 	Group  string        `json:"group"`
 	Device string        `json:"device"`
 	Number device.Number `json:"number"`
 	Key    limit.Key     `json:"key"`
-	// Asked and Seen are bytes or I/Os a second; Seen is nil where the kernel doesn't count. In version 1 it is what came through, as
-	// far as the device's own counters tell: what is charged may have to wait. It is nil too where that isn't known: what was submitted
-	// before the first sample was charged then.
+	// Asked and Seen are bytes or I/Os a second; Seen is nil where the kernel doesn't count. In version 1, where
+	// charged I/O may still wait, Seen is what passed by the device's own counters. It is also nil if that isn't
+	// known: I/O submitted before the first sample was charged then.
 	Asked    int64    `json:"asked"`
 	Seen     *float64 `json:"seen"`
 	Standing Standing `json:"standing"`
-	// Waiting is how many bytes, of reads or of writes, were charged and have not come through at the end.
+	// Waiting is the number of bytes, read or written, that were charged and have not passed by the end.
 	Waiting int64 `json:"waiting_bytes,omitempty"`
-	// hidden is set where Seen isn't known for what was submitted before the first sample.
+	// hidden is set where I/O submitted before the first sample makes Seen unknown.
 	hidden bool
 }
 
-// judge says where the rate stands. least is what of it is beyond doubt, in bytes or I/Os a second; was is the limit at the
-// interval's beginning, 0 if there was none.
+// judge sets the standing. least is the certain part of the rate, in bytes or I/Os a second; was is the limit at the
+// beginning of the interval, 0 without one.
 func (r *Rate) judge(least, seconds float64, was int64) {
 	if r.Seen == nil {
 		r.Standing = Unknown
@@ -71,8 +72,8 @@ func (r *Rate) judge(least, seconds float64, was int64) {
 	}
 }
 
-// LimitsChanged notes that a subject's limits were changed within the interval: what is above them now may have been below them then. The
-// samples show that only of limits that differ at both ends.
+// LimitsChanged records that a subject's limits changed within the interval: a rate above them now may have been
+// below them then. The samples only show changes between their own times.
 func (i *Interval) LimitsChanged(ref string) {
 	for _, u := range i.Subjects {
 		for n := range u.Rates {
@@ -83,8 +84,8 @@ func (i *Interval) LimitsChanged(ref string) {
 	}
 }
 
-// rates are the limits of a reading and what was seen of each, those of groups above among them, and its limits that are for no device.
-// b is the reading before, nil if there was none.
+// rates are a reading's limits with the rates seen, including those of groups above, and its limits that are not per
+// device. b is the reading before, nil without one.
 func (p pair) rates(a, b *Reading, deltas map[string]map[device.Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
 	var out []Rate
 	var others *limit.Limits
@@ -138,7 +139,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[device.Number]cgroupio.
 	return out, others
 }
 
-// limit is what a group was held to when it was read; 0: nothing.
+// limit is a group's limit when it was read; 0: none.
 func (r *Reading) limit(group string, d device.Number, k limit.Key) int64 {
 	if r == nil {
 		return 0
@@ -152,10 +153,12 @@ func (r *Reading) limit(group string, d device.Number, k limit.Key) int64 {
 	return 0
 }
 
-// mostlyWaits is the share of an interval from which on who waited for I/O, and was charged nothing, waits for what was charged before.
+// mostlyWaits is the share of an interval from which a subject that waited for I/O, and was charged nothing, waits
+// for I/O charged before.
 const mostlyWaits = 0.5
 
-// waitsForNothing reports whether a subject waited for I/O and was charged for none on any device: it waits for what it had submitted.
+// waitsForNothing reports whether a subject waited for I/O without a charge on any device: it waits for I/O submitted
+// before.
 func waitsForNothing(a, b *Reading, deltas map[string]map[device.Number]cgroupio.Counters, seconds float64) bool {
 	w := waits(a, b)
 	if b == nil || w == nil || w.Some < mostlyWaits*seconds {
@@ -171,14 +174,14 @@ func waitsForNothing(a, b *Reading, deltas map[string]map[device.Number]cgroupio
 	return true
 }
 
-// hides reports whether a rate that seems to be below its limit may not be: the device did what was submitted before the first sample,
-// enough to matter, or the subject waits for what it isn't known to have submitted.
+// hides reports whether a rate that seems to be below its limit may not be: the device did enough I/O submitted
+// before the first sample to matter, or the subject waits for I/O that it isn't known to have submitted.
 func (p pace) hides(k limit.Key, l limit.Limits, idle bool, seconds float64) bool {
 	asked, more := ofKey(k, l, p.unclaimed())
 	return more > float64(asked)*matters*seconds || idle && p.ahead == (cgroupio.Counters{})
 }
 
-// ofKey is a limit, and what was counted of what it limits.
+// ofKey is a limit, and the counter that it limits.
 func ofKey(k limit.Key, l limit.Limits, c cgroupio.Counters) (asked int64, counted float64) {
 	switch k {
 	case limit.ReadBPS:

@@ -14,31 +14,31 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// A Roster keeps the subjects that are watched up to date: all containers that run here, or those that were named. It
-// asks engines only where something may have changed.
+// A Roster keeps the list of watched subjects: all running containers, or named targets. It asks engines only when
+// something may have changed.
 type Roster struct {
 	holder *hold.Holder
-	// named is what was asked for; empty: all containers.
+	// named are the requested targets; empty: all containers.
 	named []target.Ref
 
-	// begun is set once all that was named has been found.
+	// begun is set once all named targets have been found.
 	begun    bool
 	subjects map[string]*Subject
 	volumes  []Volume
 	notes    []string
 
-	// mu guards what the engines' events say.
+	// mu guards the fields below, which engines' events set.
 	mu      sync.Mutex
 	changed bool
 	lost    map[string]string
 	looked  time.Time
 }
 
-// again is after how long engines are asked although they told nothing: an event may get lost.
+// again is the time after which engines are asked without an event: one may get lost.
 const again = time.Minute
 
-// NewRoster returns a Roster of the named targets, or of all containers. It asks no engine yet. With a ctx that lasts, it follows the
-// engines' events until that is over.
+// NewRoster returns a Roster of the named targets, or of all containers. It asks no engine yet. With follow it
+// listens to the engines' events until ctx ends.
 func NewRoster(ctx context.Context, h *hold.Holder, named []target.Ref, follow bool) *Roster {
 	r := &Roster{holder: h, named: named, subjects: map[string]*Subject{}, changed: true, lost: map[string]string{}}
 	if follow {
@@ -52,7 +52,7 @@ func NewRoster(ctx context.Context, h *hold.Holder, named []target.Ref, follow b
 	return r
 }
 
-// told notes that something changed.
+// told records that something changed.
 func (r *Roster) told(e target.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Roster) told(e target.Event) {
 	}
 }
 
-// stale reports whether the engines have to be asked, once.
+// stale reports, once, whether the engines have to be asked.
 func (r *Roster) stale() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Roster) stale() bool {
 	return true
 }
 
-// Notes are doubts about who is watched, a sentence each.
+// Notes are doubts about the list, a sentence each.
 func (r *Roster) Notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,15 +88,15 @@ func (r *Roster) Notes() []string {
 	return notes
 }
 
-// Ended tells the roster that a subject's group is gone: engines are asked whether it was started again.
+// Ended reports that a subject's group is gone: the roster asks the engines whether it was restarted.
 func (r *Roster) Ended() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changed = true
 }
 
-// Subjects returns who is to be watched now, and the volumes. The error is about a target that was named: it is not there, or not running. Of
-// one that was there before it is no error but a note that it ended.
+// Subjects returns the present subjects and volumes. The error is about a named target that doesn't exist or isn't
+// running. If it existed before, a note says that it has ended.
 func (r *Roster) Subjects(ctx context.Context) ([]*Subject, []Volume, error) {
 	if r.stale() {
 		if err := r.refresh(ctx); err != nil {
@@ -138,7 +138,7 @@ func (r *Roster) refresh(ctx context.Context) error {
 				if len(r.named) > 0 && first {
 					return err
 				}
-				r.note(fmt.Sprintf("%s isn't watched: %v", ref, err))
+				r.note(fmt.Sprintf("%s is not watched: %v", ref, err))
 				continue
 			}
 			r.subjects[ref] = s
@@ -152,7 +152,7 @@ func (r *Roster) refresh(ctx context.Context) error {
 	return nil
 }
 
-// find lists what is to be watched.
+// find lists the targets to watch.
 func (r *Roster) find(ctx context.Context, first bool) ([]target.Target, error) {
 	r.notes = nil
 	if len(r.named) == 0 {
@@ -210,7 +210,7 @@ func (r *Roster) look(t target.Target) (*Subject, error) {
 	return s, nil
 }
 
-// Buffered is how much of buffered writes is charged to the writer, on a device of which no more is known.
+// Buffered is how much of the buffered writes is charged to the writer, on a device of which no more is known.
 func Buffered(h *explain.Host) explain.Verdict {
 	if h.IO == 2 && h.Memory == 2 || h.ChargesV1 {
 		return explain.Late

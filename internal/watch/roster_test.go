@@ -23,7 +23,7 @@ func TestSeparate(t *testing.T) {
 	for _, v := range got {
 		words = append(words, fmt.Sprintf("%s %t %s %v", v.Ref, v.Own, v.Why, v.Users))
 	}
-	want := "a false b is on its device, too, and the kernel counts by device []\nb false a is on its device, too, and the kernel counts by device []\nc true  [x y]"
+	want := "a false b is on its device too, and the kernel counts by device []\nb false a is on its device too, and the kernel counts by device []\nc true  [x y]"
 	if s := strings.Join(words, "\n"); s != want {
 		t.Errorf("separate() =\n%s\nwant\n%s", s, want)
 	}

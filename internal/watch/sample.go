@@ -20,63 +20,64 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// A Sample is what the kernel had counted at one time.
+// A Sample is the kernel's counters at one time.
 type Sample struct {
 	// At is the time; differences are of the monotonic clock.
 	At time.Time
 	// Ticks is that time in clock ticks since boot.
 	Ticks uint64
 	Disks []Disk
-	// Subjects are by Ref, Volumes in the order in which they were given.
+	// Subjects are by Ref, Volumes in the given order.
 	Subjects map[string]*Reading
 	Volumes  []Volume
-	// Nobody is version 1's root group, nil where there is none: processes in no group, and what the kernel writes back
-	// of what was left in the page cache.
+	// Nobody is version 1's root group, nil where there is none: processes in no other group, and the kernel's
+	// writeback of the page cache.
 	Nobody *Reading
-	// Counted are the devices on which the kernel counts by group; CountsAll is set where it does on each.
+	// Counted are the devices on which the kernel counts by group; CountsAll is set where it counts on every device.
 	Counted   []device.Number
 	CountsAll bool
-	// All is what version 1 has charged to everybody on each device, and Ahead what of that was not done yet: see Held. Both are nil
-	// with version 2, which charges what is let through.
+	// All is what version 1 has charged on each device, over all groups, and Ahead how much of it was not done yet:
+	// see Held. Both are nil with version 2, which charges I/O when it passes.
 	All, Ahead map[device.Number]cgroupio.Counters
 }
 
-// A Reading is what was counted for one subject.
+// A Reading is the counters of one subject.
 type Reading struct {
 	Subject *Subject
 	// At is when its groups were read.
 	At time.Time
 	// Groups are the counters by the group's path and the device.
 	Groups map[string]map[device.Number]cgroupio.Counters
-	// Waiting is what was charged and not done yet, by group and device.
+	// Waiting is the charged I/O that is not done yet, by group and device.
 	Waiting map[string]map[device.Number]Held
-	// Processes are the group's; AppErr says why they can't be read.
+	// Processes are the group's; AppErr is why they can't be read.
 	Processes map[int]Process
 	AppErr    error
-	// Limits are what the kernel holds the groups to.
+	// Limits are the groups' limits in the kernel.
 	Limits []cgroup.State
-	// Above is what groups above hold it to as well (cgroup.Host.Above), and Beyond the counters of those that hold a rate, by path and
-	// device: they are of all that those groups hold.
+	// Above are the limits of groups above (cgroup.Host.Above), and Beyond the counters of those with a rate, by path
+	// and device, for all of their groups together.
 	Above  []cgroup.State
 	Beyond map[string]map[device.Number]cgroupio.Counters
-	// read counts the samples since they were read.
+	// read counts the samples since the limits were read.
 	read int
-	// CPU is how the CPU controller stopped it; nil where it can't.
+	// CPU is how long the CPU controller stopped it; nil without that controller.
 	CPU *cgroupio.Throttled
-	// Pressure is how long its processes stood still for I/O; nil where the kernel doesn't tell.
+	// Pressure is how long its processes waited for I/O; nil where the kernel doesn't show it.
 	Pressure *Pressure
 	// Async are the threads that wait for asynchronous I/O.
 	Async map[int]Thread
-	// Delays is for how long each thread has waited for I/O of its own, nil where pressure says it or the kernel doesn't count.
+	// Delays is how long each thread has waited for its own I/O, nil where pressure shows it or the kernel doesn't
+	// count.
 	Delays map[int]time.Duration
-	// below are the groups with its processes, nil where they are not known yet.
+	// below are the groups with its processes, nil while they aren't known.
 	below []*hierarchy.Group
-	// Err reports why there are no counters. It wraps cgroup.ErrGone if the group was removed.
+	// Err is why there are no counters. It wraps cgroup.ErrGone if the group was removed.
 	Err error
 }
 
-// Pressure is a line each of io.pressure: for how long some, and all, of the processes that had something to do waited
-// for I/O, since the group was made (Documentation/accounting/psi.rst).
+// Pressure is the two lines of io.pressure: how long some, and all, of the runnable processes have waited for I/O
+// since the group was created (Documentation/accounting/psi.rst).
 type Pressure struct{ Some, Full time.Duration }
 
 // A Sampler reads samples of one machine. It isn't safe for concurrent use.
@@ -84,32 +85,32 @@ type Sampler struct {
 	fs     device.FS
 	groups *cgroup.Host
 	tree   *hierarchy.Tree
-	// last are the readings before, whose limits are taken for those that have done nothing since.
+	// last are the previous readings; subjects without I/O since are taken to have the same limits.
 	last map[string]*Reading
 	// before is the last sample.
 	before *Sample
-	// births are of processes that were seen before: they don't change.
+	// births are those of processes seen before: they don't change.
 	births map[int]birth
-	// stacks are what was found beneath devices, and trees what finds it; nil until it is needed.
+	// stacks are the devices found beneath others, and trees finds them; nil until needed.
 	stacks map[device.Number][]device.Number
 	trees  func(device.Number) (*device.Node, error)
-	// disks are the names of the last sample's: a change means that stacks may have changed.
+	// disks are the disks' names in the last sample: if they change, stacks may have changed.
 	disks  []string
 	traced time.Time
 	buf    []byte
 }
 
-// A birth is what is known of a process beside its counters.
+// A birth is what is known of a process besides its counters.
 type birth struct {
 	parent int
 	start  uint64
 	io     IO
 }
 
-// stacksFor is how long what is beneath a device is taken for granted.
+// stacksFor is how long stacks are kept.
 const stacksFor = 10 * time.Second
 
-// NewSampler returns a Sampler of the machine that fs shows.
+// NewSampler returns a Sampler of the machine in fs.
 func NewSampler(f device.FS, groups *cgroup.Host) (*Sampler, error) {
 	tree, err := hierarchy.Read(f)
 	if err != nil {
@@ -118,7 +119,7 @@ func NewSampler(f device.FS, groups *cgroup.Host) (*Sampler, error) {
 	return &Sampler{fs: f, groups: groups, tree: tree, births: map[int]birth{}, stacks: map[device.Number][]device.Number{}}, nil
 }
 
-// read reads a file of the kernel's. What it returns is good until the next call.
+// read reads one of the kernel's files. The result is valid until the next call.
 func (s *Sampler) read(path string) ([]byte, error) {
 	b, err := readFile(path, s.buf)
 	if cap(b) > cap(s.buf) {
@@ -127,8 +128,8 @@ func (s *Sampler) read(path string) ([]byte, error) {
 	return b, err
 }
 
-// Sample reads counters of subjects and volumes, and of all devices. What can't be read of one subject is in its Reading; the error is that
-// nothing can be read here at all.
+// Sample reads the counters of subjects, volumes and all devices. An error with one subject is in its Reading; the
+// returned error means that nothing can be read here.
 func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error) {
 	out := &Sample{Subjects: make(map[string]*Reading, len(subjects)), Volumes: volumes}
 	if err := s.disksOf(out); err != nil {
@@ -155,7 +156,7 @@ func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error)
 	return out, nil
 }
 
-// disksOf reads the devices and the time.
+// disksOf reads the devices' counters and the time.
 func (s *Sampler) disksOf(out *Sample) error {
 	b, err := s.read(filepath.Join(s.fs.Proc, "uptime"))
 	if err != nil {
@@ -193,19 +194,19 @@ func (s *Sampler) disksOf(out *Sample) error {
 	return nil
 }
 
-// parseUptime reads /proc/uptime in clock ticks, of which a second has 100 (USER_HZ): "16.33 20.11".
+// parseUptime reads /proc/uptime, "16.33 20.11", in clock ticks of 1/100 s (USER_HZ).
 func parseUptime(text string) (uint64, error) {
 	word, _, _ := strings.Cut(text, " ")
 	seconds, hundredths, ok := strings.Cut(word, ".")
 	a, err := strconv.ParseUint(seconds, 10, 64)
 	b, err2 := strconv.ParseUint(hundredths, 10, 64)
 	if !ok || err != nil || err2 != nil || len(hundredths) != 2 {
-		return 0, fmt.Errorf("/proc/uptime: %q is no time", strings.TrimSpace(text))
+		return 0, fmt.Errorf("/proc/uptime: %q is not a time", strings.TrimSpace(text))
 	}
 	return a*100 + b, nil
 }
 
-// Beneath are the devices that one stands on, down to the disks, through the file of a loop device, too.
+// Beneath are the devices beneath one, down to the disks, also through the file of a loop device.
 func (s *Sampler) Beneath(n device.Number) []device.Number {
 	if known, ok := s.stacks[n]; ok {
 		return known
@@ -279,7 +280,7 @@ func (s *Sampler) subject(sub *Subject, births map[int]birth, i int) *Reading {
 	return r
 }
 
-// waiting reads what threads of a subject wait for, unless it has done nothing since the last sample and none waited then.
+// waiting reads what a subject's threads wait for, unless it had no I/O since the last sample and none waited then.
 func (s *Sampler) waiting(r *Reading) {
 	last := s.last[r.Subject.Ref]
 	if last != nil && len(last.Async) == 0 && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[device.Number]cgroupio.Counters]) {
@@ -291,7 +292,7 @@ func (s *Sampler) waiting(r *Reading) {
 	}
 }
 
-// rated reports whether there is a limit on a rate of I/O.
+// rated reports whether the subject has a limit on a rate of I/O.
 func (r *Reading) rated() bool {
 	for _, state := range r.Limits {
 		for _, l := range state.Devices {
@@ -303,11 +304,11 @@ func (r *Reading) rated() bool {
 	return false
 }
 
-// limitsFor is in how many samples the limits of a subject that does nothing are read once: they take longer to read than
-// all the rest, and nothing is seen of them.
+// limitsFor is the number of samples for which the limits of a subject without I/O are kept: they take longer to read
+// than everything else, and have no effect meanwhile.
 const limitsFor = 10
 
-// idle reports whether the same subject did nothing between two readings; the former may be nil.
+// idle reports whether the same subject had no I/O between two readings; last may be nil.
 func (last *Reading) idle(r *Reading) bool {
 	if last == nil || last.Subject != r.Subject {
 		return false
@@ -315,7 +316,7 @@ func (last *Reading) idle(r *Reading) bool {
 	return maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[device.Number]cgroupio.Counters])
 }
 
-// limits reads what a subject, the i-th, is held to.
+// limits reads the limits of the i-th subject.
 func (s *Sampler) limits(r *Reading, i int) {
 	if last := s.last[r.Subject.Ref]; last.idle(r) && last.Limits != nil && last.read < limitsFor {
 		r.Limits, r.Above, r.read = last.Limits, last.Above, last.read+1
@@ -330,14 +331,14 @@ func (s *Sampler) limits(r *Reading, i int) {
 	if r.Above, err = s.groups.Above(r.Subject.Groups, hierarchy.IO); err == nil {
 		s.beyond(r)
 	}
-	// Not all in the same sample.
+	// Spread over several samples.
 	r.Limits, r.read = limits, i%limitsFor
 	if s.last[r.Subject.Ref] != nil {
 		r.read = 0
 	}
 }
 
-// counters reads what was charged. In version 1 r.below are the groups that it was charged to.
+// counters reads the charges. In version 1 r.below are the charged groups.
 func (s *Sampler) counters(r *Reading) {
 	groups, err := s.groups.Charged(r.Subject.Groups)
 	if err != nil {
@@ -351,7 +352,7 @@ func (s *Sampler) counters(r *Reading) {
 	r.Groups = make(map[string]map[device.Number]cgroupio.Counters, len(groups))
 	for i, g := range groups {
 		all, err := cgroupio.GroupCounters(g, s.read)
-		// One whose file was open says ENODEV.
+		// An open file of a removed group returns ENODEV.
 		gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
 		if i > 0 && gone {
 			continue // It was removed meanwhile.
@@ -367,7 +368,8 @@ func (s *Sampler) counters(r *Reading) {
 	}
 }
 
-// parsePressure reads io.pressure: "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", in microseconds. nil: it isn't that.
+// parsePressure reads io.pressure: "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", in microseconds. nil: another
+// format.
 func parsePressure(text string) *Pressure {
 	var p Pressure
 	found := false

@@ -7,26 +7,27 @@ import (
 // A Service is the device's time that a subject's requests took: the columns await, aqu-sz and %util of iostat -x, for one
 // container on one device.
 //
-// The kernel keeps these times by device and not by group (blkio.io_service_time was removed in Linux 5.0, but for BFQ). A Service is
-// therefore the subject's share of what the device counted, by bytes and apart for reads and writes. Where the subject did all of the
-// device's I/O in the interval, that is exact, and Alone is set; else it takes the requests of all on the device to be alike. The
-// time that a limit holds I/O back passes before the device, and is not in it.
+// The kernel keeps these times by device and not by group (blkio.io_service_time was removed in Linux 5.0, except for
+// BFQ). A Service is therefore the subject's share of the device's counters, by bytes, separately for reads and
+// writes. It is exact, and Alone is set, if the subject did all of the device's I/O in the interval; otherwise it
+// assumes that all requests on the device are alike. Time for which a limit holds I/O back is not included: it passes
+// before the device.
 type Service struct {
-	// Await is how many milliseconds a request took on the device, on average.
+	// Await is the mean time of a request on the device, in milliseconds.
 	Await float64 `json:"await_ms"`
-	// Queue is how many requests the device had under way, on average.
+	// Queue is the mean number of requests under way.
 	Queue float64 `json:"queue"`
-	// Util is for how many percent of the interval the device had any under way.
+	// Util is the percentage of the interval with any request under way.
 	Util float64 `json:"util"`
 	// Alone is set if nothing else read or wrote there.
 	Alone bool `json:"alone"`
 }
 
-// alone is the share of a device's bytes from which on they count as all: file systems and partition tables add a little that is
+// alone is the share of a device's bytes that counts as all: file systems and partition tables add a little that is
 // charged to the root group.
 const alone = 0.99
 
-// service is a subject's part of what a device did. nil: it did no I/O there, or the device has no counters.
+// service is a subject's share of a device's time. nil: it had no I/O there, or the device has no counters.
 func service(c Charge, d DiskUse) *Service {
 	if c.Read == nil || c.Write == nil || c.Read.IOs+c.Write.IOs == 0 {
 		return nil
@@ -40,7 +41,7 @@ func service(c Charge, d DiskUse) *Service {
 	read, write := part(c.Read.Bytes, d.Read.Bytes), part(c.Write.Bytes, d.Write.Bytes)
 	requests := read*d.ReadsS + write*d.WritesS
 	if requests == 0 {
-		return nil // All of it waits still, or was counted in the interval before.
+		return nil // All of it still waits, or was counted in the interval before.
 	}
 	// Milliseconds of requests, a second.
 	own := read*d.ReadsS*d.ReadAw + write*d.WritesS*d.WriteAw
@@ -50,7 +51,7 @@ func service(c Charge, d DiskUse) *Service {
 	if all > 0 {
 		s.Util = min(100, d.Util) * own / all
 	} else {
-		// Requests of less than a tick each: their number has to do.
+		// Requests of less than a tick each: their number must do.
 		s.Util = min(100, d.Util) * requests / (d.ReadsS + d.WritesS)
 	}
 	return s

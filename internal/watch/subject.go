@@ -12,14 +12,14 @@ import (
 
 // A Subject is something with control groups that is watched.
 type Subject struct {
-	// Ref is the way to name it: "docker:web". Subjects of one sample have different ones.
+	// Ref is its name on the command line: "docker:web". The subjects of a sample have different ones.
 	Ref    string
 	Target target.Target
 	// Groups are its control groups.
 	Groups *cgroup.Target
-	// Places are what its data lies on. Empty: it isn't known, as of a group that was named by its path.
+	// Places are its data. Empty: not known, as for a group named by its path.
 	Places []Place
-	// Buffered is how much of buffered writes is charged where a device is none of the places'.
+	// Buffered is how much of the buffered writes is charged on devices that belong to no place.
 	Buffered explain.Verdict
 	// Notes are doubts, a sentence each.
 	Notes []string
@@ -29,7 +29,7 @@ type Subject struct {
 type Place struct {
 	// Name describes it: "its own layer", "volume data", "/srv".
 	Name string
-	// Devices are those right under the file system, the whole disk of a partition. Empty: Why says why there are none.
+	// Devices are those directly under the file system, or the whole disk of a partition. Empty: Why is the reason.
 	Devices []device.Number
 	Why     string
 	// Buffered is how much of the buffered writes there is charged to the writer.
@@ -38,20 +38,20 @@ type Place struct {
 
 // A Volume is a volume that is watched.
 type Volume struct {
-	// Ref is the way to name it, Engine and Name what it is.
+	// Ref is its name on the command line, Engine and Name are its parts.
 	Ref, Engine, Name string
 	// Path is its folder on the host.
 	Path string
-	// Devices are those that it lies on, Own whether nothing else does: what such a device does is the volume's.
+	// Devices are the devices under it; Own is set if nothing else uses them, so that their I/O is the volume's.
 	Devices []device.Number
 	Own     bool
-	// Why is the reason why it is not told apart from others.
+	// Why is the reason why its I/O can't be told from that of others.
 	Why string
 	// Users are the Refs of the containers that have it mounted.
 	Users []string
 }
 
-// PlaceOf is what is known of a part of a target's data.
+// PlaceOf describes a part of a target's data.
 func PlaceOf(g hold.Ground) Place {
 	e := g.Explanation
 	p := Place{Name: g.Name, Why: e.Why}
@@ -64,7 +64,7 @@ func PlaceOf(g hold.Ground) Place {
 	return p
 }
 
-// buffered reports how much of the buffered writes on a device is charged to the subject: the worst of the places on it.
+// buffered is how much of the buffered writes on a device is charged to the subject: the worst of its places there.
 func (s *Subject) buffered(n device.Number) explain.Verdict {
 	v := explain.Verdict("")
 	for _, p := range s.Places {
@@ -81,7 +81,7 @@ func (s *Subject) buffered(n device.Number) explain.Verdict {
 	return v
 }
 
-// leaks reports whether writes of the subject may be charged to no group.
+// leaks reports whether some of the subject's writes may be charged to no group.
 func (s *Subject) leaks() bool {
 	if len(s.Places) == 0 {
 		return s.Buffered == explain.Leaks

@@ -14,11 +14,11 @@ import (
 
 // A Text writes intervals for people.
 type Text struct {
-	// All is set to show idle targets too: they were named.
+	// All shows idle targets too: they were named.
 	All bool
-	// Devices is set to show nothing else.
+	// Devices shows only the devices.
 	Devices bool
-	// Width is that of the terminal in letters, 0 for no bound.
+	// Width is the terminal's width in characters, 0 for no bound.
 	Width int
 }
 
@@ -43,7 +43,7 @@ func (t Text) Write(i *Interval) string {
 	case len(i.Subjects) == 0 && !t.All:
 		b.WriteString("no container runs here\n")
 	case rows.Len() == 0:
-		b.WriteString("none of them does any I/O\n")
+		b.WriteString("none of them does I/O\n")
 	default:
 		rows.Write(&b)
 	}
@@ -104,7 +104,7 @@ func (t Text) target(rows *layout.Table, u Usage, seconds float64) {
 	if n := u.Uncharged; n != nil && *n > 0 {
 		row("not charged yet, or to no group", "", "", size.Rate(float64(*n)/seconds), "")
 	}
-	// Limits of groups below the container's own, which has those in the rows above, and of groups above it.
+	// Limits of groups below the container's own, whose limits are in the rows above, and of groups above it.
 	for _, r := range u.Rates {
 		if len(u.Groups) > 0 && r.Group != u.Groups[0] {
 			row(r.Group+", "+r.Device, "", "", "", "", "", "", "", "", rateWords(r))
@@ -115,7 +115,7 @@ func (t Text) target(rows *layout.Table, u Usage, seconds float64) {
 	}
 }
 
-// total adds a row for all devices together, where that is more than one of the rows says.
+// total adds a row for all devices together, if it says more than one of the rows.
 func (t Text) total(row func(...string), u Usage) {
 	counted := 0
 	for _, c := range u.Devices {
@@ -137,10 +137,10 @@ func (t Text) total(row func(...string), u Usage) {
 	row("devices, each byte once", bytes(u.Read, false), size.Count(u.Read.IOsS), bytes(u.Write, left), size.Count(u.Write.IOsS))
 }
 
-// escapes reports whether some of what a target writes may be charged to no group.
+// escapes reports whether some of a target's writes may be charged to no group.
 func escapes(u Usage) bool { return u.Uncharged == nil || *u.Uncharged > 0 }
 
-// charge is the row of a device, after the target's name. least: buffered writes are not among what is charged there.
+// charge is a device's row, after the target's name. least: the charge leaves out buffered writes.
 func (t Text) charge(c Charge, rates []Rate, least bool) []string {
 	where := c.Name
 	switch {
@@ -171,7 +171,7 @@ func (t Text) charge(c Charge, rates []Rate, least bool) []string {
 	return []string{where, size.Rate(c.Read.BytesS), size.Count(c.Read.IOsS), write, size.Count(c.Write.IOsS), await, queue, util, waits, limits}
 }
 
-// serviceWords are the device's time for a target: exact where nothing else used the device.
+// serviceWords are the device's times for a target: exact where nothing else used the device.
 func serviceWords(s *Service) (await, queue, util string) {
 	if s == nil {
 		return "", "", ""
@@ -213,7 +213,7 @@ func (t Text) Volumes(b *strings.Builder, list []VolumeUse) {
 	}
 }
 
-// rateWords says what was seen of a limit.
+// rateWords describes a limit and the rate that was seen.
 func rateWords(r Rate) string {
 	asked := strconv.FormatInt(r.Asked, 10) + " IOPS"
 	if strings.HasSuffix(string(r.Key), "_bps") {
@@ -232,7 +232,7 @@ func rateWords(r Rate) string {
 	return words
 }
 
-// stopped says how the CPU controller held a target.
+// stopped describes how long the CPU controller stopped a target.
 func stopped(u Usage) string {
 	if u.Limits == nil || u.Limits.CPUs == 0 || u.CPU == nil {
 		return ""
@@ -256,10 +256,10 @@ func countOf(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// iostatWide is how many letters a line of iostat -x has.
+// iostatWide is the width of a line of iostat -x in characters.
 const iostatWide = 207
 
-// disks writes the devices that did anything, as iostat -xz does; as iostat -xsz where the terminal is too narrow.
+// disks writes the active devices, as iostat -xz does, or as iostat -xsz if the terminal is too narrow.
 func (t Text) disks(list []DiskUse) string {
 	var b strings.Builder
 	short := t.Width > 0 && t.Width < iostatWide
@@ -292,7 +292,7 @@ func (t Text) disks(list []DiskUse) string {
 	return b.String()
 }
 
-// OnScreen makes a terminal show a text from its top, cut where it doesn't fit.
+// OnScreen makes a terminal show a text from its top, cut to the terminal's size.
 func OnScreen(text string, height, width int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if room := height - 1; len(lines) > room && room > 1 {

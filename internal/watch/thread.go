@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// A Thread is one that waits for asynchronous I/O when a sample is taken.
+// A Thread is a thread that waits for asynchronous I/O at the time of a sample.
 //
-// Pressure counts a task that sleeps for I/O of its own. One that submits I/O and then sleeps in io_getevents is not among them
-// (read_events in the kernel's fs/aio.c), so that a libaio job which does nothing but wait shows a pressure of 0. A thread that
-// sleeps in such a call in two samples, and ran for little in between, waited for the rest.
+// Pressure counts tasks that sleep for their own I/O. A task that submits I/O and then sleeps in io_getevents doesn't
+// count (read_events in the kernel's fs/aio.c), so a libaio job that does nothing but wait shows a pressure of 0. A
+// thread that sleeps in such a call in two samples, and ran for little in between, waited for the rest.
 type Thread struct {
-	// Ran is for how long it ran, or waited for a CPU, since it started.
+	// Ran is how long it has run, or waited for a CPU, since it started.
 	Ran time.Duration
-	// Loop says that it waits for events (epoll, poll, select, an eventfd), in a process that has set up asynchronous I/O. The events may be
-	// others than that I/O's.
+	// Loop is set if it waits for events (epoll, poll, select, an eventfd), in a process that has set up asynchronous
+	// I/O. The events may be of something else.
 	Loop bool
 }
 
-// asyncWaits reads which threads of processes wait for asynchronous I/O; with loops, also which wait for events.
+// asyncWaits finds the threads that wait for asynchronous I/O; with loops, also those that wait for events.
 func (s *Sampler) asyncWaits(processes map[int]Process, loops bool) map[int]Thread {
 	var out map[int]Thread
 	for pid := range processes {
@@ -78,8 +78,8 @@ func (s *Sampler) waitsForEvents(pid int, text string) bool {
 	return slices.Contains(eventCalls, n)
 }
 
-// submitsAsync reports whether a process has set up asynchronous I/O: a context of libaio, which is mapped into it, or a ring of io_uring,
-// which is an open file.
+// submitsAsync reports whether a process has set up asynchronous I/O: a mapped context of libaio, or an open ring of
+// io_uring.
 func (s *Sampler) submitsAsync(pid int) bool {
 	dir := filepath.Join(s.fs.Proc, strconv.Itoa(pid))
 	if b, err := s.read(filepath.Join(dir, "maps")); err == nil && bytes.Contains(b, []byte(" /[aio]")) {
@@ -92,7 +92,7 @@ func (s *Sampler) submitsAsync(pid int) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return s.link(pid, e.Name()) == "anon_inode:[io_uring]" })
 }
 
-// link is what a process's open file is.
+// link is the target of a process's open file.
 func (s *Sampler) link(pid int, fd string) string {
 	name, err := os.Readlink(filepath.Join(s.fs.Proc, strconv.Itoa(pid), "fd", fd))
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Sampler) threads(pid int) (tids []int) {
 	return tids
 }
 
-// waitsForAsync reports whether /proc/PID/task/TID/syscall shows a call that waits for completions: "208 0x7f.. 0x1 ...". A thread that
-// runs shows "running".
+// waitsForAsync reports whether /proc/PID/task/TID/syscall shows a call that waits for completions: "208 0x7f.. 0x1
+// ...". A running thread shows "running".
 func waitsForAsync(text string) bool {
 	word, rest, _ := strings.Cut(text, " ")
 	n, err := strconv.Atoi(word)
@@ -127,15 +127,15 @@ func waitsForAsync(text string) bool {
 	case callGetevents, callPgetevents:
 		return true
 	case callUringEnter:
-		// Its arguments are fd, to_submit, min_complete, ...: without a third it doesn't wait.
+		// The arguments are fd, to_submit, min_complete, ...: without a third one it doesn't wait.
 		f := strings.Fields(rest)
 		return len(f) > 2 && f[2] != "0x0"
 	}
 	return false
 }
 
-// parseSchedstat reads /proc/PID/task/TID/schedstat: nanoseconds on a CPU, nanoseconds in its queue, and how often it ran
-// (Documentation/scheduler/sched-stats.rst).
+// parseSchedstat reads /proc/PID/task/TID/schedstat: nanoseconds on a CPU, nanoseconds in its queue, and the number
+// of runs (Documentation/scheduler/sched-stats.rst).
 func parseSchedstat(text string) (time.Duration, error) {
 	f := strings.Fields(text)
 	if len(f) < 2 {
@@ -144,13 +144,13 @@ func parseSchedstat(text string) (time.Duration, error) {
 	ran, err := strconv.ParseInt(f[0], 10, 64)
 	queued, err2 := strconv.ParseInt(f[1], 10, 64)
 	if err != nil || err2 != nil {
-		return 0, fmt.Errorf("schedstat: %q are no times", strings.TrimSpace(text))
+		return 0, fmt.Errorf("schedstat: %q are not times", strings.TrimSpace(text))
 	}
 	return time.Duration(ran + queued), nil
 }
 
-// slept is for how many seconds of an interval the thread that waited longest for asynchronous I/O did, or for events with it. A thread
-// counts that waited so in both samples.
+// slept is the longest time in an interval, in seconds, that a thread waited for asynchronous I/O, or with loop for
+// events. Only threads that waited in both samples count.
 func slept(before, after map[int]Thread, loop bool, seconds float64) float64 {
 	most := 0.0
 	for tid, a := range after {
@@ -161,9 +161,9 @@ func slept(before, after map[int]Thread, loop bool, seconds float64) float64 {
 	return most
 }
 
-// delayed adds up for how long threads have waited for I/O of their own since they started: delay accounting, field 42 of
-// /proc/PID/task/TID/stat in clock ticks (Documentation/accounting/delay-accounting.rst). ok is false where the kernel doesn't count
-// (kernel.task_delayacct=0, the default since Linux 5.14).
+// delayed is how long each thread has waited for its own I/O since it started: delay accounting, field 42 of
+// /proc/PID/task/TID/stat in clock ticks (Documentation/accounting/delay-accounting.rst). ok is false where the
+// kernel doesn't count (kernel.task_delayacct=0, the default since Linux 5.14).
 func (s *Sampler) delayed(processes map[int]Process) (all map[int]time.Duration, ok bool) {
 	b, err := s.read(filepath.Join(s.fs.Proc, "sys/kernel/task_delayacct"))
 	if err != nil || strings.TrimSpace(string(b)) != "1" {
@@ -184,7 +184,7 @@ func (s *Sampler) delayed(processes map[int]Process) (all map[int]time.Duration,
 	return all, true
 }
 
-// parseDelay reads field 42 of a stat file, of which a second has 100 ticks (USER_HZ).
+// parseDelay reads field 42 of a stat file, in clock ticks of 1/100 s (USER_HZ).
 func parseDelay(text string) (time.Duration, error) {
 	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 40 {
@@ -194,7 +194,8 @@ func parseDelay(text string) (time.Duration, error) {
 	return time.Duration(n) * (time.Second / 100), err
 }
 
-// delayOf is for how many seconds the thread that was delayed most waited between two samples: the least for which at least one waited.
+// delayOf is the wait in seconds of the most delayed thread between two samples: at least one thread waited that
+// long.
 func delayOf(before, after map[int]time.Duration, seconds float64) float64 {
 	most := 0.0
 	for tid, a := range after {

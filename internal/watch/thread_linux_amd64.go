@@ -2,5 +2,5 @@ package watch
 
 import "golang.org/x/sys/unix"
 
-// olderEventCalls are those that newer architectures lack.
+// olderEventCalls don't exist on newer architectures.
 var olderEventCalls = []int{unix.SYS_EPOLL_WAIT, unix.SYS_POLL, unix.SYS_SELECT}

@@ -2,5 +2,5 @@
 
 package watch
 
-// olderEventCalls are those of amd64.
+// olderEventCalls exist on amd64 only.
 var olderEventCalls []int

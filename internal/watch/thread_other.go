@@ -2,7 +2,7 @@
 
 package watch
 
-// Nothing waits in calls of Linux elsewhere.
+// Other systems have no such calls.
 const (
 	callGetevents  = -1
 	callPgetevents = -2

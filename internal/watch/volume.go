@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// Volumes are the volumes that running containers use, by name. Give it all containers that are known: a volume whose device
-// another one's volume is on, too, has none of its own.
+// Volumes lists the volumes of running containers, by name. It needs all known containers: a volume that shares its
+// device with another volume has no device of its own.
 func Volumes(h *hold.Holder, containers []target.Target) []Volume {
 	all := map[string]*Volume{}
 	for _, t := range containers {
@@ -63,13 +63,13 @@ func addVolume(h *hold.Holder, all map[string]*Volume, t target.Target) {
 	}
 }
 
-// separate lists volumes by name. Those that have a device together have none of their own.
+// separate lists volumes by name. Volumes that share a device have none of their own.
 func separate(all map[string]*Volume) []Volume {
 	var out []Volume
 	for _, v := range all {
 		for _, o := range all {
 			if o != v && v.Own && slices.ContainsFunc(o.Devices, func(n device.Number) bool { return slices.Contains(v.Devices, n) }) {
-				v.Own, v.Why = false, o.Ref+" is on its device, too, and the kernel counts by device"
+				v.Own, v.Why = false, o.Ref+" is on its device too, and the kernel counts by device"
 			}
 		}
 		slices.Sort(v.Users)

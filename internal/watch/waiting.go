@@ -7,25 +7,27 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Held is what was charged to a group on a device and wasn't done yet, as far as the device's own counters tell.
+// A Held is the I/O that was charged to a group on a device and was not done yet, as far as the device's own counters
+// show.
 //
-// Version 1 charges an I/O when it is submitted, all of it at once, and a limit makes it wait only then: 40 MiB that an
-// fsync submits are charged in the first tenth of a second, and reach the device in four seconds where 10 MiB/s are let
-// through. What came through in an interval is therefore what the device did, and no more than was charged.
+// Version 1 charges all I/O when it is submitted, before a limit makes it wait: 40 MiB that an fsync submits are
+// charged in the first tenth of a second, and take four seconds to reach the device with a limit of 10 MiB/s. What
+// passed in an interval is therefore the device's own I/O, but at most what was charged.
 type Held struct {
 	cgroupio.Counters
-	// moved is when it last changed.
+	// moved is the time of its last change.
 	moved time.Time
 }
 
-// stuck is for how long nothing may move until what waits is taken for lost: a device that failed it did not do it.
+// stuck is how long nothing may move until waiting I/O counts as lost: a device that fails a request doesn't complete
+// it.
 const stuck = time.Minute
 
-// A pace is what the device did between two samples, for all, what was charged to all groups there, and what
-// everybody had waiting before.
+// A pace is, for one device, the I/O between two samples, the charges of all groups, and the I/O of all that was
+// waiting before.
 type pace struct{ done, charged, ahead cgroupio.Counters }
 
-// doneOn are what each device has done since it was made.
+// doneOn is the I/O of each device since it was created.
 func (s *Sample) doneOn() map[device.Number]cgroupio.Counters {
 	out := make(map[device.Number]cgroupio.Counters, len(s.Disks))
 	for _, d := range s.Disks {
@@ -36,7 +38,7 @@ func (s *Sample) doneOn() map[device.Number]cgroupio.Counters {
 	return out
 }
 
-// paces are those of the devices where the kernel charges before it makes I/O wait, and counts.
+// paces are those of the devices where the kernel charges I/O before it waits, and counts.
 func paces(before, after *Sample) map[device.Number]pace {
 	out := map[device.Number]pace{}
 	was, now := before.doneOn(), after.doneOn()
@@ -51,7 +53,8 @@ func paces(before, after *Sample) map[device.Number]pace {
 	return out
 }
 
-// risen is by how much counters rose; those that fell count as 0: the sum over all groups forgets those that are removed.
+// risen is the increase of counters; those that fell count as 0: the sum over all groups loses the groups that are
+// removed.
 func risen(now, before cgroupio.Counters) cgroupio.Counters {
 	return cgroupio.Counters{
 		ReadBytes: max(0, now.ReadBytes-before.ReadBytes), WriteBytes: max(0, now.WriteBytes-before.WriteBytes),
@@ -59,14 +62,14 @@ func risen(now, before cgroupio.Counters) cgroupio.Counters {
 	}
 }
 
-// through is how much of what waited, and of what was charged to a group, has come through, and what waits still. What was
-// charged to others is taken to have come through at once.
+// through is how much of a group's waiting and newly charged I/O has passed, and how much still waits. It assumes
+// that the I/O of others passed at once.
 func (p pace) through(waited, charged cgroupio.Counters) (came, waits cgroupio.Counters) {
 	each := func(waited, waitedIOs, charged, chargedIOs, done, all int64) (came, cameIOs, waits, waitsIOs int64) {
 		most, mostIOs := waited+charged, waitedIOs+chargedIOs
 		came = min(most, max(0, done-max(0, all-charged)))
 		if cameIOs = mostIOs; came < most {
-			// The device counts requests, which were put together of several I/Os.
+			// The device counts requests, which may merge several I/Os.
 			cameIOs = int64(float64(mostIOs) * float64(came) / float64(most))
 		}
 		return came, cameIOs, most - came, mostIOs - cameIOs
@@ -76,8 +79,8 @@ func (p pace) through(waited, charged cgroupio.Counters) (came, waits cgroupio.C
 	return came, waits
 }
 
-// unclaimed is what the device did beyond all that was charged and that anybody was known to have waiting: it was submitted before the
-// first sample, and whose it is isn't known.
+// unclaimed is the device's I/O beyond all that was charged or known to wait: it was submitted before the first
+// sample, and its origin isn't known.
 func (p pace) unclaimed() cgroupio.Counters {
 	return cgroupio.Counters{
 		ReadBytes:  max(0, p.done.ReadBytes-p.charged.ReadBytes-p.ahead.ReadBytes),
@@ -87,8 +90,8 @@ func (p pace) unclaimed() cgroupio.Counters {
 	}
 }
 
-// least is what can only have been the group's: what the device did, without all that others were charged, and that anybody
-// had waiting.
+// least is the I/O that can only have been the group's: the device's I/O without all that others were charged or had
+// waiting.
 func (p pace) least(charged cgroupio.Counters) cgroupio.Counters {
 	each := func(done, all, charged, ahead int64) int64 { return max(0, done-max(0, all-charged)-ahead) }
 	return cgroupio.Counters{
@@ -99,7 +102,7 @@ func (p pace) least(charged cgroupio.Counters) cgroupio.Counters {
 	}
 }
 
-// wait fills in what waits, of everybody and of each subject, as it follows from the sample before.
+// wait computes the waiting I/O, in all and by subject, from the sample before.
 func (s *Sample) wait(before *Sample) {
 	if before == nil || s.All == nil {
 		return
@@ -107,7 +110,7 @@ func (s *Sample) wait(before *Sample) {
 	all := paces(before, s)
 	s.Ahead = map[device.Number]cgroupio.Counters{}
 	for n, p := range all {
-		// All that is charged is everybody's.
+		// In this sum all charges belong to one.
 		alone := pace{done: p.done, charged: p.charged}
 		if _, waits := alone.through(p.ahead, p.charged); waits != (cgroupio.Counters{}) {
 			s.Ahead[n] = waits
@@ -121,7 +124,7 @@ func (s *Sample) wait(before *Sample) {
 	}
 }
 
-// wait fills in what waits of one.
+// wait computes the waiting I/O of one reading.
 func (r *Reading) wait(before *Reading, all map[device.Number]pace, at time.Time) {
 	if before == nil || before.Subject.Target.StartTime != r.Subject.Target.StartTime {
 		return
