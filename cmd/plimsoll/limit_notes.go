@@ -14,7 +14,6 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
@@ -22,7 +21,6 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/refusal"
 )
 
 // changeNotes are what to know of a change that was made: what shares its limits, what escapes them, and who will set others.
@@ -69,25 +67,6 @@ func laterNote(s *hold.Scope, set limit.Limits) []string {
 		}
 		if g, err := p.Groups.Group(hierarchy.IO); err == nil && g.Version == 1 {
 			return []string{"a group that appears below " + p.Name + " later has no limit (control groups of version 1): only plimsoll daemon, with a policy, limits new groups"}
-		}
-	}
-	return nil
-}
-
-// empty refuses limits on a device that has nothing in it: data that is put into it later is another's.
-func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
-	if !c.Set.IO() {
-		return nil
-	}
-	return empty(l.FS, s.Devices())
-}
-
-// empty is why one of some devices can't be limited that has nothing in it.
-func empty(fs device.FS, devices []explain.Spot) error {
-	for _, d := range devices {
-		if dev, err := fs.Disk(d.Number()); err == nil && dev.Size == 0 {
-			return &refusal.Error{Act: refusal.Limited, What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "it is empty: it has no size, like a loop device without a file or a drive without a medium",
-				Fix: "attach it first; plimsoll limit clear removes its old limits"}
 		}
 	}
 	return nil
@@ -260,58 +239,4 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 		}
 	}
 	return notes
-}
-
-// proveIt is the command that tries the rates that were set, "" where there are none that can be tried.
-func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWhere) string {
-	if !slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && c.Set.Has(k) }) {
-		return ""
-	}
-	words := []string{"plimsoll", "limit", "verify", s.Target.Ref()}
-	switch {
-	case s.Target.Kind == target.Volume && len(s.Target.Users) == 0:
-		if s.Target.Host == "" {
-			return "" // No API makes a container with it.
-		}
-		words = append(words, "--probe")
-	case where.Volume != "":
-		words = append(words, "--volume", where.Volume)
-	case where.Path != "":
-		words = append(words, "--path", where.Path)
-	case where.Device != "":
-		at := l.folderOn(s)
-		if at == "" {
-			return ""
-		}
-		words = append(words, "--path", at)
-	}
-	if where.DeviceWide {
-		words = append(words, "--device-wide")
-	}
-	for i, w := range words {
-		words[i] = clean.Shell(w)
-	}
-	return strings.Join(words, " ") + a.stateFlag()
-}
-
-// folderOn is a folder on the device that a scope is for: the target's own, or one of the machine's for a target without any.
-func (l *limiter) folderOn(s *hold.Scope) string {
-	if s.Target.PID == 0 {
-		for _, g := range s.Grounds {
-			if others := g.Explanation.Others(); len(others) > 0 {
-				return others[0]
-			}
-		}
-		return ""
-	}
-	all, err := l.Look(s.Target)
-	if err != nil {
-		return ""
-	}
-	for _, g := range all.Grounds {
-		if _, ok := sharedDevice(g.Explanation, s.Devices()); ok {
-			return g.Path
-		}
-	}
-	return ""
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/text/clean"
+)
+
+// proveIt is the command that tries the rates that were set, "" where there are none that can be tried.
+func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWhere) string {
+	if !slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && c.Set.Has(k) }) {
+		return ""
+	}
+	words := []string{"plimsoll", "limit", "verify", s.Target.Ref()}
+	switch {
+	case s.Target.Kind == target.Volume && len(s.Target.Users) == 0:
+		if s.Target.Host == "" {
+			return "" // No API makes a container with it.
+		}
+		words = append(words, "--probe")
+	case where.Volume != "":
+		words = append(words, "--volume", where.Volume)
+	case where.Path != "":
+		words = append(words, "--path", where.Path)
+	case where.Device != "":
+		at := l.folderOn(s)
+		if at == "" {
+			return ""
+		}
+		words = append(words, "--path", at)
+	}
+	if where.DeviceWide {
+		words = append(words, "--device-wide")
+	}
+	for i, w := range words {
+		words[i] = clean.Shell(w)
+	}
+	return strings.Join(words, " ") + a.stateFlag()
+}
+
+// folderOn is a folder on the device that a scope is for: the target's own, or one of the machine's for a target without any.
+func (l *limiter) folderOn(s *hold.Scope) string {
+	if s.Target.PID == 0 {
+		for _, g := range s.Grounds {
+			if others := g.Explanation.Others(); len(others) > 0 {
+				return others[0]
+			}
+		}
+		return ""
+	}
+	all, err := l.Look(s.Target)
+	if err != nil {
+		return ""
+	}
+	for _, g := range all.Grounds {
+		if _, ok := sharedDevice(g.Explanation, s.Devices()); ok {
+			return g.Path
+		}
+	}
+	return ""
+}
