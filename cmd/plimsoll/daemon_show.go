@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
@@ -44,7 +45,7 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 	w.row("CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "NOW")
 	free := 0
 	var faults faultLines
-	var escapes escapeLines
+	var escapes hold.EscapeLines
 	for _, s := range looked.Containers {
 		if len(s.Rules) == 0 {
 			free++
@@ -60,14 +61,14 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 		}
 		faults.add(s.Target, s.Faults)
 		faults.unlimited(s.Target, s.Unlimited)
-		escapes.add(s.Target, s.Escapes)
+		escapes.Add(s.Target, s.Escapes)
 	}
 	faults.add("", looked.TogetherFaults)
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	faults.print(a.stdout)
-	escapes.print(a.stdout)
+	faultLines(escapes.Lines()).print(a.stdout)
 	if free > 0 {
 		fmt.Fprintf(a.stdout, "without a rule: %s\n", size.Plural(free, "container"))
 	}
@@ -99,7 +100,7 @@ func (l *faultLines) unlimited(who string, sentences []string) {
 
 func (l faultLines) print(w io.Writer) {
 	for _, line := range l {
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, clean.Line(line))
 	}
 }
 
@@ -161,11 +162,11 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	all = append(all, s.Together...)
 	say("%s held, %d without a rule", size.Plural(len(s.Containers), "container"), s.Others)
 	var faults faultLines
-	var escapes escapeLines
+	var escapes hold.EscapeLines
 	for _, c := range all {
 		faults.add(c.Target, c.Faults)
 		faults.unlimited(c.Target, c.Unlimited)
-		escapes.add(c.Target, c.Escapes)
+		escapes.Add(c.Target, c.Escapes)
 		for _, text := range c.Elsewhere {
 			faults = append(faults, clean.Line(c.Target+": "+text))
 		}
@@ -186,7 +187,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		return err
 	}
 	faults.print(a.stdout)
-	escapes.print(a.stdout)
+	faultLines(escapes.Lines()).print(a.stdout)
 	return a.showUsage(s)
 }
 

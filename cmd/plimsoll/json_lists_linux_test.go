@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/change"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
@@ -23,7 +24,7 @@ import (
 // script loops over them. They were left out.
 func TestJSONLists(t *testing.T) {
 	for _, v := range []any{
-		show.Answer{Scope: &hold.Scope{}, Shown: make([]show.Shown, 1), DeviceWide: make([]show.DeviceWide, 1)}, show.List{}, limitResult{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
+		show.Answer{Scope: &hold.Scope{}, Shown: make([]show.Shown, 1), DeviceWide: make([]show.DeviceWide, 1)}, show.List{}, change.Result{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
 		explain.Answer{Paths: []*explain.Explanation{{}}}, []verify.Proof{{Rows: make([]row.Row, 1)}}, costResult{}, checkResult{},
 		daemon.Status{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
 	} {

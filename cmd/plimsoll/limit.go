@@ -50,21 +50,14 @@ file system, the way of writing and the version of the control groups: "explain"
 type limitWhere struct {
 	hold.Where
 	all, json bool
-	// run is the daemon's folder, which is asked what it holds; "" for no daemon.
+	// run is the daemon's folder, which is asked what it holds.
 	run string
-}
-
-// runDir is the folder of the daemon that limits in the root group may be of.
-func (w limitWhere) runDir() string {
-	if w.run == "" {
-		return defaultRunDir()
-	}
-	return w.run
 }
 
 // registerRun adds the flag of the daemon's folder, for commands whose changes a daemon may undo.
 func (w *limitWhere) registerRun(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.run, "run", defaultRunDir(), "folder of the daemon, to ask whether it holds the target too")
+	notEmpty(cmd, "run")
 }
 
 // register adds the flags to cmd.
@@ -176,6 +169,3 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 		return ask, nil
 	}
 }
-
-// isVolume reports whether a target's name is that of a volume.
-func isVolume(name string) bool { return strings.HasPrefix(name, "volume:") }

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/change"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/text/jsonlist"
+	"plimsoll/internal/text/usage"
 )
 
 // limitClearCommand removes limits.
 func (a *app) limitClearCommand() *cobra.Command {
 	var where limitWhere
 	var keys []string
-	var dry bool
+	var how change.Options
 	cmd := &cobra.Command{
 		Use:   "clear [TARGET]",
 		Short: "Remove limits",
@@ -37,32 +43,26 @@ it ended. Limits that another program set there stay, unless --device-wide names
 	where.registerRun(cmd)
 	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
 	notEmpty(cmd, "only")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the writes and make none of them")
+	cmd.Flags().BoolVar(&how.Dry, "dry-run", false, "print the writes and make none of them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var only []limit.Key
+		how.Only = nil
 		for _, s := range keys {
 			k, err := limit.ParseKey(s)
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			only = append(only, k)
+			how.Only = append(how.Only, k)
 		}
 		if len(args) == 0 && (where.Volume != "" || where.Path != "") {
 			return usageError("--volume and --path are a target's: name it, or a device with --device")
 		}
-		l, err := a.newLimiter()
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		if len(args) == 0 {
-			list, err := l.Wides(a.machine()).List()
-			if err != nil {
-				return err
+		how.Where = where.Where
+		return a.changeLimits(args, where, func(m *change.Maker, ref target.Ref) (*change.Result, error) {
+			if len(args) == 0 {
+				return m.ClearDeviceWide(cmd.Context(), how)
 			}
-			return a.clearWides(cmd.Context(), l, &hold.Scope{}, list, only, where, dry)
-		}
-		return a.limitClear(cmd.Context(), l, args[0], only, where, dry)
+			return m.Clear(cmd.Context(), ref, how)
+		})
 	}
 	return cmd
 }
@@ -75,4 +75,30 @@ func targetOr(flag string) cobra.PositionalArgs {
 		}
 		return exactly(1, "TARGET, or --"+flag)(cmd, args)
 	}
+}
+
+// changeLimits makes a change of the limits of a target, or of none, and prints what became of it.
+func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Maker, target.Ref) (*change.Result, error)) (err error) {
+	var ref target.Ref
+	if len(args) > 0 {
+		if ref, err = target.Parse(args[0]); err != nil {
+			return &usage.Error{Err: err}
+		}
+	}
+	l, err := a.newLimiter()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	m := &change.Maker{Holder: l.Holder, Machine: a.machine(), Run: where.run, Policy: defaultPolicy, Flags: a.stateFlag(),
+		Daemon: func() (*keeper.Status, error) { return daemonState(where.run) }}
+	r, err := do(m, ref)
+	if err != nil {
+		return limitError(err)
+	}
+	if where.json {
+		return a.printJSON(jsonlist.Of(r))
+	}
+	_, err = io.WriteString(a.stdout, r.Text())
+	return err
 }

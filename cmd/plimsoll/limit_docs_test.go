@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/change"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/show"
 	"plimsoll/internal/watch"
@@ -25,7 +26,7 @@ func TestLimitDocs(t *testing.T) {
 		page, from, to string
 		types          []reflect.Type
 	}{
-		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[show.Answer](), reflect.TypeFor[show.List](), reflect.TypeFor[costResult]()}},
+		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[change.Result](), reflect.TypeFor[show.Answer](), reflect.TypeFor[show.List](), reflect.TypeFor[costResult]()}},
 		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[daemon.Status]()}},
 		{"daemon.md", "\n## The JSON of --check\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/text/jsonlist"
 )
 
@@ -76,7 +77,7 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 			return err
 		}
 		for _, e := range list {
-			if err := empty(host, e.Hard); err != nil {
+			if err := hold.Empty(host, e.Hard); err != nil {
 				return limitError(err)
 			}
 		}

@@ -5,14 +5,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/change"
 	"plimsoll/internal/limit/weight"
 )
 
 // limitSetCommand sets limits.
 func (a *app) limitSetCommand() *cobra.Command {
 	var where limitWhere
-	var how limitHow
+	var how change.Options
 	cmd := &cobra.Command{
 		Use:   "set TARGET",
 		Short: "Set limits of a container, process, group, unit or volume",
@@ -56,10 +58,10 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	read := limitFlags(cmd)
 	where.register(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&how.dry, "dry-run", false, "print the writes and make none of them")
-	f.BoolVar(&how.keep, "keep", false, "let the engine store it too, for the container's next start (Docker; Podman 5.1)")
-	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all its users: bfq, iocost or auto")
-	f.Lookup("enable-weights").NoOptDefVal = enableAuto
+	f.BoolVar(&how.Dry, "dry-run", false, "print the writes and make none of them")
+	f.BoolVar(&how.Keep, "keep", false, "let the engine store it too, for the container's next start (Docker; Podman 5.1)")
+	f.StringVar(&how.Enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all its users: bfq, iocost or auto")
+	f.Lookup("enable-weights").NoOptDefVal = change.Auto
 	where.registerRun(cmd)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "enable-weights")
@@ -71,13 +73,16 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 		if ask.IsZero() {
 			return usageError("no limit is named: give one, such as --write-bps 10MiB")
 		}
-		if how.enable != "" && !ask.Limits.Has(limit.Weight) {
+		if how.Enable != "" && !ask.Limits.Has(limit.Weight) {
 			return usageError("--enable-weights goes with --weight: give the share, such as --weight 200")
 		}
-		if !slices.Contains([]string{"", enableAuto, weight.ByBFQ, weight.ByIOCost}, how.enable) {
-			return usageError("--enable-weights=%s: there are %s, %s and %s", how.enable, enableAuto, weight.ByBFQ, weight.ByIOCost)
+		if !slices.Contains([]string{"", change.Auto, weight.ByBFQ, weight.ByIOCost}, how.Enable) {
+			return usageError("--enable-weights=%s: there are %s, %s and %s", how.Enable, change.Auto, weight.ByBFQ, weight.ByIOCost)
 		}
-		return a.limitSet(cmd.Context(), args[0], where, ask, how)
+		how.Where = where.Where
+		return a.changeLimits(args, where, func(m *change.Maker, ref target.Ref) (*change.Result, error) {
+			return m.Set(cmd.Context(), ref, ask, a.resolved, how)
+		})
 	}
 	return cmd
 }

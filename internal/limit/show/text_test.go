@@ -16,7 +16,9 @@ import (
 // sequence or invalid bytes is shown as a line can take it: it was shown without them, which names a group that does not exist.
 func TestText(t *testing.T) {
 	sda, loop := device.Number{Major: 8}, device.Number{Major: 7, Minor: 1}
-	name := func(d device.Number) string { return map[device.Number]string{sda: "sda", loop: "loop1"}[d] + " (" + d.String() + ")" }
+	name := func(d device.Number) string {
+		return map[device.Number]string{sda: "sda", loop: "loop1"}[d] + " (" + d.String() + ")"
+	}
 	rates, memory := limit.Limits{WriteBPS: 10_000_000, ReadIOPS: 500}, limit.Limits{Memory: 1 << 30}
 	state := func(group string, l limit.Limits, devices map[device.Number]limit.Limits) cgroup.State {
 		return cgroup.State{Group: group, Limits: l, Devices: devices}

@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 )
 
 // proveIt is the command that tries the rates that were set, "" where there are none that can be tried.
-func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWhere) string {
+func (m *Maker) proveIt(s *hold.Scope, c limit.Change, where Options) string {
 	if !slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && c.Set.Has(k) }) {
 		return ""
 	}
@@ -27,7 +27,7 @@ func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWher
 	case where.Path != "":
 		words = append(words, "--path", where.Path)
 	case where.Device != "":
-		at := l.folderOn(s)
+		at := m.folderOn(s)
 		if at == "" {
 			return ""
 		}
@@ -39,11 +39,11 @@ func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWher
 	for i, w := range words {
 		words[i] = clean.Shell(w)
 	}
-	return strings.Join(words, " ") + a.stateFlag()
+	return strings.Join(words, " ") + m.Flags
 }
 
 // folderOn is a folder on the device that a scope is for: the target's own, or one of the machine's for a target without any.
-func (l *limiter) folderOn(s *hold.Scope) string {
+func (m *Maker) folderOn(s *hold.Scope) string {
 	if s.Target.PID == 0 {
 		for _, g := range s.Grounds {
 			if others := g.Explanation.Others(); len(others) > 0 {
@@ -52,7 +52,7 @@ func (l *limiter) folderOn(s *hold.Scope) string {
 		}
 		return ""
 	}
-	all, err := l.Look(s.Target)
+	all, err := m.Look(s.Target)
 	if err != nil {
 		return ""
 	}

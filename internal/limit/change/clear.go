@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"plimsoll/internal/limit/keeper"
 )
 
-// limitClear removes limits of what was named.
-func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []limit.Key, where limitWhere, dry bool) error {
+// Clear removes limits of a target.
+func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Result, error) {
 	// Limits of all devices are removed, unless some are named; a volume's are those of its device.
-	named := where.Volume != "" || where.Path != "" || where.Device != "" || isVolume(name)
-	keys := only
+	named := where.Volume != "" || where.Path != "" || where.Device != "" || ref.Kind == target.Volume
+	keys := where.Only
 	if named && len(keys) == 0 {
 		for _, k := range limit.Keys {
 			if k.IO() {
@@ -25,37 +25,42 @@ func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []li
 			}
 		}
 	}
-	at := where
+	at := where.Where
 	if !named {
 		at.DeviceWide = false // The notes say which devices; the root group has others' limits, too.
 	}
-	s, err := l.scope(ctx, name, at, named)
+	s, err := m.Scope(ctx, ref, at, named)
 	if err != nil {
 		// A volume that has gone, or isn't used, may have limits in the root group all the same.
-		ref, bad := target.Parse(name)
-		if bad != nil {
-			return err
-		}
-		list, bad := l.Wides(a.machine()).For(ref)
+		list, bad := m.Wides(m.Machine).For(ref)
 		if bad != nil || len(list) == 0 {
-			return refusedThere(err, limit.Limits{})
+			return nil, refusedThere(err, limit.Limits{})
 		}
 		gone := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}}
 		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())
-		return a.clearWides(ctx, l, gone, list, only, where, dry)
+		return m.clearWides(ctx, gone, list, where)
 	}
-	apply := a.noting(l, a.disabling(l, l.Apply))
-	if dry {
-		apply = l.Plan
+	apply := m.noting(m.disabling(m.Apply))
+	if where.Dry {
+		apply = m.Plan
 	}
-	return a.change(ctx, l, a.wide(l, apply, dry), s, limit.Clear(keys...), where, dry)
+	return m.change(ctx, m.wide(apply, where.Dry), s, limit.Clear(keys...), where)
+}
+
+// ClearDeviceWide removes the limits that Plimsoll has set in the root group for any target.
+func (m *Maker) ClearDeviceWide(ctx context.Context, where Options) (*Result, error) {
+	list, err := m.Wides(m.Machine).List()
+	if err != nil {
+		return nil, err
+	}
+	return m.clearWides(ctx, &hold.Scope{}, list, where)
 }
 
 // clearWides removes limits that were set in the root group, those of --device alone if there is one.
-func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []hold.Wide, only []limit.Key, where limitWhere, dry bool) error {
+func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Wide, where Options) (*Result, error) {
 	if where.Device != "" {
 		number := ""
-		if stack, err := l.FS.Of(where.Device); err == nil && stack.Device != nil {
+		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
 			number = stack.Device.Number().String()
 		}
 		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
@@ -66,13 +71,13 @@ func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []
 	var kept []string
 	if s.Target.Name == "" {
 		var err error
-		if left, kept, err = a.clearKeepers(l, only, where, dry); err != nil {
-			return limitError(err)
+		if left, kept, err = m.clearKeepers(where); err != nil {
+			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
 			switch {
-			case w.OfDaemon(where.runDir()): // Its own notes say more.
-				return l.daemonHas(where.runDir(), w.Device)
+			case w.OfDaemon(m.Run): // Its own notes say more.
+				return m.daemonHas(w.Device)
 			case w.Daemon == "" || !keeper.Runs(w.Daemon):
 				return false
 			}
@@ -84,35 +89,35 @@ func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []
 	if len(list)+len(left)+len(kept) == 0 {
 		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
 	}
-	done, err := l.Wides(a.machine()).Clear(ctx, list, only, dry)
+	done, err := m.Wides(m.Machine).Clear(ctx, list, where.Only, where.Dry)
 	if err != nil {
-		return limitError(err)
+		return nil, err
 	}
-	return a.tellDone(l, s, limit.Clear(only...), append(done, left...), where, dry)
+	return m.result(s, limit.Clear(where.Only...), append(done, left...), where), nil
 }
 
-// daemonHas reports whether the daemon of a folder holds the root group to something on a device, or has left it there.
-func (l *limiter) daemonHas(run string, d device.Number) bool {
-	held, err := keeper.RootGroup(l.Holder, run)
+// daemonHas reports whether the daemon holds the root group to something on a device, or has left it there.
+func (m *Maker) daemonHas(d device.Number) bool {
+	held, err := keeper.RootGroup(m.Holder, m.Run)
 	return err != nil || slices.ContainsFunc(held, func(h keeper.Held) bool { return h.Device == d.String() })
 }
 
 // clearKeepers removes what plimsoll daemon has left in the root group.
-func (a *app) clearKeepers(l *limiter, only []limit.Key, where limitWhere, dry bool) (done []hold.Done, kept []string, err error) {
+func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, err error) {
 	number := ""
 	if where.Device != "" {
-		if stack, err := l.FS.Of(where.Device); err == nil && stack.Device != nil {
+		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
 			number = stack.Device.Number().String()
 		}
 	}
-	return keeper.ClearRootGroup(l.Holder, where.runDir(), l.Wides(a.machine()), func(h keeper.Held) bool {
-		return (len(only) == 0 || slices.Contains(only, h.Key)) && (where.Device == "" || h.Device == number || h.DeviceName == filepath.Base(where.Device))
-	}, dry)
+	return keeper.ClearRootGroup(m.Holder, m.Run, m.Wides(m.Machine), func(h keeper.Held) bool {
+		return (len(where.Only) == 0 || slices.Contains(where.Only, h.Key)) && (where.Device == "" || h.Device == number || h.DeviceName == filepath.Base(where.Device))
+	}, where.Dry)
 }
 
 // wide makes a change together with what was set in the root group for its target.
-func (a *app) wide(l *limiter, apply applier, dry bool) applier {
+func (m *Maker) wide(apply applier, dry bool) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
-		return l.Wides(a.machine()).Around(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
+		return m.Wides(m.Machine).Around(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // otherDevice says that nothing of a container is on the device that was named for its limits, as far as can be seen: it is on
 // another one, and the limits hold nothing yet.
-func (l *limiter) otherDevice(s *hold.Scope, where limitWhere) (notes []string) {
+func (m *Maker) otherDevice(s *hold.Scope, where Options) (notes []string) {
 	if where.Device == "" {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (l *limiter) otherDevice(s *hold.Scope, where limitWhere) (notes []string) 
 		if p.Target == nil || p.Target.PID == 0 {
 			continue
 		}
-		all, err := l.Look(*p.Target)
+		all, err := m.Look(*p.Target)
 		if err != nil || len(all.Grounds) == 0 {
 			continue
 		}
@@ -43,16 +43,13 @@ func (l *limiter) otherDevice(s *hold.Scope, where limitWhere) (notes []string) 
 	return notes
 }
 
-// leftNotes say that the root group goes on holding what a daemon of the folder run holds it to, or has left there, on devices of the
+// leftNotes say that the root group goes on holding what a daemon of the folder m.Run holds it to, or has left there, on devices of the
 // data whose own limits were changed.
-func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []string) {
+func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	if s.HasWide() {
 		return nil
 	}
-	if run == "" {
-		run = defaultRunDir()
-	}
-	held, err := keeper.RootGroup(l.Holder, run)
+	held, err := keeper.RootGroup(m.Holder, m.Run)
 	if err != nil || len(held) == 0 {
 		return nil // What another user's daemon holds is not this one's to see.
 	}
@@ -64,7 +61,7 @@ func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []
 		if len(on) > 0 || p.Target == nil || p.Target.PID == 0 {
 			continue
 		}
-		if all, err := l.Look(*p.Target); err == nil {
+		if all, err := m.Look(*p.Target); err == nil {
 			for _, d := range all.Devices() {
 				on[d.Number().String()] = true
 			}
@@ -75,7 +72,7 @@ func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []
 			continue
 		}
 		n := fmt.Sprintf("the root group still has %s=%s on %s, for %s: it limits all that is written to that device", h.Key, h.Value, h.DeviceName, h.Whose())
-		if keeper.Runs(run) {
+		if keeper.Runs(m.Run) {
 			n += "; its policy says so"
 		} else {
 			n += "; plimsoll limit clear --device-wide --device /dev/" + h.DeviceName + " takes it away"

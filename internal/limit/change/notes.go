@@ -1,9 +1,10 @@
-package main
+package change
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/daemon"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
@@ -24,10 +24,10 @@ import (
 )
 
 // changeNotes are what to know of a change that was made: what shares its limits, what escapes them, and who will set others.
-func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limit.Change, where limitWhere) []string {
-	notes := l.besideNotes(s, c, where)
+func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, where Options) []string {
+	notes := m.besideNotes(s, c, where)
 	if c.Set.IO() {
-		if n := a.together(s, c.Set); n != "" {
+		if n := together(s, c.Set); n != "" {
 			notes = append(notes, n)
 		}
 		for _, g := range s.Grounds {
@@ -35,21 +35,21 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 				notes = append(notes, g.Name+": "+n)
 			}
 		}
-		notes = append(notes, l.otherDevice(s, where)...)
-		notes = append(notes, l.escapeNotes(s, c.Set)...)
+		notes = append(notes, m.otherDevice(s, where)...)
+		notes = append(notes, m.escapeNotes(s, c.Set)...)
 		notes = append(notes, laterNote(s, c.Set)...)
-		notes = append(notes, l.elsewhere(ctx, s, where)...)
-		notes = append(notes, a.stillWide(l, s, c)...)
+		notes = append(notes, m.elsewhere(ctx, s, where)...)
+		notes = append(notes, m.stillWide(s, c)...)
 		if w := s.HoldsOthers(); w != "" {
 			notes = append(notes, w)
 		}
 	}
-	notes = append(notes, l.leftNotes(s, c, where.run)...)
-	return append(notes, a.keeperNotes(s, c, where.run)...)
+	notes = append(notes, m.leftNotes(s, c)...)
+	return append(notes, m.keeperNotes(s, c)...)
 }
 
 // together says what a volume's containers may do in all once each has the limits that are set.
-func (a *app) together(s *hold.Scope, set limit.Limits) string {
+func together(s *hold.Scope, set limit.Limits) string {
 	var each []limit.Limits
 	for _, p := range s.Parts {
 		if p.Target != nil && !p.DeviceWide {
@@ -83,7 +83,7 @@ func sharedDevice(e *explain.Explanation, devices []explain.Spot) (string, bool)
 }
 
 // besideNotes say which other data of the containers has the limits too that were changed, because it is on the same device.
-func (l *limiter) besideNotes(s *hold.Scope, c limit.Change, where limitWhere) (notes []string) {
+func (m *Maker) besideNotes(s *hold.Scope, c limit.Change, where Options) (notes []string) {
 	if len(s.Grounds) == 0 || where.Device != "" || where.Volume == "" && where.Path == "" && s.Target.Kind != target.Volume {
 		return nil
 	}
@@ -91,13 +91,13 @@ func (l *limiter) besideNotes(s *hold.Scope, c limit.Change, where limitWhere) (
 		if p.Target == nil || p.Target.PID == 0 {
 			continue
 		}
-		all, err := l.Look(*p.Target)
+		all, err := m.Look(*p.Target)
 		if err != nil {
 			continue
 		}
 		var names, disks []string
 		for _, g := range all.Grounds {
-			if name, ok := sharedDevice(g.Explanation, s.Devices()); ok && !l.named(s, g, all.Grounds, where) {
+			if name, ok := sharedDevice(g.Explanation, s.Devices()); ok && !m.named(s, g, all.Grounds, where) {
 				names = append(names, g.Name)
 				if !slices.Contains(disks, name) {
 					disks = append(disks, name)
@@ -117,7 +117,7 @@ func (l *limiter) besideNotes(s *hold.Scope, c limit.Change, where limitWhere) (
 }
 
 // named reports whether a container's ground is what the scope is for.
-func (l *limiter) named(s *hold.Scope, g hold.Ground, all []hold.Ground, where limitWhere) bool {
+func (m *Maker) named(s *hold.Scope, g hold.Ground, all []hold.Ground, where Options) bool {
 	if where.Path == "" {
 		return g.Name == s.Grounds[0].Name
 	}
@@ -137,25 +137,25 @@ func within(p, dir string) bool {
 }
 
 // escapeNotes say which writes a limit on writes lets through.
-func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits) []string {
-	inRoot := l.RootLimits()
+func (m *Maker) escapeNotes(s *hold.Scope, set limit.Limits) []string {
+	inRoot := m.RootLimits()
 	free := slices.DeleteFunc(s.Escapes(set, "--device-wide"), func(e hold.Escape) bool { return e.HeldBy(inRoot) })
-	var notes escapeLines
-	notes.add("", free)
-	return notes.lines()
+	var notes hold.EscapeLines
+	notes.Add("", free)
+	return notes.Lines()
 }
 
 // elsewhere says that a process works on another device than that of its root, which is what limits without a place are for.
-func (l *limiter) elsewhere(ctx context.Context, s *hold.Scope, where limitWhere) []string {
+func (m *Maker) elsewhere(ctx context.Context, s *hold.Scope, where Options) []string {
 	if s.Target.Kind != target.Process || where.Volume != "" || where.Path != "" || where.Device != "" {
 		return nil
 	}
-	cwd, err := os.Readlink(filepath.Join(l.FS.Proc, strconv.Itoa(s.Target.PID), "cwd"))
+	cwd, err := os.Readlink(filepath.Join(m.FS.Proc, strconv.Itoa(s.Target.PID), "cwd"))
 	if err != nil {
 		return nil
 	}
 	ref := target.Ref{Kind: target.Process, PID: s.Target.PID, Name: s.Target.Name}
-	there, err := l.Scope(ctx, ref, hold.Where{Path: cwd}, true)
+	there, err := m.Scope(ctx, ref, hold.Where{Path: cwd}, true)
 	if err != nil || len(there.Grounds) == 0 {
 		return nil
 	}
@@ -166,11 +166,11 @@ func (l *limiter) elsewhere(ctx context.Context, s *hold.Scope, where limitWhere
 }
 
 // stillWide says that the root group goes on holding what was set there for a target, where that was set without now.
-func (a *app) stillWide(l *limiter, s *hold.Scope, c limit.Change) (notes []string) {
+func (m *Maker) stillWide(s *hold.Scope, c limit.Change) (notes []string) {
 	if s.HasWide() {
 		return nil
 	}
-	all, err := l.Wides(a.machine()).List()
+	all, err := m.Wides(m.Machine).List()
 	if err != nil {
 		return nil
 	}
@@ -186,20 +186,14 @@ func (a *app) stillWide(l *limiter, s *hold.Scope, c limit.Change) (notes []stri
 const keeperPatience = 4 * time.Second
 
 // keeperNotes say that the daemon holds what was changed, and will set it as its policy has it.
-func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []string) {
-	if run == "" {
-		return nil
-	}
-	if _, err := os.Stat(filepath.Join(run, daemon.Socket)); err != nil {
-		return nil
-	}
+func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	type answer struct {
-		s   *daemon.Status
+		s   *keeper.Status
 		err error
 	}
 	got := make(chan answer, 1)
 	go func() {
-		s, err := daemon.Ask(run)
+		s, err := m.Daemon()
 		got <- answer{s, err}
 	}()
 	var is answer
@@ -208,11 +202,11 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 	case <-time.After(keeperPatience):
 		is.err = errors.New("it did not answer in time")
 	}
-	if errors.Is(is.err, os.ErrNotExist) {
+	if errors.Is(is.err, fs.ErrNotExist) {
 		return nil
 	}
 	if is.err != nil {
-		return []string{fmt.Sprintf("it is not known whether the daemon of %s holds it and would change it back: %v", run, is.err)}
+		return []string{fmt.Sprintf("it is not known whether the daemon of %s holds it and would change it back: %v", m.Run, is.err)}
 	}
 	told := func(name string, held []keeper.Held, devices []explain.Spot) {
 		var words []string

@@ -1,21 +1,18 @@
-package main
+package hold
 
 import (
 	"fmt"
-	"io"
 	"strings"
-
-	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/text/clean"
 )
 
-// escapeLines are what gets past limits: one line for all data of which the same is to be said.
-type escapeLines struct {
+// EscapeLines are what gets past limits: one line for all data of which the same is to be said.
+type EscapeLines struct {
 	texts []string
 	data  map[string][]string
 }
 
-func (l *escapeLines) add(who string, escapes []hold.Escape) {
+// Add adds what gets past the limits of a target, "" where only one is meant.
+func (l *EscapeLines) Add(who string, escapes []Escape) {
 	for _, e := range escapes {
 		text := e.Text()
 		if l.data == nil {
@@ -31,14 +28,8 @@ func (l *escapeLines) add(who string, escapes []hold.Escape) {
 // namedEscapes is how many are named of those of which the same is to be said.
 const namedEscapes = 5
 
-func (l escapeLines) print(w io.Writer) {
-	for _, line := range l.lines() {
-		fmt.Fprintln(w, clean.Line(line))
-	}
-}
-
-// lines are the sentences.
-func (l escapeLines) lines() (lines []string) {
+// Lines are the sentences.
+func (l EscapeLines) Lines() (lines []string) {
 	for _, text := range l.texts {
 		names := l.data[text]
 		line := strings.Join(names[:min(len(names), namedEscapes)], ", ")

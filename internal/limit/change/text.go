@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"context"
@@ -10,40 +10,32 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/jsonlist"
 )
 
-// change makes a change and tells of it.
-func (a *app) change(ctx context.Context, l *limiter, apply applier, s *hold.Scope, change limit.Change, where limitWhere, dry bool) error {
+// change makes a change with apply.
+func (m *Maker) change(ctx context.Context, apply applier, s *hold.Scope, change limit.Change, where Options) (*Result, error) {
 	done, err := apply(ctx, s, change)
 	if err != nil {
-		return limitError(err)
+		return nil, err
 	}
-	s.Notes = append(s.Notes, a.changeNotes(ctx, l, s, change, where)...)
-	return a.tellDone(l, s, change, done, where, dry)
+	s.Notes = append(s.Notes, m.changeNotes(ctx, s, change, where)...)
+	return m.result(s, change, done, where), nil
 }
 
-// tellDone prints what was done.
-func (a *app) tellDone(l *limiter, s *hold.Scope, change limit.Change, done []hold.Done, where limitWhere, dry bool) error {
-	if where.json {
-		result := limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)}
-		if !stored(done) {
-			result.Policy = keeper.Rules(s, change, where.Where)
-		}
-		return a.printJSON(jsonlist.Of(result))
+// result is what became of a change.
+func (m *Maker) result(s *hold.Scope, change limit.Change, done []hold.Done, where Options) *Result {
+	r := &Result{DryRun: where.Dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change), policy: m.Policy}
+	if !stored(done) {
+		r.Policy = keeper.Rules(s, change, where.Where)
 	}
-	a.tellChange(s, change, done, dry)
-	if !dry {
-		a.tellRestart(s, change, done, where)
+	if !where.Dry {
+		r.proof = m.proveIt(s, change, where)
 	}
-	if prove := a.proveIt(l, s, change, where); prove != "" && !dry {
-		fmt.Fprintln(a.stdout, clean.Text("prove it: "+prove))
-	}
-	return nil
+	return r
 }
 
-// A limitResult is what set and clear print with --json.
-type limitResult struct {
+// A Result is what became of a change.
+type Result struct {
 	DryRun bool `json:"dry_run"`
 	*hold.Scope
 	Set     limit.Limits    `json:"set"`
@@ -53,6 +45,9 @@ type limitResult struct {
 	// Policy is the rule by which plimsoll daemon holds the limits over restarts of the containers, which lose them; empty where
 	// nothing is lost.
 	Policy string `json:"policy,omitempty"`
+
+	// policy is the file that Policy goes into, and proof the command that tries the rates, "" where there are none.
+	policy, proof string
 }
 
 // implied says what the rates of a change mean in the other unit.
@@ -64,21 +59,18 @@ func implied(s *hold.Scope, change limit.Change) []limit.Implied {
 	return change.Set.Implied(impliedSizes, maxIO)
 }
 
-// tellChange prints what was changed.
-func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, dry bool) {
-	verb := "set"
-	if dry {
-		verb = "would write"
-	}
+// Text returns what was changed, or would be, a line for each part, and what to know of it.
+func (r *Result) Text() string {
+	var b strings.Builder
 	say := func(format string, args ...any) {
 		// A line each: a name with a line break in it may look like another message.
-		fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(&b, clean.Line(fmt.Sprintf(format, args...)))
 	}
-	for _, d := range done {
+	for _, d := range r.Done {
 		switch {
-		case dry && !d.Changes():
+		case r.DryRun && !d.Changes():
 			say("%s: nothing to write", d.Part.Name)
-		case dry:
+		case r.DryRun:
 			say("%s: would write", d.Part.Name)
 			for _, p := range d.Properties {
 				say("  %s to the unit %s", p, d.Part.Unit)
@@ -88,16 +80,16 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 			}
 		case !d.Changes():
 			say("%s: unchanged", d.Part.Name)
-		case change.Set.IsZero() || d.Part.For != "":
+		case r.Set.IsZero() || d.Part.For != "":
 			say("%s: cleared", d.Part.Name)
 		default:
-			set := change.Set
+			set := r.Set
 			if d.Part.DeviceWide {
 				set = set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), limit.Key.Rate)...) // It has no others.
 			}
-			say("%s: %s %s", d.Part.Name, verb, set.Words())
+			say("%s: set %s", d.Part.Name, set.Words())
 		}
-		if len(d.Properties) > 0 && !dry {
+		if len(d.Properties) > 0 && !r.DryRun {
 			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)
 		}
 		if d.Kept != "" {
@@ -113,15 +105,22 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 			say("  note: %s", d.Stored)
 		}
 	}
-	for _, g := range s.Grounds {
+	for _, g := range r.Grounds {
 		for _, d := range g.Explanation.Hard {
 			say("%s: on %s (%s)", clean.Name(g.Name), d.Name, d.Number())
 		}
 	}
-	for _, i := range implied(s, change) {
+	for _, i := range r.Implied {
 		say("%s", i)
 	}
-	for _, n := range s.Notes {
+	for _, n := range r.Notes {
 		say("note: %s", n)
 	}
+	if r.Policy != "" && !r.DryRun {
+		b.WriteString(r.restartNote())
+	}
+	if r.proof != "" && !r.DryRun {
+		fmt.Fprintln(&b, clean.Text("prove it: "+r.proof))
+	}
+	return b.String()
 }

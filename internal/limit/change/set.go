@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
@@ -14,17 +15,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
-var impliedSizes = []int64{4 << 10, 1 << 20}
-
-// limitHow is how limits are set.
-type limitHow struct {
-	dry, keep bool
-	// enable is what shall divide disks by weight, enableAuto for whichever can, "" to leave them.
-	enable string
-}
-
-const enableAuto = "auto"
+// Auto has whichever can divide a disk by weight.
+const Auto = "auto"
 
 // asksIO reports whether a limit on I/O is asked for: those need a device.
 func asksIO(ask limit.Ask) bool {
@@ -43,63 +35,60 @@ func refusedThere(err error, set limit.Limits) error {
 	return err
 }
 
-// limitSet sets what was asked for.
-func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, how limitHow) error {
-	l, err := a.newLimiter()
+// Set sets what is asked for. resolve turns percentages into numbers.
+func (m *Maker) Set(ctx context.Context, ref target.Ref, ask limit.Ask, resolve func(limit.Ask, *hold.Scope) (limit.Change, error), how Options) (*Result, error) {
+	s, err := m.Scope(ctx, ref, how.Where, asksIO(ask))
 	if err != nil {
-		return err
+		return nil, refusedThere(err, ask.Limits)
 	}
-	defer l.Close()
-	s, err := l.scope(ctx, name, where, asksIO(ask))
+	change, err := resolve(ask, s)
 	if err != nil {
-		return refusedThere(err, ask.Limits)
+		return nil, err
 	}
-	change, err := a.resolved(ask, s)
-	if err != nil {
-		return err
-	}
-	apply := l.Apply
+	apply := m.Apply
 	switch {
-	case how.dry:
-		apply = l.Plan
-	case how.keep:
-		apply = l.Keep
-	case how.enable != "":
-		apply = a.enabling(l, how.enable)
+	case how.Dry:
+		apply = m.Plan
+	case how.Keep:
+		apply = m.Keep
+	case how.Enable != "":
+		apply = m.enabling(how.Enable)
 	}
-	if slices.Contains(change.Remove, limit.Weight) && !how.dry {
-		apply = a.disabling(l, apply)
+	if slices.Contains(change.Remove, limit.Weight) && !how.Dry {
+		apply = m.disabling(apply)
 	}
-	if !how.dry {
-		apply = a.noting(l, apply)
+	if !how.Dry {
+		apply = m.noting(apply)
 	}
-	if err := l.empty(s, change); err != nil {
-		return limitError(err)
+	if change.Set.IO() {
+		if err := hold.Empty(m.FS, s.Devices()); err != nil {
+			return nil, err
+		}
 	}
-	err = a.change(ctx, l, a.wide(l, apply, how.dry), s, change, where, how.dry)
-	if how.keep {
-		err = keepInstead(err, s, change, where)
+	r, err := m.change(ctx, m.wide(apply, how.Dry), s, change, how)
+	if how.Keep {
+		err = m.keepInstead(err, s, change, how)
 	}
 	var fault *cgroup.Fault
-	if errors.As(err, &fault) && how.enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
+	if errors.As(err, &fault) && how.Enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
 		// The message names the file that would have to be written; the flag writes it.
-		err = &exitError{exitCannot, fmt.Errorf("%w; --enable-weights does that, for all users of the disk, and limit clear undoes it", err)}
+		err = fmt.Errorf("%w; --enable-weights does that, for all users of the disk, and limit clear undoes it", err)
 	}
-	return err
+	return r, err
 }
 
 // enabling makes disks be divided by weight before the weight is set, and puts them back if that fails.
-func (a *app) enabling(l *limiter, by string) applier {
-	if by == enableAuto {
+func (m *Maker) enabling(by string) applier {
+	if by == Auto {
 		by = ""
 	}
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
-		w := l.Weights(a.machine())
+		w := m.Weights(m.Machine)
 		on, undo, err := w.Enable(ctx, s, by)
 		if err != nil {
 			return nil, err
 		}
-		done, err := l.Apply(ctx, s, change)
+		done, err := m.Apply(ctx, s, change)
 		if err != nil {
 			return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
@@ -111,13 +100,13 @@ func (a *app) enabling(l *limiter, by string) applier {
 }
 
 // noting makes a change, and notes what was set for limit show. The limits are set, also where that can't be noted.
-func (a *app) noting(l *limiter, apply applier) applier {
+func (m *Maker) noting(apply applier) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		done, err := apply(ctx, s, change)
 		if err != nil {
 			return done, err
 		}
-		if bad := l.Settings(a.machine()).Note(context.WithoutCancel(ctx), s, change); bad != nil {
+		if bad := m.Settings(m.Machine).Note(context.WithoutCancel(ctx), s, change); bad != nil {
 			s.Notes = append(s.Notes, fmt.Sprintf("plimsoll limit show won't know who set it: %v", bad))
 		}
 		return done, nil
@@ -125,19 +114,16 @@ func (a *app) noting(l *limiter, apply applier) applier {
 }
 
 // disabling makes a change, and puts disks back that were divided by weight for one that it has removed.
-func (a *app) disabling(l *limiter, apply applier) applier {
+func (m *Maker) disabling(apply applier) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		done, err := apply(ctx, s, change)
 		if err != nil || !change.Touches(limit.Weight) {
 			return done, err
 		}
-		off, err := l.Weights(a.machine()).Undo(ctx, s)
+		off, err := m.Weights(m.Machine).Undo(ctx, s)
 		for _, e := range off {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s is not divided by weight any more: %s has its old value again", e.Disk, e.Edits[0].File))
 		}
 		return done, err
 	}
 }
-
-// An applier makes a change, or only plans it.
-type applier func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error)

@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"errors"
@@ -18,14 +18,10 @@ func stored(done []hold.Done) bool {
 	return slices.ContainsFunc(done, func(d hold.Done) bool { return d.Kept != "" })
 }
 
-// tellRestart prints that the limits end when the container restarts, and the policy that keeps them.
-func (a *app) tellRestart(s *hold.Scope, c limit.Change, done []hold.Done, where limitWhere) {
-	text := keeper.Rules(s, c, where.Where)
-	if text == "" || stored(done) {
-		return
-	}
-	fmt.Fprint(a.stdout, clean.Text("note: these limits end when the container restarts. plimsoll daemon keeps them across restarts, with this in "+defaultPolicy+
-		":\n\n"+indented(text)+"\n"))
+// restartNote says that the limits end when the container restarts, with the policy that keeps them.
+func (r *Result) restartNote() string {
+	return clean.Text("note: these limits end when the container restarts. plimsoll daemon keeps them across restarts, with this in " + r.policy +
+		":\n\n" + indented(r.Policy) + "\n")
 }
 
 // indented puts four blanks before each line.
@@ -34,11 +30,11 @@ func indented(text string) string {
 }
 
 // keepInstead adds to the refusal of --keep the policy that keeps the limits across restarts instead.
-func keepInstead(err error, s *hold.Scope, c limit.Change, where limitWhere) error {
+func (m *Maker) keepInstead(err error, s *hold.Scope, c limit.Change, where Options) error {
 	var refused *refusal.Error
 	text := keeper.Rules(s, c, where.Where)
 	if text == "" || !errors.As(err, &refused) {
 		return err
 	}
-	return fmt.Errorf("%w. Or set them without --keep, and let plimsoll daemon keep them across restarts, with this in %s:\n\n%s", err, defaultPolicy, indented(text))
+	return fmt.Errorf("%w. Or set them without --keep, and let plimsoll daemon keep them across restarts, with this in %s:\n\n%s", err, m.Policy, indented(text))
 }
