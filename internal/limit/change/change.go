@@ -39,8 +39,55 @@ type Options struct {
 	Only []limit.Key
 }
 
+// A Result is what became of a change.
+type Result struct {
+	DryRun bool `json:"dry_run"`
+	*hold.Scope
+	Set     limit.Limits    `json:"set"`
+	Remove  []limit.Key     `json:"remove"`
+	Done    []hold.Done     `json:"done"`
+	Implied []limit.Implied `json:"implied"`
+	// Policy is the rule by which plimsoll daemon holds the limits over restarts of the containers, which lose them; empty where
+	// nothing is lost.
+	Policy string `json:"policy,omitempty"`
+
+	// policy is the file that Policy goes into, and proof the command that tries the rates, "" where there are none.
+	policy, proof string
+}
+
 // An applier makes a change, or only plans it.
 type applier func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error)
 
+// change makes a change with apply.
+func (m *Maker) change(ctx context.Context, apply applier, s *hold.Scope, change limit.Change, where Options) (*Result, error) {
+	done, err := apply(ctx, s, change)
+	if err != nil {
+		return nil, err
+	}
+	s.Notes = append(s.Notes, m.changeNotes(ctx, s, change, where)...)
+	return m.result(s, change, done, where), nil
+}
+
+// result is what became of a change.
+func (m *Maker) result(s *hold.Scope, change limit.Change, done []hold.Done, where Options) *Result {
+	r := &Result{DryRun: where.Dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change), policy: m.Policy}
+	if !stored(done) {
+		r.Policy = keeper.Rules(s, change, where.Where)
+	}
+	if !where.Dry {
+		r.proof = m.proveIt(s, change, where)
+	}
+	return r
+}
+
 // impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
 var impliedSizes = []int64{4 << 10, 1 << 20}
+
+// implied says what the rates of a change mean in the other unit.
+func implied(s *hold.Scope, change limit.Change) []limit.Implied {
+	maxIO := int64(0)
+	for _, d := range s.Devices() {
+		maxIO = max(maxIO, d.MaxIO)
+	}
+	return change.Set.Implied(impliedSizes, maxIO)
+}
