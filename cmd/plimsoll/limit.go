@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/ceiling"
+	"plimsoll/internal/text/jsonlist"
 )
 
 // targetHelp says what TARGET may be.
@@ -168,4 +170,13 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 		}
 		return ask, nil
 	}
+}
+
+// print prints a result: its text, or JSON.
+func (a *app) print(result interface{ Text() string }, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(jsonlist.Of(result))
+	}
+	_, err := io.WriteString(a.stdout, result.Text())
+	return err
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/change"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/usage"
 )
 
@@ -96,9 +93,5 @@ func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Make
 	if err != nil {
 		return limitError(err)
 	}
-	if where.json {
-		return a.printJSON(jsonlist.Of(r))
-	}
-	_, err = io.WriteString(a.stdout, r.Text())
-	return err
+	return a.print(r, where.json)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/limit/iocost"
 )
 
 // limitCostCommand sets what iocost knows of a disk and shall do with it.
@@ -38,24 +40,24 @@ Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be 
 	f.BoolVar(&dry, "dry-run", false, "print the writes and make none of them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		var want costWant
-		if err := want.read(qos, model); err != nil {
-			return &exitError{exitUsage, err}
+		want, err := iocost.Parse(qos, model)
+		if err != nil {
+			return err
 		}
 		l, err := a.newLimiter()
 		if err != nil {
 			return err
 		}
 		defer l.Close()
-		d, name, err := l.costDisk(args[0])
+		d, name, err := iocost.Disk(l.Explain, args[0])
 		if err != nil {
 			return limitError(err)
 		}
-		result := costResult{Device: name, Number: d.String(), DryRun: dry}
-		if result.Edits, err = want.apply(l.Groups, d, dry); err != nil {
+		r := iocost.Result{Device: name, Number: d.String(), DryRun: dry}
+		if r.Edits, err = want.Apply(l.Groups, d, dry); err != nil {
 			return limitError(fmt.Errorf("%s: %w", name, err))
 		}
-		return a.tellCost(result, asJSON)
+		return a.print(r, asJSON)
 	}
 	return c
 }

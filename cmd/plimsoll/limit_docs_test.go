@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/change"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/iocost"
 	"plimsoll/internal/limit/show"
 	"plimsoll/internal/watch"
 )
@@ -26,7 +27,7 @@ func TestLimitDocs(t *testing.T) {
 		page, from, to string
 		types          []reflect.Type
 	}{
-		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[change.Result](), reflect.TypeFor[show.Answer](), reflect.TypeFor[show.List](), reflect.TypeFor[costResult]()}},
+		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[change.Result](), reflect.TypeFor[show.Answer](), reflect.TypeFor[show.List](), reflect.TypeFor[iocost.Result]()}},
 		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[daemon.Status]()}},
 		{"daemon.md", "\n## The JSON of --check\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {

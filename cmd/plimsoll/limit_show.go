@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/show"
-	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/usage"
 )
 
@@ -79,11 +76,7 @@ func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide
 	if err != nil {
 		return limitError(err)
 	}
-	if asJSON {
-		return a.printJSON(jsonlist.Of(out))
-	}
-	_, err = io.WriteString(a.stdout, out.Text())
-	return err
+	return a.print(out, asJSON)
 }
 
 // reader reads limits back, and asks the daemon of the folder run who set them.

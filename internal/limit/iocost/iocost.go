@@ -1,8 +1,9 @@
-package main
+// Package iocost configures the part of the kernel that divides a disk by weight, in the root group of version 2: its targets for latency
+// (io.cost.qos) and its model of the disk (io.cost.model). It writes both, or none.
+package iocost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,49 +12,47 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 )
 
-// A costResult is what cost prints with --json.
-type costResult struct {
+// A Result is what became of a setting.
+type Result struct {
 	DryRun bool          `json:"dry_run"`
 	Device string        `json:"device"`
 	Number string        `json:"number"`
 	Edits  []cgroup.Edit `json:"edits"`
 }
 
-// tellCost prints what was written, and what brings back what was there.
-func (a *app) tellCost(r costResult, asJSON bool) error {
-	if asJSON {
-		r.Edits = append([]cgroup.Edit{}, r.Edits...) // None is a list, too.
-		return a.printJSON(jsonlist.Of(r))
-	}
+// Text returns what was written, and what brings back what was there.
+func (r Result) Text() string {
+	var b strings.Builder
 	verb := "set"
 	if r.DryRun {
 		verb = "would write"
 	}
 	if len(r.Edits) == 0 {
-		fmt.Fprintf(a.stdout, "%s (%s): unchanged\n", clean.Line(r.Device), r.Number)
+		fmt.Fprintf(&b, "%s (%s): unchanged\n", clean.Line(r.Device), r.Number)
 	}
 	for _, e := range r.Edits {
-		fmt.Fprintf(a.stdout, "%s (%s): %s %q in %s, for all its users\n", clean.Line(r.Device), r.Number, verb, strings.Join(e.Text, ", "), e.File)
+		fmt.Fprintf(&b, "%s (%s): %s %q in %s, for all its users\n", clean.Line(r.Device), r.Number, verb, strings.Join(e.Text, ", "), e.File)
 	}
 	for _, e := range slices.Backward(r.Edits) {
 		for _, text := range e.Was {
-			fmt.Fprintf(a.stdout, "  to restore: echo %q > %s\n", text, e.File)
+			fmt.Fprintf(&b, "  to restore: echo %q > %s\n", text, e.File)
 		}
 	}
-	return nil
+	return b.String()
 }
 
-// costDisk is the disk whose queue a device is served by.
-func (l *limiter) costDisk(path string) (device.Number, string, error) {
+// Disk is the disk whose queue a device is served by.
+func Disk(h *explain.Host, path string) (device.Number, string, error) {
 	if st, err := os.Stat(path); err != nil || st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
-		return device.Number{}, "", usageError("%s is no block device of this machine: name one, such as /dev/sda", path)
+		return device.Number{}, "", usage.Errorf("%s is no block device of this machine: name one, such as /dev/sda", path)
 	}
-	e, err := l.Explain.Path(path)
+	e, err := h.Path(path)
 	if err != nil {
 		return device.Number{}, "", err
 	}
@@ -66,30 +65,30 @@ func (l *limiter) costDisk(path string) (device.Number, string, error) {
 		if len(names) > 0 {
 			why = "it stands on " + strings.Join(names, " and ") + ": name one"
 		}
-		return device.Number{}, "", &exitError{exitUsage, fmt.Errorf("%s: %s", path, why)}
+		return device.Number{}, "", usage.Errorf("%s: %s", path, why)
 	}
 	w := e.Weights[0]
 	return w.Number(), w.Name, nil
 }
 
-// A costWant is what is asked of iocost; nil: nothing is said of it.
-type costWant struct {
-	qos   *cgroup.QoS
-	model *cgroup.Model
+// A Setting is what is asked of iocost; nil: nothing is said of it.
+type Setting struct {
+	QoS   *cgroup.QoS
+	Model *cgroup.Model
 }
 
-// apply plans both files before the first is written, and takes back the one if the other is refused.
-func (c costWant) apply(h *cgroup.Host, d device.Number, dry bool) (edits []cgroup.Edit, err error) {
+// Apply plans both files before the first is written, and takes back the one if the other is refused.
+func (c Setting) Apply(h *cgroup.Host, d device.Number, dry bool) (edits []cgroup.Edit, err error) {
 	var diffs []*cgroup.Diff
-	if c.model != nil {
-		diff, err := h.PlanModel(d, *c.model)
+	if c.Model != nil {
+		diff, err := h.PlanModel(d, *c.Model)
 		if err != nil {
 			return nil, err
 		}
 		diffs = append(diffs, diff)
 	}
-	if c.qos != nil {
-		diff, err := h.PlanQoS(d, *c.qos)
+	if c.QoS != nil {
+		diff, err := h.PlanQoS(d, *c.QoS)
 		if err != nil {
 			return nil, err
 		}
@@ -107,10 +106,10 @@ func (c costWant) apply(h *cgroup.Host, d device.Number, dry bool) (edits []cgro
 	return edits, nil
 }
 
-// read reads the two flags.
-func (c *costWant) read(qos, model []string) error {
+// Parse reads a setting from words such as "rpct=95". The error is the user's.
+func Parse(qos, model []string) (c Setting, err error) {
 	if len(qos) == 0 && len(model) == 0 {
-		return errors.New("nothing is asked for: give --qos, such as --qos rpct=95,rlat=5ms, or --model")
+		return c, usage.Errorf("nothing is asked for: give --qos, such as --qos rpct=95,rlat=5ms, or --model")
 	}
 	if len(qos) > 0 {
 		q := cgroup.QoS{Enable: true}
@@ -123,9 +122,9 @@ func (c *costWant) read(qos, model []string) error {
 			"rlat": func(s string) (err error) { q.RLat, err = size.ParseDuration(s); return err },
 			"wlat": func(s string) (err error) { q.WLat, err = size.ParseDuration(s); return err },
 		}); err != nil {
-			return err
+			return c, &usage.Error{Err: err}
 		}
-		c.qos = &q
+		c.QoS = &q
 	}
 	if len(model) > 0 {
 		var m cgroup.Model
@@ -139,11 +138,11 @@ func (c *costWant) read(qos, model []string) error {
 			"rbps": rate(&m.RBPS), "wbps": rate(&m.WBPS), "rseqiops": count(&m.RSeqIOPS), "rrandiops": count(&m.RRandIOPS),
 			"wseqiops": count(&m.WSeqIOPS), "wrandiops": count(&m.WRandIOPS),
 		}); err != nil {
-			return err
+			return c, &usage.Error{Err: err}
 		}
-		c.model = &m
+		c.Model = &m
 	}
-	return nil
+	return c, nil
 }
 
 // pairs reads words such as "rpct=95", each once.
