@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// A dockerDaemon is what a daemon says about itself.
-type dockerDaemon struct {
+// A daemonInfo is what a daemon says about itself.
+type daemonInfo struct {
 	// name is docker or podman.
 	name                string
 	version, apiVersion string
@@ -27,22 +27,22 @@ type dockerDaemon struct {
 	components []system.ComponentVersion
 }
 
-// dockerAsk asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is
+// askDaemon asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is
 // over. source says what named the daemon's address, "" for the default.
-func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerDaemon, error) {
+func askDaemon(ctx context.Context, api *client.Client, source string) (*daemonInfo, error) {
 	d, err := dockerapi.Ask(ctx, api, source)
 	if err != nil {
 		return nil, err
 	}
-	return &dockerDaemon{
+	return &daemonInfo{
 		name: d.Name, version: d.Version, apiVersion: d.APIVersion,
-		os: cmp.Or(d.OS, "linux"), arch: dockerGoArch(d.Info.Architecture, d.Arch),
+		os: cmp.Or(d.OS, "linux"), arch: goArch(d.Info.Architecture, d.Arch),
 		local: d.Elsewhere == "", elsewhere: d.Elsewhere, info: d.Info, components: d.Components,
 	}, nil
 }
 
 // host names the machine that the containers run on; empty if it is this one.
-func (d *dockerDaemon) host() string {
+func (d *daemonInfo) host() string {
 	if d.local {
 		return ""
 	}
@@ -50,13 +50,13 @@ func (d *dockerDaemon) host() string {
 }
 
 // title names the daemon: "docker 20.10.24 (API 1.41)".
-func (d *dockerDaemon) title() string {
+func (d *daemonInfo) title() string {
 	return fmt.Sprintf("%s %s (API %s)", d.name, d.version, d.apiVersion)
 }
 
 // storage names what keeps images and layers: "overlay2", or "overlayfs
 // (containerd snapshotter)" where images live in containerd's store.
-func (d *dockerDaemon) storage() string {
+func (d *daemonInfo) storage() string {
 	for _, kv := range d.info.DriverStatus {
 		if kv[0] == "driver-type" && strings.Contains(kv[1], "snapshotter") {
 			return d.info.Driver + " (containerd snapshotter)"
@@ -66,14 +66,14 @@ func (d *dockerDaemon) storage() string {
 }
 
 // runtime names a runtime of the daemon with its version, as far as it tells.
-func (d *dockerDaemon) runtime(name string) string {
+func (d *daemonInfo) runtime(name string) string {
 	if name == "" || name == "oci" {
 		name = d.info.DefaultRuntime
 	}
-	v, ok := dockerComponent(d.components, name)
+	v, ok := component(d.components, name)
 	if !ok {
 		// Podman's spelling, with a version of several lines.
-		if v, ok = dockerComponent(d.components, "OCI Runtime ("+name+")"); ok {
+		if v, ok = component(d.components, "OCI Runtime ("+name+")"); ok {
 			v, _, _ = strings.Cut(v, "\n")
 			v = strings.TrimPrefix(v, name+" version ")
 		}
@@ -84,7 +84,7 @@ func (d *dockerDaemon) runtime(name string) string {
 	return name + " " + v
 }
 
-func dockerComponent(cs []system.ComponentVersion, name string) (version string, ok bool) {
+func component(cs []system.ComponentVersion, name string) (version string, ok bool) {
 	for _, c := range cs {
 		if c.Name == name {
 			return c.Version, true
@@ -93,9 +93,9 @@ func dockerComponent(cs []system.ComponentVersion, name string) (version string,
 	return "", false
 }
 
-// dockerGoArch turns uname's name of an architecture into Go's. What isn't in the
+// goArch turns uname's name of an architecture into Go's. What isn't in the
 // table is Go's already, or else fallback is.
-func dockerGoArch(machine, fallback string) string {
+func goArch(machine, fallback string) string {
 	switch machine {
 	case "x86_64", "amd64":
 		return "amd64"

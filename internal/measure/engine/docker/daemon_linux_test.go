@@ -19,10 +19,10 @@ import (
 	"plimsoll/internal/testkit/journaltest"
 )
 
-// dockerLabTests run against any daemon.
-var dockerLabTests = []struct {
+// labTests run against any daemon.
+var labTests = []struct {
 	name string
-	test func(*testing.T, *dockerLab)
+	test func(*testing.T, *labDaemon)
 }{
 	{"Probe", testDockerProbe},
 	{"Places", testDockerPlaces},
@@ -57,7 +57,7 @@ var dockerLabTests = []struct {
 func TestDockerDaemon(t *testing.T) {
 	t.Parallel()
 	l := newDockerLab(t, dockertest.Start(t))
-	for _, x := range dockerLabTests {
+	for _, x := range labTests {
 		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
 	}
 }
@@ -66,7 +66,7 @@ func TestDockerPodman(t *testing.T) {
 	t.Parallel()
 	l := newDockerLab(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
 	l.podman = true
-	for _, x := range dockerLabTests {
+	for _, x := range labTests {
 		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
 	}
 }
@@ -84,7 +84,7 @@ func TestDockerPodmanUlimits(t *testing.T) {
 	}
 }
 
-func testDockerProbe(t *testing.T, l *dockerLab) {
+func testDockerProbe(t *testing.T, l *labDaemon) {
 	p := l.engine(nil).Probe(t.Context())
 	if !p.OK || p.Missing != "" || p.Fix != "" {
 		t.Fatalf("Probe() = %+v, want OK", p)
@@ -96,8 +96,8 @@ func testDockerProbe(t *testing.T, l *dockerLab) {
 	if !strings.HasPrefix(p.Version, want) || !strings.Contains(p.Version, " (API 1.") {
 		t.Errorf("Version = %q, want %sN (API 1.N)", p.Version, want)
 	}
-	if !slices.Equal(p.Places, dockerPlaces) {
-		t.Errorf("Places = %v, want %v", p.Places, dockerPlaces)
+	if !slices.Equal(p.Places, places) {
+		t.Errorf("Places = %v, want %v", p.Places, places)
 	}
 	t.Logf("%s\n%s", p.Version, strings.Join(p.Notes, "\n"))
 	if left := l.images(t); len(left) > 0 {
@@ -113,9 +113,9 @@ func testDockerProbe(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerPlaces(t *testing.T, l *dockerLab) {
+func testDockerPlaces(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
-	for _, kind := range dockerPlaces {
+	for _, kind := range places {
 		t.Run(string(kind), func(t *testing.T) {
 			spec := engine.Spec{Place: place.Spec{Name: string(kind), Kind: kind}}
 			if kind == place.Tmpfs {
@@ -140,7 +140,7 @@ func testDockerPlaces(t *testing.T, l *dockerLab) {
 			} else if st, err := os.Stat(filepath.Join(i.HostPath, "data")); err != nil || st.Size() != 4096 {
 				t.Errorf("the data is not at the host's path %q: %v", i.HostPath, err)
 			}
-			if i.PID == 0 || dockerPID(i.PID, i.Container) != i.PID {
+			if i.PID == 0 || hostPID(i.PID, i.Container) != i.PID {
 				t.Errorf("Info().PID = %d, not of container %s", i.PID, i.Container)
 			}
 			if len(i.Container) != 64 || !strings.Contains(i.Daemon, "(API 1.") || i.Runtime == "" || i.Storage == "" {
@@ -161,7 +161,7 @@ func testDockerPlaces(t *testing.T, l *dockerLab) {
 }
 
 // testDockerVolumeOptions: a volume is made with the place's options.
-func testDockerVolumeOptions(t *testing.T, l *dockerLab) {
+func testDockerVolumeOptions(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	o := "size=4m"
 	if l.podman {
@@ -176,15 +176,15 @@ func testDockerVolumeOptions(t *testing.T, l *dockerLab) {
 	if size := s.say(t, "size"); !l.podman && size != "4194304" {
 		t.Errorf("the volume has %s bytes, want 4194304", size)
 	}
-	spec.ID, spec.Place.DriverOpts = dockerTestID(), map[string]string{"nosuchoption": "1"}
+	spec.ID, spec.Place.DriverOpts = testID(), map[string]string{"nosuchoption": "1"}
 	if _, err := e.Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "nosuchoption") {
 		t.Errorf("Open with an unknown volume option = %v, want an error with its name", err)
 	}
 	l.wantNothing(t, spec.ID)
 }
 
-func testDockerIsolation(t *testing.T, l *dockerLab) {
-	s := l.open(t, l.engine(nil), dockerLayer())
+func testDockerIsolation(t *testing.T, l *labDaemon) {
+	s := l.open(t, l.engine(nil), layerSpec())
 	if got := s.say(t, "links"); got != "1 <nil>" {
 		t.Errorf("network links = %s, want lo only", got)
 	}
@@ -195,7 +195,7 @@ func testDockerIsolation(t *testing.T, l *dockerLab) {
 
 // testDockerBadSpecs: refused by us or by the daemon, nothing is left and the
 // error names the culprit.
-func testDockerBadSpecs(t *testing.T, l *dockerLab) {
+func testDockerBadSpecs(t *testing.T, l *labDaemon) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 					t.Errorf("CheckImage(%q) = %v, want %q in it", img, err, x.want)
 				}
 			}
-			x.spec.ID = dockerTestID()
+			x.spec.ID = testID()
 			s, err := e.Open(t.Context(), x.spec)
 			if err == nil {
 				s.Close(context.Background())
@@ -237,8 +237,8 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerLimits(t *testing.T, l *dockerLab) {
-	spec := dockerLayer()
+func testDockerLimits(t *testing.T, l *labDaemon) {
+	spec := layerSpec()
 	spec.Limits = limit.Limits{Memory: 100 << 20, CPUs: 1.5, CPUShares: 512}
 	s := l.open(t, l.engine(nil), spec)
 	r := l.inspect(t, s).HostConfig.Resources
@@ -250,22 +250,22 @@ func testDockerLimits(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerSeccomp(t *testing.T, l *dockerLab) {
+func testDockerSeccomp(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	for profile, want := range map[string]string{"../seccomp/testdata/no-io-uring.json": "operation not permitted", "unconfined": "bad address"} {
-		spec := dockerLayer()
+		spec := layerSpec()
 		spec.Seccomp = profile
 		if got := l.open(t, e, spec).say(t, "iouring"); got != want {
 			t.Errorf("io_uring_setup under %s = %q, want %q", profile, got, want)
 		}
 	}
-	t.Logf("under the daemon's own profile: %s", l.open(t, e, dockerLayer()).say(t, "iouring"))
+	t.Logf("under the daemon's own profile: %s", l.open(t, e, layerSpec()).say(t, "iouring"))
 }
 
 // testDockerUserImage: the worker works in an image that has other ideas of user,
 // folder, health and volumes.
-func testDockerUserImage(t *testing.T, l *dockerLab) {
-	files, err := dockerTar([]byte("hello"), "/mark", "/data")
+func testDockerUserImage(t *testing.T, l *labDaemon) {
+	files, err := workerTar([]byte("hello"), "/mark", "/data")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,11 +276,11 @@ func testDockerUserImage(t *testing.T, l *dockerLab) {
 		t.Fatal(err)
 	}
 	defer l.api.ImageRemove(context.Background(), "plimsoll-test-user:1", client.ImageRemoveOptions{Force: true})
-	if err := dockerProgress(res); err != nil {
+	if err := readProgress(res); err != nil {
 		t.Fatal(err)
 	}
 	e := l.engine(nil)
-	for _, kind := range dockerPlaces {
+	for _, kind := range places {
 		s := l.open(t, e, engine.Spec{Place: place.Spec{Kind: kind}, Image: "plimsoll-test-user:1"})
 		if got := s.say(t, "exists /mark"); got != "ok" {
 			t.Errorf("%s: the image's own file: %s", kind, got)
@@ -297,28 +297,28 @@ func testDockerUserImage(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerImageReuse(t *testing.T, l *dockerLab) {
+func testDockerImageReuse(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
-	l.open(t, e, dockerLayer()).Close(t.Context())
+	l.open(t, e, layerSpec()).Close(t.Context())
 	first := l.images(t)
-	l.open(t, l.engine(nil), dockerLayer()).Close(t.Context())
+	l.open(t, l.engine(nil), layerSpec()).Close(t.Context())
 	if again := l.images(t); len(first) != 1 || !slices.Equal(first, again) {
 		t.Errorf("images = %v, then %v; want one and the same", first, again)
 	}
 	if _, err := l.api.ImageRemove(t.Context(), first[0], client.ImageRemoveOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.open(t, e, dockerLayer()).say(t, "echo a"); got != "a" {
+	if got := l.open(t, e, layerSpec()).say(t, "echo a"); got != "a" {
 		t.Errorf("after the image was removed: echo = %q", got)
 	}
 }
 
-func testDockerTogether(t *testing.T, l *dockerLab) {
+func testDockerTogether(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	for i := range 4 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			s := l.open(t, e, dockerLayer())
+			s := l.open(t, e, layerSpec())
 			if got := s.say(t, "echo "+fmt.Sprint(i)); got != fmt.Sprint(i) {
 				t.Errorf("echo = %q", got)
 			}

@@ -40,14 +40,14 @@ type Options struct {
 // An Engine is the engine for any daemon that speaks the Docker Engine API 1.40 or later.
 type Engine struct {
 	opt     Options
-	owner   dockerOwner
+	owner   ownerIdentity
 	journal engine.Journal
 	// nonce tells this engine's things from those of another one in this process.
 	nonce string
 
 	mu     sync.Mutex
 	api    *client.Client
-	daemon *dockerDaemon
+	daemon *daemonInfo
 	// open holds the IDs of living sessions, which Sweep leaves alone.
 	open map[string]bool
 	// limitsTried counts the sets of resource limits that the daemon refused.
@@ -68,7 +68,7 @@ var _ engine.Engine = (*Engine)(nil)
 func New(opt Options) engine.Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &Engine{opt: opt, owner: dockerSelf(), journal: engine.JournalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+	return &Engine{opt: opt, owner: thisProcess(), journal: engine.JournalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: defaultCloseTimeout}
 }
 
 // Name implements Engine.
@@ -78,14 +78,14 @@ func (e *Engine) Name() string { return "docker" }
 // answers a ping in milliseconds, and needs seconds to create a container when
 // its disk is being measured.
 const (
-	dockerPingTimeout  = 2 * time.Second
-	dockerOpenTimeout  = 2 * time.Minute
-	dockerCloseTimeout = 15 * time.Second
+	pingTimeout         = 2 * time.Second
+	openTimeout         = 2 * time.Minute
+	defaultCloseTimeout = 15 * time.Second
 )
 
 // connect returns the client and what is known about the daemon, asking it the
 // first time, or again when fresh is set.
-func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *dockerDaemon, error) {
+func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *daemonInfo, error) {
 	e.mu.Lock()
 	api, d := e.api, e.daemon
 	e.mu.Unlock()
@@ -102,7 +102,7 @@ func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 			return nil, nil, err
 		}
 	}
-	d, err = dockerAsk(ctx, api, address.Source)
+	d, err = askDaemon(ctx, api, address.Source)
 	if err != nil {
 		api.Close()
 		return nil, nil, err

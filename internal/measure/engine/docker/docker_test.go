@@ -24,12 +24,12 @@ import (
 )
 
 func TestDockerCheck(t *testing.T) {
-	here, there := &dockerDaemon{local: true}, &dockerDaemon{elsewhere: "it is far away"}
+	here, there := &daemonInfo{local: true}, &daemonInfo{elsewhere: "it is far away"}
 	ok := func(k place.Kind) engine.Spec { return engine.Spec{ID: "a-1", Place: place.Spec{Kind: k}} }
 	with := func(l limit.Limits) engine.Spec { s := ok(place.Layer); s.Limits = l; return s }
 	for _, x := range []struct {
 		spec  engine.Spec
-		d     *dockerDaemon
+		d     *daemonInfo
 		what  string // of a refusal
 		error string
 	}{
@@ -56,44 +56,44 @@ func TestDockerCheck(t *testing.T) {
 		{ok(place.Tmpfs), there, "", ""},
 		{ok(place.Bind), here, "", ""},
 	} {
-		err := dockerCheck(x.spec, x.d)
+		err := checkSpec(x.spec, x.d)
 		var u *refusal.Error
 		errors.As(err, &u)
 		switch {
 		case x.what == "" && x.error == "":
 			if err != nil {
-				t.Errorf("dockerCheck(%+v) = %v", x.spec, err)
+				t.Errorf("checkSpec(%+v) = %v", x.spec, err)
 			}
 		case err == nil || !strings.Contains(err.Error(), x.error):
-			t.Errorf("dockerCheck(%+v) = %v, want %q", x.spec, err, x.error)
+			t.Errorf("checkSpec(%+v) = %v, want %q", x.spec, err, x.error)
 		case (x.what != "") != (u != nil) || u != nil && u.What != x.what:
-			t.Errorf("dockerCheck(%+v) = %#v, want Unsupported %q", x.spec, err, x.what)
+			t.Errorf("checkSpec(%+v) = %#v, want Unsupported %q", x.spec, err, x.what)
 		}
 	}
 }
 
 func TestDockerEndWords(t *testing.T) {
-	test := func(e dockerEnd, memory int64, want string) {
+	test := func(e containerEnd, memory int64, want string) {
 		t.Helper()
-		if got := dockerEndWords(e, memory); got != want {
-			t.Errorf("dockerEndWords(%+v, %d) = %q, want %q", e, memory, got, want)
+		if got := endWords(e, memory); got != want {
+			t.Errorf("endWords(%+v, %d) = %q, want %q", e, memory, got, want)
 		}
 	}
-	test(dockerEnd{exit: -1}, 0, "ended, with an unknown status")
-	test(dockerEnd{exit: 137, oom: true}, 64<<20, "killed: out of memory (memory limit 64 MiB)")
-	test(dockerEnd{exit: 137, oom: true}, 0, "killed: out of memory")
-	test(dockerEnd{exit: 137, killed: "9"}, 1<<30, "killed: through the daemon, with signal 9")
-	test(dockerEnd{exit: 137}, 1536<<20, "killed: signal 9; perhaps out of memory (memory limit 1.5 GiB), but the daemon told of no such event")
-	test(dockerEnd{exit: 137}, 0, "killed: signal 9")
-	test(dockerEnd{exit: 139}, 0, "killed: signal 11")
-	test(dockerEnd{exit: 1, oom: true}, 64<<20, "exit status 1, after one of its processes was killed: out of memory (memory limit 64 MiB)")
-	test(dockerEnd{exit: 3}, 64<<20, "exit status 3")
-	test(dockerEnd{exit: 255}, 0, "exit status 255")
-	test(dockerEnd{}, 0, "exit status 0")
+	test(containerEnd{exit: -1}, 0, "ended, with an unknown status")
+	test(containerEnd{exit: 137, oom: true}, 64<<20, "killed: out of memory (memory limit 64 MiB)")
+	test(containerEnd{exit: 137, oom: true}, 0, "killed: out of memory")
+	test(containerEnd{exit: 137, killed: "9"}, 1<<30, "killed: through the daemon, with signal 9")
+	test(containerEnd{exit: 137}, 1536<<20, "killed: signal 9; perhaps out of memory (memory limit 1.5 GiB), but the daemon told of no such event")
+	test(containerEnd{exit: 137}, 0, "killed: signal 9")
+	test(containerEnd{exit: 139}, 0, "killed: signal 11")
+	test(containerEnd{exit: 1, oom: true}, 64<<20, "exit status 1, after one of its processes was killed: out of memory (memory limit 64 MiB)")
+	test(containerEnd{exit: 3}, 64<<20, "exit status 3")
+	test(containerEnd{exit: 255}, 0, "exit status 255")
+	test(containerEnd{}, 0, "exit status 0")
 }
 
 func TestDockerWatchNote(t *testing.T) {
-	w := &dockerWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
+	w := &eventWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
 	event := func(a events.Action, kv ...string) {
 		m := events.Message{Action: a, Actor: events.Actor{Attributes: map[string]string{}}}
 		for i := 0; i+1 < len(kv); i += 2 {
@@ -101,7 +101,7 @@ func TestDockerWatchNote(t *testing.T) {
 		}
 		w.note(m)
 	}
-	if got := w.end(); got != (dockerEnd{}) {
+	if got := w.end(); got != (containerEnd{}) {
 		t.Errorf("before any event: %+v", got)
 	}
 	event(events.ActionOOM)
@@ -112,7 +112,7 @@ func TestDockerWatchNote(t *testing.T) {
 	event(events.ActionDestroy)
 	event(events.ActionRemove)
 	event("something new")
-	if got, want := w.end(), (dockerEnd{died: true, exit: 137, oom: true, killed: "9"}); got != want {
+	if got, want := w.end(), (containerEnd{died: true, exit: 137, oom: true, killed: "9"}); got != want {
 		t.Errorf("after the events: %+v, want %+v", got, want)
 	}
 	select {
@@ -123,9 +123,9 @@ func TestDockerWatchNote(t *testing.T) {
 }
 
 func TestDockerOwner(t *testing.T) {
-	self := dockerSelf()
+	self := thisProcess()
 	labels := func(process, host string) map[string]string {
-		return map[string]string{dockerLabelOwner: process, dockerLabelHost: host}
+		return map[string]string{labelOwner: process, labelHost: host}
 	}
 	for _, l := range []map[string]string{nil, labels("", ""), labels(self.process, self.host), labels("x/1/1", "another"), labels("nonsense", self.host), labels("a/b/c", self.host)} {
 		if self.dead(l) {
@@ -138,11 +138,11 @@ func TestDockerOwner(t *testing.T) {
 }
 
 func TestDockerDaemonWords(t *testing.T) {
-	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
+	d := &daemonInfo{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
 		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
-	p := &dockerDaemon{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
+	p := &daemonInfo{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
 		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
-	here := &dockerDaemon{local: true, info: system.Info{Name: "node1"}}
+	here := &daemonInfo{local: true, info: system.Info{Name: "node1"}}
 	for _, x := range []struct{ got, want string }{
 		{d.title(), "docker 20.10.24 (API 1.41)"},
 		{d.host(), "node2"},
@@ -153,10 +153,10 @@ func TestDockerDaemonWords(t *testing.T) {
 		{d.runtime("kata"), "kata"},
 		{p.storage(), "overlayfs (containerd snapshotter)"},
 		{p.runtime("oci"), "runc 1.1.5+ds1"},
-		{dockerGoArch("x86_64", ""), "amd64"},
-		{dockerGoArch("aarch64", ""), "arm64"},
-		{dockerGoArch("", "s390x"), "s390x"},
-		{dockerGoArch("riscv64", ""), "riscv64"},
+		{goArch("x86_64", ""), "amd64"},
+		{goArch("aarch64", ""), "arm64"},
+		{goArch("", "s390x"), "s390x"},
+		{goArch("riscv64", ""), "riscv64"},
 	} {
 		if x.got != x.want {
 			t.Errorf("got %q, want %q", x.got, x.want)
@@ -173,20 +173,20 @@ func TestDockerProgress(t *testing.T) {
 		"":                             "",
 		`{"status":"a"}{"status":"b"}`: "",
 	} {
-		err := dockerProgress(strings.NewReader(text))
+		err := readProgress(strings.NewReader(text))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("dockerProgress(%q) = %v, want %q", text, err, want)
+			t.Errorf("readProgress(%q) = %v, want %q", text, err, want)
 		}
 	}
 }
 
 // TestDockerTar: the same worker is the same layer.
 func TestDockerTar(t *testing.T) {
-	a, err := dockerTar([]byte("abc"), dockerWorkerPath, dockerDataPath)
+	a, err := workerTar([]byte("abc"), workerPathInImage, dataPathInImage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := dockerTar([]byte("abc"), dockerWorkerPath, dockerDataPath)
+	b, err := workerTar([]byte("abc"), workerPathInImage, dataPathInImage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,13 +197,13 @@ func TestDockerTar(t *testing.T) {
 
 func TestDockerOwnImage(t *testing.T) {
 	for _, tags := range [][]string{nil, {"plimsoll-worker:1"}, {"localhost/plimsoll-worker:1"}, {"docker.io/library/plimsoll-worker:1"}, {"<none>:<none>"}} {
-		if !dockerOwnImage(tags) {
-			t.Errorf("dockerOwnImage(%q) = false", tags)
+		if !ownImage(tags) {
+			t.Errorf("ownImage(%q) = false", tags)
 		}
 	}
 	for _, tags := range [][]string{{"mine:1"}, {"plimsoll-worker:1", "mine:1"}, {"plimsoll-worker-of-mine:1"}, {"example.com/plimsoll-worker:1"}} {
-		if dockerOwnImage(tags) {
-			t.Errorf("dockerOwnImage(%q) = true", tags)
+		if ownImage(tags) {
+			t.Errorf("ownImage(%q) = true", tags)
 		}
 	}
 }
@@ -228,14 +228,14 @@ func TestDockerSweepsFolders(t *testing.T) {
 		t.Errorf("Sweep did (-want +got):\n%s%v", diff, err)
 	}
 	for _, d := range []string{"plimsoll-living", "plimsoll-host"} {
-		if !dockerFileExists(filepath.Join(data, d)) {
+		if !fileInContainer(filepath.Join(data, d)) {
 			t.Errorf("%s is gone", d)
 		}
 	}
 }
 
-// dockerFileExists reports whether path is there for this process.
-func dockerFileExists(path string) bool {
+// fileInContainer reports whether path is there for this process.
+func fileInContainer(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
@@ -251,7 +251,7 @@ func TestDockerImageGone(t *testing.T) {
 		"No such container: web":                                               {cerrdefs.ErrNotFound, false},
 		"no space left on the device":                                          {cerrdefs.ErrInternal, false},
 	} {
-		if got := dockerImageGone(fmt.Errorf("%s: %w", text, row.kind)); got != row.want {
+		if got := imageGone(fmt.Errorf("%s: %w", text, row.kind)); got != row.want {
 			t.Errorf("%q is told as gone: %v", text, got)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // TestManualKnowsTimes: the times that the manual gives are those that are waited.
 func TestManualKnowsTimes(t *testing.T) {
 	enginetest.ManualTimes(t, map[string]time.Duration{
-		"a daemon answers a ping": dockerPingTimeout, "a daemon starts the container of its probe": dockerProbeTimeout,
-		"a daemon starts a session": dockerOpenTimeout, "a daemon ends a session": dockerCloseTimeout, "a daemon says how a container ended": dockerEndWait,
+		"a daemon answers a ping": pingTimeout, "a daemon starts the container of its probe": probeTimeout,
+		"a daemon starts a session": openTimeout, "a daemon ends a session": defaultCloseTimeout, "a daemon says how a container ended": endWait,
 	})
 }

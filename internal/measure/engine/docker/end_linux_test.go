@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-func testDockerEndOfInput(t *testing.T, l *dockerLab) {
-	id := dockerTestID()
-	spec := dockerLayer()
+func testDockerEndOfInput(t *testing.T, l *labDaemon) {
+	id := testID()
+	spec := layerSpec()
 	spec.ID = id
 	s := l.open(t, l.engine(nil), spec)
 	if got := s.State(t.Context()); got != "running" {
@@ -32,8 +32,8 @@ func testDockerEndOfInput(t *testing.T, l *dockerLab) {
 	l.wantNothing(t, id)
 }
 
-func testDockerExit(t *testing.T, l *dockerLab) {
-	s := l.open(t, l.engine(nil), dockerLayer())
+func testDockerExit(t *testing.T, l *labDaemon) {
+	s := l.open(t, l.engine(nil), layerSpec())
 	s.say(t, "stderr first words")
 	s.say(t, "stderr "+strings.Repeat("x", 9<<10))
 	s.say(t, "stderr last words")
@@ -45,8 +45,8 @@ func testDockerExit(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerOutOfMemory(t *testing.T, l *dockerLab) {
-	spec := dockerLayer()
+func testDockerOutOfMemory(t *testing.T, l *labDaemon) {
+	spec := layerSpec()
 	spec.Limits = limit.Limits{Name: "small", Memory: 64 << 20}
 	s := l.open(t, l.engine(nil), spec)
 	got := s.last(t, "hog 268435456")
@@ -58,8 +58,8 @@ func testDockerOutOfMemory(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerKilled(t *testing.T, l *dockerLab) {
-	s := l.open(t, l.engine(nil), dockerLayer())
+func testDockerKilled(t *testing.T, l *labDaemon) {
+	s := l.open(t, l.engine(nil), layerSpec())
 	p, err := os.FindProcess(s.Info().PID)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func testDockerKilled(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerKilledThroughDaemon(t *testing.T, l *dockerLab) {
+func testDockerKilledThroughDaemon(t *testing.T, l *labDaemon) {
 	for name, kill := range map[string]func(id string) error{
 		"kill": func(id string) error {
 			_, err := l.api.ContainerKill(t.Context(), id, client.ContainerKillOptions{Signal: "KILL"})
@@ -87,7 +87,7 @@ func testDockerKilledThroughDaemon(t *testing.T, l *dockerLab) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := l.open(t, l.engine(nil), dockerLayer())
+			s := l.open(t, l.engine(nil), layerSpec())
 			// Podman may look for the container again once it is killed, and so removed.
 			if err := kill(s.Info().Container); err != nil && !strings.Contains(err.Error(), "no such container") {
 				t.Fatal(err)
@@ -102,7 +102,7 @@ func testDockerKilledThroughDaemon(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerNoSpace(t *testing.T, l *dockerLab) {
+func testDockerNoSpace(t *testing.T, l *labDaemon) {
 	s := l.open(t, l.engine(nil), engine.Spec{Place: place.Spec{Kind: place.Tmpfs, Size: 1 << 20}})
 	if got := s.say(t, "write 4194304"); !strings.Contains(got, "no space left") {
 		t.Errorf("a write beyond the place = %q, want no space left", got)

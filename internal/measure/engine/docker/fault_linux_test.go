@@ -22,7 +22,7 @@ import (
 )
 
 // foreign makes a container that carries the given labels but no session of ours.
-func (l *dockerLab) foreign(t *testing.T, name string, labels map[string]string) string {
+func (l *labDaemon) foreign(t *testing.T, name string, labels map[string]string) string {
 	t.Helper()
 	e := l.engine(nil)
 	api, d, err := e.connect(t.Context(), false)
@@ -45,7 +45,7 @@ func (l *dockerLab) foreign(t *testing.T, name string, labels map[string]string)
 	return c.ID
 }
 
-func (l *dockerLab) has(t *testing.T, id string) bool {
+func (l *labDaemon) has(t *testing.T, id string) bool {
 	t.Helper()
 	_, err := l.api.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
 	return err == nil
@@ -58,20 +58,20 @@ func deadLabels(t *testing.T, id string) map[string]string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	process := dockerProcess(procfs.Of("/proc", cmd.Process.Pid))
+	process := processLabel(procfs.Of("/proc", cmd.Process.Pid))
 	cmd.Process.Kill()
 	cmd.Wait()
-	return map[string]string{dockerLabelSession: id, dockerLabelOwner: process, dockerLabelHost: dockerHostID(), dockerLabelEngine: "x"}
+	return map[string]string{labelSession: id, labelOwner: process, labelHost: hostID(), labelEngine: "x"}
 }
 
-func testDockerNameConflict(t *testing.T, l *dockerLab) {
+func testDockerNameConflict(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	t.Run("stranger's", func(t *testing.T) {
-		id := dockerTestID()
-		stranger := l.foreign(t, dockerName(id), nil)
-		spec := dockerLayer()
+		id := testID()
+		stranger := l.foreign(t, containerName(id), nil)
+		spec := layerSpec()
 		spec.ID = id
-		if _, err := e.Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "rm -f "+dockerName(id)) {
+		if _, err := e.Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "rm -f "+containerName(id)) {
 			t.Errorf("Open = %v, want an error with the command that helps", err)
 		}
 		if !l.has(t, stranger) {
@@ -79,9 +79,9 @@ func testDockerNameConflict(t *testing.T, l *dockerLab) {
 		}
 	})
 	t.Run("dead owner's", func(t *testing.T) {
-		id := dockerTestID()
-		old := l.foreign(t, dockerName(id), deadLabels(t, id))
-		spec := dockerLayer()
+		id := testID()
+		old := l.foreign(t, containerName(id), deadLabels(t, id))
+		spec := layerSpec()
 		spec.ID = id
 		l.open(t, e, spec)
 		if l.has(t, old) {
@@ -89,8 +89,8 @@ func testDockerNameConflict(t *testing.T, l *dockerLab) {
 		}
 	})
 	t.Run("our own", func(t *testing.T) {
-		spec := dockerLayer()
-		spec.ID = dockerTestID()
+		spec := layerSpec()
+		spec.ID = testID()
 		s := l.open(t, e, spec)
 		if _, err := e.Open(t.Context(), spec); err == nil {
 			t.Error("a second session of the same ID was opened")
@@ -102,12 +102,12 @@ func testDockerNameConflict(t *testing.T, l *dockerLab) {
 }
 
 // testDockerCancelledOpen: at whatever moment an Open is cancelled, nothing is left.
-func testDockerCancelledOpen(t *testing.T, l *dockerLab) {
+func testDockerCancelledOpen(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
-	l.open(t, e, dockerLayer()).Close(t.Context())
+	l.open(t, e, layerSpec()).Close(t.Context())
 	for after := time.Duration(0); after < time.Second; after = after*2 + 2*time.Millisecond {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		spec := engine.Spec{ID: dockerTestID(), Place: place.Spec{Kind: place.Bind, Path: t.TempDir()}}
+		spec := engine.Spec{ID: testID(), Place: place.Spec{Kind: place.Bind, Path: t.TempDir()}}
 		s, err := e.Open(ctx, spec)
 		cancel()
 		if err == nil {
@@ -127,7 +127,7 @@ func testDockerCancelledOpen(t *testing.T, l *dockerLab) {
 
 // testDockerHardClose: a Close whose context is over, of a worker that doesn't listen, and a
 // second Close.
-func testDockerHardClose(t *testing.T, l *dockerLab) {
+func testDockerHardClose(t *testing.T, l *labDaemon) {
 	s := l.open(t, l.engine(nil), engine.Spec{Place: place.Spec{Kind: place.Volume}})
 	io.WriteString(s.Stdin(), "sleep\n")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +154,7 @@ func TestDockerOwnerProcess(t *testing.T) {
 		t.Skip("run by KilledOwner only")
 	}
 	e := New(Options{Host: args[0], StateDir: args[1], Worker: func(string, string) ([]byte, error) { return os.ReadFile(args[2]) }})
-	for _, kind := range dockerPlaces {
+	for _, kind := range places {
 		spec := engine.Spec{ID: args[3] + "-" + string(kind), Place: place.Spec{Kind: kind}}
 		if _, err := e.Open(t.Context(), spec); err != nil {
 			fmt.Println("failed:", err)
@@ -167,12 +167,12 @@ func TestDockerOwnerProcess(t *testing.T) {
 
 // testDockerKilledOwner: kill -9 of plimsoll leaves no container and no volume. A bind
 // place's folder, and Podman's named volume, go with the next Sweep.
-func testDockerKilledOwner(t *testing.T, l *dockerLab) {
+func testDockerKilledOwner(t *testing.T, l *labDaemon) {
 	worker := filepath.Join(t.TempDir(), "worker")
 	if err := os.WriteFile(worker, l.worker, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	id := dockerTestID()
+	id := testID()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDockerOwnerProcess$")
 	cmd.Env = append(os.Environ(), envDockerOwner+"="+strings.Join([]string{l.d.Host, l.state, worker, id}, "|"))
 	out, err := cmd.StdoutPipe()
@@ -198,16 +198,16 @@ func testDockerKilledOwner(t *testing.T, l *dockerLab) {
 	}
 
 	e := l.engine(nil)
-	folder := filepath.Join(l.state, "bind", dockerName(id+"-bind"))
+	folder := filepath.Join(l.state, "bind", containerName(id+"-bind"))
 	if did, err := e.Sweep(t.Context()); err != nil || len(did) > 0 {
 		t.Errorf("Sweep beside a living owner = %v, %v; want nothing", did, err)
 	}
-	for _, kind := range dockerPlaces {
+	for _, kind := range places {
 		if len(l.left(t, id+"-"+string(kind))) == 0 {
 			t.Errorf("no container for %s before the kill", kind)
 		}
 	}
-	if !dockerFileExists(folder) {
+	if !fileInContainer(folder) {
 		t.Errorf("%s is not there before the kill", folder)
 	}
 	kill()
@@ -216,7 +216,7 @@ func testDockerKilledOwner(t *testing.T, l *dockerLab) {
 		l.wantNothing(t, id+"-tmpfs")
 		l.wantNothing(t, id+"-bind")
 	} else {
-		for _, kind := range dockerPlaces {
+		for _, kind := range places {
 			l.wantNothing(t, id+"-"+string(kind))
 		}
 	}
@@ -224,7 +224,7 @@ func testDockerKilledOwner(t *testing.T, l *dockerLab) {
 	if err != nil || !strings.Contains(strings.Join(did, "\n"), "folder "+folder) {
 		t.Errorf("Sweep = %v, %v; want the folder", did, err)
 	}
-	if dockerFileExists(folder) {
+	if fileInContainer(folder) {
 		t.Errorf("%s is still there", folder)
 	}
 	l.wantNothing(t, id+"-volume")
@@ -233,25 +233,25 @@ func testDockerKilledOwner(t *testing.T, l *dockerLab) {
 	}
 }
 
-func testDockerSweep(t *testing.T, l *dockerLab) {
+func testDockerSweep(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	living := l.open(t, e, engine.Spec{Place: place.Spec{Kind: place.Volume}})
-	id := dockerTestID()
+	id := testID()
 	dead := l.foreign(t, "", deadLabels(t, id))
-	elsewhere := deadLabels(t, dockerTestID())
-	elsewhere[dockerLabelHost] = "another"
+	elsewhere := deadLabels(t, testID())
+	elsewhere[labelHost] = "another"
 	stays := []string{
 		l.foreign(t, "", nil),
 		l.foreign(t, "", elsewhere),
-		l.foreign(t, "", l.engine(nil).labels(dockerTestID())),
-		l.foreign(t, "", map[string]string{dockerLabelSession: "made-by-hand"}),
+		l.foreign(t, "", l.engine(nil).labels(testID())),
+		l.foreign(t, "", map[string]string{labelSession: "made-by-hand"}),
 	}
 	if _, err := l.api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "plimsoll-" + id, Labels: deadLabels(t, id)}); err != nil {
 		t.Fatal(err)
 	}
 	// Another version of the worker, used once.
 	older := l.engine(append(append([]byte{}, l.worker...), 0))
-	l.open(t, older, dockerLayer()).Close(t.Context())
+	l.open(t, older, layerSpec()).Close(t.Context())
 
 	did, err := e.Sweep(t.Context())
 	text := strings.Join(did, "\n")
@@ -284,11 +284,11 @@ func testDockerSweep(t *testing.T, l *dockerLab) {
 
 // testDockerHungDaemon: a daemon that doesn't answer makes Close fail in time, and
 // Probe say so.
-func testDockerHungDaemon(t *testing.T, l *dockerLab) {
+func testDockerHungDaemon(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	e.closeTimeout = time.Second
-	spec := dockerLayer()
-	spec.ID = dockerTestID()
+	spec := layerSpec()
+	spec.ID = testID()
 	s, err := e.Open(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -318,9 +318,9 @@ func testDockerHungDaemon(t *testing.T, l *dockerLab) {
 	l.wantNothing(t, spec.ID)
 }
 
-func testDockerKilledDaemon(t *testing.T, l *dockerLab) {
+func testDockerKilledDaemon(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
-	spec := engine.Spec{ID: dockerTestID(), Place: place.Spec{Kind: place.Volume}}
+	spec := engine.Spec{ID: testID(), Place: place.Spec{Kind: place.Volume}}
 	s, err := e.Open(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -357,7 +357,7 @@ func testDockerKilledDaemon(t *testing.T, l *dockerLab) {
 		t.Error(err)
 	}
 	l.wantNothing(t, spec.ID)
-	if got := l.open(t, e, dockerLayer()).say(t, "echo again"); got != "again" {
+	if got := l.open(t, e, layerSpec()).say(t, "echo again"); got != "again" {
 		t.Errorf("after the restart: echo = %q", got)
 	}
 }

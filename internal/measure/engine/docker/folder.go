@@ -19,7 +19,7 @@ import (
 func boundFolders(spec engine.Spec) (paths []string) {
 	for _, p := range spec.Places() {
 		parent := p.DriverOpts["device"]
-		if p.Kind == place.Volume && dockerVolumeDriver(p) == "local" && filepath.IsAbs(parent) && slices.Contains(strings.Split(p.DriverOpts["o"], ","), "bind") {
+		if p.Kind == place.Volume && volumeDriver(p) == "local" && filepath.IsAbs(parent) && slices.Contains(strings.Split(p.DriverOpts["o"], ","), "bind") {
 			paths = append(paths, engine.OwnFolder(parent, spec.ID))
 		}
 	}
@@ -88,5 +88,5 @@ func (e *Engine) dropFolders(id string, folders ...string) error {
 	return e.journal.Clear(id, folders...)
 }
 
-// dockerName is the name of a session's container and volume.
-func dockerName(id string) string { return engine.FolderPrefix + id }
+// containerName is the name of a session's container and volume.
+func containerName(id string) string { return engine.FolderPrefix + id }

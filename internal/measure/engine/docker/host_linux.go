@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dockerPID returns pid if that process is seen from here and belongs to the
+// hostPID returns pid if that process is seen from here and belongs to the
 // container, else 0: the daemon may count processes of another namespace.
-func dockerPID(pid int, container string) int {
+func hostPID(pid int, container string) int {
 	if pid <= 0 || container == "" {
 		return 0
 	}
@@ -25,9 +25,9 @@ func dockerPID(pid int, container string) int {
 	return pid
 }
 
-// dockerUpper returns the host's path of the writable layer of process pid's
+// upperDir returns the host's path of the writable layer of process pid's
 // root, if that is an overlay.
-func dockerUpper(pid int) string {
+func upperDir(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
 		return ""
@@ -45,9 +45,9 @@ func dockerUpper(pid int) string {
 	return ""
 }
 
-// dockerOwnUlimits are the limits that a daemon without CAP_SYS_RESOURCE can
+// ownUlimits are the limits that a daemon without CAP_SYS_RESOURCE can
 // surely give: this process's own hard limits, at most fallback.
-func dockerOwnUlimits(fallback int64) []*units.Ulimit {
+func ownUlimits(fallback int64) []*units.Ulimit {
 	limit := func(name string, resource int) *units.Ulimit {
 		n := fallback
 		var r unix.Rlimit
@@ -59,13 +59,13 @@ func dockerOwnUlimits(fallback int64) []*units.Ulimit {
 	return []*units.Ulimit{limit(ulimitNofile, unix.RLIMIT_NOFILE), limit(ulimitNproc, unix.RLIMIT_NPROC)}
 }
 
-// dockerPeer returns who listens on a socket of this machine: user and group.
-func dockerPeer(host string) (uid, gid int, ok bool) {
+// socketPeer returns who listens on a socket of this machine: user and group.
+func socketPeer(host string) (uid, gid int, ok bool) {
 	path, ok := strings.CutPrefix(host, "unix://")
 	if !ok {
 		return 0, 0, false
 	}
-	c, err := net.DialTimeout("unix", path, dockerPingTimeout)
+	c, err := net.DialTimeout("unix", path, pingTimeout)
 	if err != nil {
 		return 0, 0, false
 	}

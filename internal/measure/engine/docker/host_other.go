@@ -4,14 +4,14 @@ package docker
 
 import "github.com/docker/go-units"
 
-// dockerPID is 0: the container's processes are of another system.
-func dockerPID(int, string) int { return 0 }
+// hostPID is 0: the container's processes are of another system.
+func hostPID(int, string) int { return 0 }
 
-func dockerUpper(int) string { return "" }
+func upperDir(int) string { return "" }
 
-func dockerOwnUlimits(fallback int64) []*units.Ulimit {
+func ownUlimits(fallback int64) []*units.Ulimit {
 	return []*units.Ulimit{{Name: ulimitNofile, Soft: fallback, Hard: fallback}, {Name: ulimitNproc, Soft: fallback, Hard: fallback}}
 }
 
-// dockerPeer can't be told on this system.
-func dockerPeer(string) (uid, gid int, ok bool) { return 0, 0, false }
+// socketPeer can't be told on this system.
+func socketPeer(string) (uid, gid int, ok bool) { return 0, 0, false }

@@ -26,8 +26,8 @@ import (
 // names that nobody can guess (userPaths): an image may hold a link at any other
 // path, or declare it a volume.
 const (
-	dockerWorkerPath = "/worker"
-	dockerDataPath   = "/data"
+	workerPathInImage = "/worker"
+	dataPathInImage   = "/data"
 )
 
 // userPaths are where the worker and the place are in a user's image.
@@ -35,11 +35,11 @@ func (e *Engine) userPaths() (worker, data string) {
 	return "/plimsoll-worker-" + e.nonce, "/plimsoll-data-" + e.nonce
 }
 
-// dockerRepository names Plimsoll's own images in the daemon.
-const dockerRepository = "plimsoll-worker"
+// repository names Plimsoll's own images in the daemon.
+const repository = "plimsoll-worker"
 
-// A dockerImage is what containers are made from.
-type dockerImage struct {
+// A workerImage is what containers are made from.
+type workerImage struct {
 	// id is the image's id, never a name: a name may be pulled, an id can't be.
 	id string
 	// worker and data are paths in the container.
@@ -53,11 +53,11 @@ type dockerImage struct {
 }
 
 // source is where the sources' own place is in the container.
-func (i *dockerImage) source() string { return i.data + engine.SourceSuffix }
+func (i *workerImage) source() string { return i.data + engine.SourceSuffix }
 
 // image finds what spec's containers are made from, and imports Plimsoll's own
 // image if the daemon hasn't got it. No registry is asked.
-func (e *Engine) image(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, name string) (*workerImage, error) {
 	if name == "" && d.windows() {
 		return nil, noWindowsImage
 	}
@@ -72,15 +72,15 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *dockerDaemon,
 	defer e.imageMu.Unlock()
 	sum := sha256.Sum256(worker)
 	hash := hex.EncodeToString(sum[:])
-	img := &dockerImage{worker: dockerWorkerPath, data: dockerDataPath}
-	if img.id, err = dockerFindImage(ctx, api, hash); err != nil || img.id != "" {
+	img := &workerImage{worker: workerPathInImage, data: dataPathInImage}
+	if img.id, err = findImage(ctx, api, hash); err != nil || img.id != "" {
 		return img, err
 	}
-	if err := dockerImport(ctx, api, worker, hash, d.arch); err != nil {
+	if err := importImage(ctx, api, worker, hash, d.arch); err != nil {
 		// Where several plimsolls import it at once, the store of Docker 29 refuses all but one ("already exists, but
 		// accessing it also failed"), whose image is there a moment later.
 		for range 50 {
-			if id, e := dockerFindImage(ctx, api, hash); e != nil || id != "" {
+			if id, e := findImage(ctx, api, hash); e != nil || id != "" {
 				img.id = id
 				return img, e
 			}
@@ -89,20 +89,20 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *dockerDaemon,
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
-		return nil, fmt.Errorf("import the image %s:%s: %w", dockerRepository, hash[:12], err)
+		return nil, fmt.Errorf("import the image %s:%s: %w", repository, hash[:12], err)
 	}
 	img.imported = true
-	if img.id, err = dockerFindImage(ctx, api, hash); err == nil && img.id == "" {
-		err = fmt.Errorf("the daemon took the image %s:%s but doesn't list it", dockerRepository, hash[:12])
+	if img.id, err = findImage(ctx, api, hash); err == nil && img.id == "" {
+		err = fmt.Errorf("the daemon took the image %s:%s but doesn't list it", repository, hash[:12])
 	}
 	return img, err
 }
 
-// dockerFindImage returns the id of the image with the worker of that hash, or "".
-func dockerFindImage(ctx context.Context, api *client.Client, hash string) (string, error) {
-	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker+"="+hash)})
+// findImage returns the id of the image with the worker of that hash, or "".
+func findImage(ctx context.Context, api *client.Client, hash string) (string, error) {
+	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", labelWorker+"="+hash)})
 	if err != nil {
-		return "", fmt.Errorf("look for the worker's image: %w", dockerErr(err))
+		return "", fmt.Errorf("look for the worker's image: %w", daemonErr(err))
 	}
 	for _, i := range list.Items {
 		// Two plimsolls may have imported it at once; the last one has the name.
@@ -116,28 +116,28 @@ func dockerFindImage(ctx context.Context, api *client.Client, hash string) (stri
 	return "", nil
 }
 
-// dockerImport makes an image of the worker alone.
-func dockerImport(ctx context.Context, api *client.Client, worker []byte, hash, arch string) error {
-	layer, err := dockerTar(worker, dockerWorkerPath, dockerDataPath, "/tmp")
+// importImage makes an image of the worker alone.
+func importImage(ctx context.Context, api *client.Client, worker []byte, hash, arch string) error {
+	layer, err := workerTar(worker, workerPathInImage, dataPathInImage, "/tmp")
 	if err != nil {
 		return err
 	}
-	res, err := api.ImageImport(ctx, client.ImageImportSource{Source: layer, SourceName: "-"}, dockerRepository, client.ImageImportOptions{
+	res, err := api.ImageImport(ctx, client.ImageImportSource{Source: layer, SourceName: "-"}, repository, client.ImageImportOptions{
 		Tag:      hash[:12],
 		Message:  "made by plimsoll",
-		Changes:  []string{"LABEL " + dockerLabelWorker + "=" + hash, `ENTRYPOINT ["` + dockerWorkerPath + `"]`},
+		Changes:  []string{"LABEL " + labelWorker + "=" + hash, `ENTRYPOINT ["` + workerPathInImage + `"]`},
 		Platform: ocispec.Platform{OS: "linux", Architecture: arch},
 	})
 	if err != nil {
 		return err
 	}
 	defer res.Close()
-	return dockerProgress(res)
+	return readProgress(res)
 }
 
-// dockerProgress reads a daemon's progress messages to their end: an error comes
+// readProgress reads a daemon's progress messages to their end: an error comes
 // as one of them, after the status 200.
-func dockerProgress(r io.Reader) error {
+func readProgress(r io.Reader) error {
 	for dec := json.NewDecoder(r); ; {
 		var m struct {
 			Error       string `json:"error"`
@@ -159,7 +159,7 @@ func dockerProgress(r io.Reader) error {
 }
 
 // userImage finds an image of the user's that must be there already.
-func (e *Engine) userImage(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+func (e *Engine) userImage(ctx context.Context, api *client.Client, d *daemonInfo, name string) (*workerImage, error) {
 	in, err := api.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
 		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
@@ -178,7 +178,7 @@ func (e *Engine) userImage(ctx context.Context, api *client.Client, d *dockerDae
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
-	img := &dockerImage{id: in.ID, copy: worker}
+	img := &workerImage{id: in.ID, copy: worker}
 	img.worker, img.data = e.userPaths()
 	if d.windows() {
 		img.windows = true
@@ -187,9 +187,9 @@ func (e *Engine) userImage(ctx context.Context, api *client.Client, d *dockerDae
 	return img, nil
 }
 
-// dockerTar is an archive with the worker, an empty folder for data, and others that everybody
+// workerTar is an archive with the worker, an empty folder for data, and others that everybody
 // may write to. Its times are fixed so that the same worker is the same layer.
-func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*bytes.Buffer, error) {
+func workerTar(worker []byte, workerPath, dataPath string, open ...string) (*bytes.Buffer, error) {
 	var b bytes.Buffer
 	b.Grow(len(worker) + 8<<10)
 	w := tar.NewWriter(&b)
@@ -214,10 +214,10 @@ func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*byt
 	return &b, w.Close()
 }
 
-// dockerImageGone reports whether a container could not be made since its image is not there any more: another plimsoll removed
+// imageGone reports whether a container could not be made since its image is not there any more: another plimsoll removed
 // it. Docker's own store says "No such image"; containerd's, whose image is removed before its parts, also"failed to read config
 // content: content digest sha256:...: not found", as an internal error.
-func dockerImageGone(err error) bool {
+func imageGone(err error) bool {
 	text := strings.ToLower(err.Error())
 	return cerrdefs.IsNotFound(err) && strings.Contains(text, "image") || strings.Contains(text, "content digest") && strings.Contains(text, "not found")
 }
@@ -226,7 +226,7 @@ var _ engine.ImageChecker = (*Engine)(nil)
 
 // CheckImage implements ImageChecker.
 func (e *Engine) CheckImage(ctx context.Context, image string) error {
-	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	api, d, err := e.connect(ctx, false)
 	if err != nil {

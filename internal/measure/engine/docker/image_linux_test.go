@@ -32,9 +32,9 @@ type testImage struct {
 func odd(files ...tar.Header) testImage { return testImage{layers: [][]tar.Header{files}} }
 
 // load puts an image into the daemon, under a name of its own, for as long as the test runs.
-func (l *dockerLab) load(t *testing.T, img testImage) string {
+func (l *labDaemon) load(t *testing.T, img testImage) string {
 	t.Helper()
-	name := "plimsoll-test-" + dockerTestID() + ":1"
+	name := "plimsoll-test-" + testID() + ":1"
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	add := func(name string, b []byte) {
@@ -75,7 +75,7 @@ func (l *dockerLab) load(t *testing.T, img testImage) string {
 	t.Cleanup(func() {
 		l.api.ImageRemove(context.Background(), name, client.ImageRemoveOptions{Force: true, PruneChildren: true})
 	})
-	if err := dockerProgress(res); err != nil {
+	if err := readProgress(res); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -113,7 +113,7 @@ func tarLink(name, to string) tar.Header {
 }
 
 // testDockerOddImages: the worker and the place get their paths whatever the image has there.
-func testDockerOddImages(t *testing.T, l *dockerLab) {
+func testDockerOddImages(t *testing.T, l *labDaemon) {
 	outside := t.TempDir()
 	e := l.engine(nil)
 	for name, img := range map[string]testImage{
@@ -127,7 +127,7 @@ func testDockerOddImages(t *testing.T, l *dockerLab) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			image := l.load(t, img)
-			for _, kind := range dockerPlaces {
+			for _, kind := range places {
 				t.Run(string(kind), func(t *testing.T) {
 					t.Parallel()
 					s := l.open(t, e, engine.Spec{Place: place.Spec{Kind: kind}, Image: image})
@@ -146,7 +146,7 @@ func testDockerOddImages(t *testing.T, l *dockerLab) {
 	}
 	// Docker makes a folder of such an image's /proc, Podman starts no container of it and
 	// says so.
-	spec := engine.Spec{ID: dockerTestID(), Place: place.Spec{Kind: place.Layer}, Image: l.load(t, odd(tarDir("etc"), tarLink("proc", "/etc")))}
+	spec := engine.Spec{ID: testID(), Place: place.Spec{Kind: place.Layer}, Image: l.load(t, odd(tarDir("etc"), tarLink("proc", "/etc")))}
 	if !l.podman {
 		l.open(t, e, spec)
 		return
@@ -158,7 +158,7 @@ func testDockerOddImages(t *testing.T, l *dockerLab) {
 }
 
 // testDockerHostileImage: what an image sets doesn't reach the worker or its data.
-func testDockerHostileImage(t *testing.T, l *dockerLab) {
+func testDockerHostileImage(t *testing.T, l *labDaemon) {
 	img := odd(tarDir("etc"), tarDir("data"), tarFile("entry"), tarFile("evil.so"))
 	img.config = map[string]any{
 		"User": "nobody:nogroup", "WorkingDir": "/nowhere", "Entrypoint": []string{"/entry", "entry"}, "Cmd": []string{"cmd"},
@@ -172,7 +172,7 @@ func testDockerHostileImage(t *testing.T, l *dockerLab) {
 	}
 	image := l.load(t, img)
 	e := l.engine(nil)
-	for _, kind := range dockerPlaces {
+	for _, kind := range places {
 		s := l.open(t, e, engine.Spec{Place: place.Spec{Kind: kind}, Image: image})
 		if fs, want := s.say(t, "fs"), map[place.Kind]string{place.Layer: "overlay", place.Tmpfs: "tmpfs"}[kind]; want != "" && fs != want {
 			t.Errorf("%s: the data is on %s, want %s", kind, fs, want)
@@ -203,7 +203,7 @@ func testDockerHostileImage(t *testing.T, l *dockerLab) {
 
 // testDockerManyLayers: an image of as many layers as the daemon takes works, and one of more
 // fails with a line that says so.
-func testDockerManyLayers(t *testing.T, l *dockerLab) {
+func testDockerManyLayers(t *testing.T, l *labDaemon) {
 	many := func(n int) (img testImage) {
 		for i := range n {
 			img.layers = append(img.layers, []tar.Header{tarFile(fmt.Sprintf("layer%d", i))})
@@ -223,7 +223,7 @@ func testDockerManyLayers(t *testing.T, l *dockerLab) {
 		return
 	}
 	// Podman takes an image that it can't mount.
-	spec := engine.Spec{ID: dockerTestID(), Place: place.Spec{Kind: place.Layer}, Image: l.load(t, many(120))}
+	spec := engine.Spec{ID: testID(), Place: place.Spec{Kind: place.Layer}, Image: l.load(t, many(120))}
 	_, err := e.Open(t.Context(), spec)
 	if err == nil || len(err.Error()) > maxHeadline+100 || !strings.Contains(err.Error(), "overlay mount") {
 		t.Errorf("an image of 120 layers: Open() = %v, want a headline", err)

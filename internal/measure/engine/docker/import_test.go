@@ -44,7 +44,7 @@ func TestDockerImportAtOnce(t *testing.T) {
 			}
 			defer api.Close()
 			e := New(Options{Worker: func(goos, goarch string) ([]byte, error) { return []byte("worker"), nil }}).(*Engine)
-			img, err := e.image(t.Context(), api, &dockerDaemon{name: "docker", os: "linux", arch: "amd64"}, "")
+			img, err := e.image(t.Context(), api, &daemonInfo{name: "docker", os: "linux", arch: "amd64"}, "")
 			if imports != 1 {
 				t.Errorf("%d imports", imports)
 			}

@@ -19,13 +19,13 @@ import (
 )
 
 // api is the daemon in the words of those who give it limits.
-func (d *dockerDaemon) api() *dockerapi.Daemon {
+func (d *daemonInfo) api() *dockerapi.Daemon {
 	return &dockerapi.Daemon{Name: d.name, Version: d.version, APIVersion: d.apiVersion, OS: d.os, Arch: d.arch, Elsewhere: d.elsewhere, Info: d.info, Components: d.components}
 }
 
-// dockerLimits puts a session's limits into the request that makes its container. devices are those that its rates
+// setLimits puts a session's limits into the request that makes its container. devices are those that its rates
 // are for. What the daemon would refuse, or take without effect, is a *refusal.Error in its words.
-func dockerLimits(d *dockerDaemon, spec engine.Spec, devices []explain.Spot, host *container.HostConfig) error {
+func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *container.HostConfig) error {
 	l := spec.Limits
 	ask := engineapi.Limits{
 		CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory,
@@ -56,18 +56,18 @@ func dockerLimits(d *dockerDaemon, spec engine.Spec, devices []explain.Spot, hos
 	return nil
 }
 
-// dockerDevices are the devices that the rates of a session go on, as far as that can be known before its container is
+// limitedDevices are the devices that the rates of a session go on, as far as that can be known before its container is
 // made; CheckHold sees whether they are the right ones. folder is that of a bind place. nil: it has no rates.
-func dockerDevices(d *dockerDaemon, spec engine.Spec, folder string) ([]explain.Spot, error) {
+func limitedDevices(d *daemonInfo, spec engine.Spec, folder string) ([]explain.Spot, error) {
 	l := &engine.IOLimits{Engine: "docker", Asked: spec.Limits}
 	keys := l.Asks()
 	if len(keys) == 0 || d.windows() {
-		return nil, nil // dockerCheck has refused those of a Windows container.
+		return nil, nil // checkSpec has refused those of a Windows container.
 	}
 	if !d.local {
 		return nil, l.No(keys, "the device under the place can't be found: "+d.elsewhere, "run plimsoll on that machine")
 	}
-	path, err := dockerGround(l, keys, d, spec, folder)
+	path, err := pathOnDevice(l, keys, d, spec, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func dockerDevices(d *dockerDaemon, spec engine.Spec, folder string) ([]explain.
 	return e.Hard, nil
 }
 
-// dockerGround is a path on what the data of a session will stand on.
-func dockerGround(l *engine.IOLimits, keys []limit.Key, d *dockerDaemon, spec engine.Spec, folder string) (string, error) {
+// pathOnDevice is a path on what the data of a session will stand on.
+func pathOnDevice(l *engine.IOLimits, keys []limit.Key, d *daemonInfo, spec engine.Spec, folder string) (string, error) {
 	switch spec.Place.Kind {
 	case place.Bind:
 		return folder, nil
@@ -88,7 +88,7 @@ func dockerGround(l *engine.IOLimits, keys []limit.Key, d *dockerDaemon, spec en
 	case place.Tmpfs:
 		return "", l.No(keys, engine.MemoryPlace, engine.IOLimitsFix)
 	}
-	if driver := dockerVolumeDriver(spec.Place); driver != "local" {
+	if driver := volumeDriver(spec.Place); driver != "local" {
 		return "", l.No(keys, "where the volumes of the driver "+driver+" lie is not known before one is mounted", "use bind with a folder on the same disk, or a volume of the driver local")
 	}
 	// As mount(8) takes them (https://docs.docker.com/reference/cli/docker/volume/create/, "Driver-specific options").

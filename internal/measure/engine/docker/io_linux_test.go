@@ -16,7 +16,7 @@ import (
 
 // testDockerIOLimits: the daemon is given the rates when it makes the container, for the whole disk under the place, and the
 // kernel has them.
-func testDockerIOLimits(t *testing.T, l *dockerLab) {
+func testDockerIOLimits(t *testing.T, l *labDaemon) {
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs blkio of control groups of version 1")
 	}
@@ -71,7 +71,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 		{limit.Limits{Weight: 200}, spec.Place, "limit weight"},
 		{limit.Limits{Latency: 5 * time.Millisecond}, spec.Place, "version 1 of cgroups has no latency targets"},
 	} {
-		bad := engine.Spec{ID: dockerTestID(), Place: x.place, Limits: x.limits}
+		bad := engine.Spec{ID: testID(), Place: x.place, Limits: x.limits}
 		s, err := e.Open(t.Context(), bad)
 		if err == nil {
 			err = engine.CheckHold(s, "")

@@ -13,7 +13,7 @@ import (
 
 // TestDockerGround: what a volume's device is, as far as its options say.
 func TestDockerGround(t *testing.T) {
-	d := &dockerDaemon{local: true}
+	d := &daemonInfo{local: true}
 	d.info.DockerRootDir = "/var/lib/docker"
 	l := &engine.IOLimits{Engine: "docker"}
 	for _, x := range []struct {
@@ -29,12 +29,12 @@ func TestDockerGround(t *testing.T) {
 		{place.Spec{Kind: place.Volume, DriverOpts: map[string]string{"type": "tmpfs", "device": "tmpfs"}}, "", "type tmpfs"},
 		{place.Spec{Kind: place.Volume, Driver: "rex"}, "", "where the volumes of the driver rex lie"},
 	} {
-		got, err := dockerGround(l, []limit.Key{limit.WriteBPS}, d, engine.Spec{Place: x.spec}, "/srv/plimsoll-1")
+		got, err := pathOnDevice(l, []limit.Key{limit.WriteBPS}, d, engine.Spec{Place: x.spec}, "/srv/plimsoll-1")
 		if got != x.want || (err == nil) != (x.fail == "") || err != nil && !strings.Contains(err.Error(), x.fail) {
 			t.Errorf("%+v: %q, %v", x.spec, got, err)
 		}
 	}
-	if _, err := dockerDevices(&dockerDaemon{elsewhere: "it is far away"}, engine.Spec{Limits: limit.Limits{WriteBPS: 1 << 20}}, ""); err == nil || !strings.Contains(err.Error(), "it is far away") {
+	if _, err := limitedDevices(&daemonInfo{elsewhere: "it is far away"}, engine.Spec{Limits: limit.Limits{WriteBPS: 1 << 20}}, ""); err == nil || !strings.Contains(err.Error(), "it is far away") {
 		t.Errorf("a daemon elsewhere: %v", err)
 	}
 }
@@ -42,7 +42,7 @@ func TestDockerGround(t *testing.T) {
 // TestDockerNoLimitsInMemory: no device is under a tmpfs, and the reason is said before anything is made.
 func TestDockerNoLimitsInMemory(t *testing.T) {
 	spec := engine.Spec{Place: place.Spec{Kind: place.Tmpfs}, Limits: limit.Limits{Name: "slow", ReadBPS: 1 << 20}}
-	_, err := dockerDevices(&dockerDaemon{local: true}, spec, "")
+	_, err := limitedDevices(&daemonInfo{local: true}, spec, "")
 	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "the place is memory (tmpfs)") {
 		t.Error(err)

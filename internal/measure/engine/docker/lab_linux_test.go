@@ -21,8 +21,8 @@ import (
 	"plimsoll/internal/testkit/dockertest"
 )
 
-// A dockerLab is a daemon of the test's own with an engine on it.
-type dockerLab struct {
+// A labDaemon is a daemon of the test's own with an engine on it.
+type labDaemon struct {
 	d      *dockertest.Daemon
 	api    *client.Client
 	worker []byte
@@ -30,14 +30,14 @@ type dockerLab struct {
 	podman bool
 }
 
-func newDockerLab(t *testing.T, d *dockertest.Daemon) *dockerLab {
+func newDockerLab(t *testing.T, d *dockertest.Daemon) *labDaemon {
 	t.Helper()
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { api.Close() })
-	return &dockerLab{d: d, api: api, worker: buildDockerWorker(t), state: t.TempDir()}
+	return &labDaemon{d: d, api: api, worker: buildDockerWorker(t), state: t.TempDir()}
 }
 
 // buildDockerWorker builds the test worker.
@@ -57,7 +57,7 @@ func buildDockerWorker(t *testing.T) []byte {
 }
 
 // engine returns a fresh engine on the daemon. A worker of nil is the lab's.
-func (l *dockerLab) engine(worker []byte) *Engine {
+func (l *labDaemon) engine(worker []byte) *Engine {
 	if worker == nil {
 		worker = l.worker
 	}
@@ -69,23 +69,23 @@ func (l *dockerLab) engine(worker []byte) *Engine {
 	}}).(*Engine)
 }
 
-var dockerTestIDs atomic.Int64
+var testIDs atomic.Int64
 
-func dockerTestID() string {
-	return fmt.Sprintf("t%d-%d", os.Getpid(), dockerTestIDs.Add(1))
+func testID() string {
+	return fmt.Sprintf("t%d-%d", os.Getpid(), testIDs.Add(1))
 }
 
-// A dockerTalk is a session whose test worker has said hello.
-type dockerTalk struct {
+// A firstMessages is a session whose test worker has said hello.
+type firstMessages struct {
 	engine.Session
 	out *bufio.Reader
 }
 
 // open opens a session, reads its hello, and checks at the test's end that nothing is left.
-func (l *dockerLab) open(t *testing.T, e engine.Engine, spec engine.Spec) *dockerTalk {
+func (l *labDaemon) open(t *testing.T, e engine.Engine, spec engine.Spec) *firstMessages {
 	t.Helper()
 	if spec.ID == "" {
-		spec.ID = dockerTestID()
+		spec.ID = testID()
 	}
 	if spec.Place.Kind == place.Bind && spec.Place.Path == "" {
 		spec.Place.Path = t.TempDir()
@@ -100,7 +100,7 @@ func (l *dockerLab) open(t *testing.T, e engine.Engine, spec engine.Spec) *docke
 		}
 		l.wantNothing(t, spec.ID)
 	})
-	talk := &dockerTalk{s, bufio.NewReader(s.Stdout())}
+	talk := &firstMessages{s, bufio.NewReader(s.Stdout())}
 	if hello, err := talk.out.ReadString('\n'); err != nil || !strings.Contains(hello, `"hello"`) {
 		t.Fatalf("hello = %q, %v; state %s; log %s", hello, err, s.State(t.Context()), s.Log())
 	}
@@ -108,7 +108,7 @@ func (l *dockerLab) open(t *testing.T, e engine.Engine, spec engine.Spec) *docke
 }
 
 // say sends a line to the worker and returns its answer.
-func (s *dockerTalk) say(t *testing.T, line string) string {
+func (s *firstMessages) say(t *testing.T, line string) string {
 	t.Helper()
 	if _, err := io.WriteString(s.Stdin(), line+"\n"); err != nil {
 		t.Fatalf("send %q: %v", line, err)
@@ -121,7 +121,7 @@ func (s *dockerTalk) say(t *testing.T, line string) string {
 }
 
 // last sends a line after which the worker is not heard of again, and returns the state.
-func (s *dockerTalk) last(t *testing.T, line string) string {
+func (s *firstMessages) last(t *testing.T, line string) string {
 	t.Helper()
 	if _, err := io.WriteString(s.Stdin(), line+"\n"); err != nil {
 		t.Fatalf("send %q: %v", line, err)
@@ -134,7 +134,7 @@ func (s *dockerTalk) last(t *testing.T, line string) string {
 
 // wantNothing checks that no container and no volume of a session is left, waiting a little for
 // a daemon that is still at it.
-func (l *dockerLab) wantNothing(t *testing.T, id string) {
+func (l *labDaemon) wantNothing(t *testing.T, id string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -150,9 +150,9 @@ func (l *dockerLab) wantNothing(t *testing.T, id string) {
 	}
 }
 
-func (l *dockerLab) left(t *testing.T, id string) (left []string) {
+func (l *labDaemon) left(t *testing.T, id string) (left []string) {
 	t.Helper()
-	filter := make(client.Filters).Add("label", dockerLabelSession+"="+id)
+	filter := make(client.Filters).Add("label", labelSession+"="+id)
 	cs, err := l.api.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
 		t.Fatal(err)
@@ -171,9 +171,9 @@ func (l *dockerLab) left(t *testing.T, id string) (left []string) {
 }
 
 // images lists the images with a worker in them.
-func (l *dockerLab) images(t *testing.T) (ids []string) {
+func (l *labDaemon) images(t *testing.T) (ids []string) {
 	t.Helper()
-	list, err := l.api.ImageList(t.Context(), client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker)})
+	list, err := l.api.ImageList(t.Context(), client.ImageListOptions{Filters: make(client.Filters).Add("label", labelWorker)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func (l *dockerLab) images(t *testing.T) (ids []string) {
 }
 
 // inspect returns what the daemon says about a session's container.
-func (l *dockerLab) inspect(t *testing.T, s engine.Session) container.InspectResponse {
+func (l *labDaemon) inspect(t *testing.T, s engine.Session) container.InspectResponse {
 	t.Helper()
 	in, err := l.api.ContainerInspect(t.Context(), s.Info().Container, client.ContainerInspectOptions{})
 	if err != nil {
@@ -193,6 +193,6 @@ func (l *dockerLab) inspect(t *testing.T, s engine.Session) container.InspectRes
 	return in.Container
 }
 
-func dockerLayer() engine.Spec {
+func layerSpec() engine.Spec {
 	return engine.Spec{Place: place.Spec{Name: "layer", Kind: place.Layer}}
 }

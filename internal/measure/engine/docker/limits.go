@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// dockerLeastUlimit is enough open files and processes for a worker.
-const dockerLeastUlimit = 1024
+// leastUlimit is enough open files and processes for a worker.
+const leastUlimit = 1024
 
 // Names of resource limits in the Engine API.
 const (
@@ -29,36 +29,36 @@ var ulimitWords = map[string][]string{
 	ulimitNofile:  {"rlimit type 7", "RLIMIT_NOFILE"},
 }
 
-// A dockerUlimitSet is a set of resource limits that containers may be started with.
-type dockerUlimitSet struct {
+// A ulimitSet is a set of resource limits that containers may be started with.
+type ulimitSet struct {
 	// raises names the limits in it that a daemon without CAP_SYS_RESOURCE may not be able to give.
 	raises []string
 	make   func() []*units.Ulimit
 }
 
-// dockerUlimits are the sets in the order in which they are tried. A daemon without
+// ulimitSets are the sets in the order in which they are tried. A daemon without
 // CAP_SYS_RESOURCE can't raise what it has itself: first that on open files is left out, which a few
 // jobs need and which slows none down, then that on locked memory (its containers may have as many
 // open files as itself, as a rule); then those that Podman asks for on its own (1048576 files and
 // processes) are replaced by lower ones. Each try costs a container that does not start.
-var dockerUlimits = []dockerUlimitSet{
-	{[]string{ulimitMemlock, ulimitNofile}, func() []*units.Ulimit { return []*units.Ulimit{dockerMemlock(), dockerNofile()} }},
-	{[]string{ulimitMemlock}, func() []*units.Ulimit { return []*units.Ulimit{dockerMemlock()} }},
+var ulimitSets = []ulimitSet{
+	{[]string{ulimitMemlock, ulimitNofile}, func() []*units.Ulimit { return []*units.Ulimit{memlockUlimit(), nofileUlimit()} }},
+	{[]string{ulimitMemlock}, func() []*units.Ulimit { return []*units.Ulimit{memlockUlimit()} }},
 	{nil, func() []*units.Ulimit { return nil }},
-	{nil, func() []*units.Ulimit { return dockerOwnUlimits(1 << 20) }},
-	{nil, func() []*units.Ulimit { return dockerOwnUlimits(dockerLeastUlimit) }},
+	{nil, func() []*units.Ulimit { return ownUlimits(1 << 20) }},
+	{nil, func() []*units.Ulimit { return ownUlimits(leastUlimit) }},
 }
 
-// dockerMemlock is how much memory the host's worker may lock.
-func dockerMemlock() *units.Ulimit {
+// memlockUlimit is how much memory the host's worker may lock.
+func memlockUlimit() *units.Ulimit {
 	m := engine.OwnMemlock()
 	return &units.Ulimit{Name: ulimitMemlock, Soft: m.Soft, Hard: m.Hard}
 }
 
-// dockerNofile is what the host's worker may have open. A plain user's limit says nothing of what the
+// nofileUlimit is what the host's worker may have open. A plain user's limit says nothing of what the
 // daemon may give, which is at least what a worker needs; root's does, who lacks CAP_SYS_RESOURCE only in
 // a container, as a daemon beside it.
-func dockerNofile() *units.Ulimit {
+func nofileUlimit() *units.Ulimit {
 	n := engine.OpenFiles()
 	if os.Geteuid() != 0 {
 		n = max(n, wire.OpenFiles)
@@ -70,7 +70,7 @@ func dockerNofile() *units.Ulimit {
 func (e *Engine) limits() (tried int, ulimits []*units.Ulimit) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.limitsTried, dockerUlimits[e.limitsTried].make()
+	return e.limitsTried, ulimitSets[e.limitsTried].make()
 }
 
 // again reports whether a start that failed with err shall be tried again. A container that vanished
@@ -107,8 +107,8 @@ func nextUlimits(tried int, words string) int {
 	refused := func(name string) bool {
 		return slices.ContainsFunc(ulimitWords[name], func(w string) bool { return strings.Contains(words, w) })
 	}
-	for i := tried + 1; i < len(dockerUlimits); i++ {
-		if !slices.ContainsFunc(dockerUlimits[i].raises, refused) {
+	for i := tried + 1; i < len(ulimitSets); i++ {
+		if !slices.ContainsFunc(ulimitSets[i].raises, refused) {
 			return i
 		}
 	}

@@ -56,7 +56,7 @@ func TestDockerUlimits(t *testing.T) {
 			t.Error("what is no refusal of a limit is tried again")
 		}
 	}
-	if n := dockerNofile(); n.Hard != engine.OpenFiles() && os.Geteuid() == 0 || n.Hard < wire.OpenFiles && os.Geteuid() != 0 {
+	if n := nofileUlimit(); n.Hard != engine.OpenFiles() && os.Geteuid() == 0 || n.Hard < wire.OpenFiles && os.Geteuid() != 0 {
 		t.Errorf("a daemon is asked for %d open files, want root's own %d, and %d at least for a plain user", n.Hard, engine.OpenFiles(), wire.OpenFiles)
 	}
 	gone, vanished := fmt.Errorf("connect to the container: %w", errVanished), -1
@@ -70,7 +70,7 @@ func TestDockerUlimits(t *testing.T) {
 			t.Errorf("after %d that vanished: set %d, want %d", i+1, got, want)
 		}
 	}
-	last := &Engine{limitsTried: len(dockerUlimits) - 1}
+	last := &Engine{limitsTried: len(ulimitSets) - 1}
 	if last.tryLimits(errors.New(nofile), last.limitsTried) {
 		t.Error("the last set is tried twice")
 	}

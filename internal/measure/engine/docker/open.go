@@ -29,13 +29,13 @@ func (e *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 }
 
 func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, dockerOpenTimeout)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	api, d, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	if err := dockerCheck(spec, d); err != nil {
+	if err := checkSpec(spec, d); err != nil {
 		return nil, err
 	}
 	if err := e.enter(spec.ID); err != nil {
@@ -70,7 +70,7 @@ func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline)
 func (h headline) Unwrap() error { return h.error }
 
 // open makes everything of a session; Close removes as much of it as was made.
-func (s *session) open(ctx context.Context, d *dockerDaemon, spec engine.Spec) error {
+func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) error {
 	img, err := s.e.image(ctx, s.api, d, spec.Image)
 	if err != nil {
 		return err
@@ -82,27 +82,27 @@ func (s *session) open(ctx context.Context, d *dockerDaemon, spec engine.Spec) e
 		return err
 	}
 	for _, folder := range s.folders() {
-		if uid, gid := dockerRoot(s.api.DaemonHost(), d); uid != 0 && os.Geteuid() == 0 {
+		if uid, gid := containerRoot(s.api.DaemonHost(), d); uid != 0 && os.Geteuid() == 0 {
 			if err := os.Chown(folder, uid, gid); err != nil {
 				return fmt.Errorf("give the folder of place %s to the containers' root: %w", spec.Place.Name, err)
 			}
 		}
 	}
-	if s.limits.Devices, err = dockerDevices(d, spec, s.folder); err != nil {
+	if s.limits.Devices, err = limitedDevices(d, spec, s.folder); err != nil {
 		return err
 	}
 	if spec.Volume != "" {
 		// A daemon would make one of that name.
 		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
-			return fmt.Errorf("volume %s: %w", spec.Volume, dockerErr(err))
+			return fmt.Errorf("volume %s: %w", spec.Volume, daemonErr(err))
 		}
 	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
-		if s.volume, err = s.podmanVolume(ctx, spec.Place, dockerName(spec.ID)); err != nil {
+		if s.volume, err = s.podmanVolume(ctx, spec.Place, containerName(spec.ID)); err != nil {
 			return err
 		}
 	}
 	if spec.Source != nil && spec.Source.Kind == place.Volume && d.name == "podman" {
-		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, dockerName(spec.ID)+engine.SourceSuffix); err != nil {
+		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, containerName(spec.ID)+engine.SourceSuffix); err != nil {
 			return err
 		}
 	}
@@ -123,45 +123,45 @@ func (s *session) open(ctx context.Context, d *dockerDaemon, spec engine.Spec) e
 
 // podmanVolume makes a volume before its container: Podman drops the options of one that is made with it.
 func (s *session) podmanVolume(ctx context.Context, p place.Spec, name string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
-	v, err := s.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Driver: dockerVolumeDriver(p), DriverOpts: p.DriverOpts, Labels: s.e.labels(s.name)})
+	v, err := s.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Driver: volumeDriver(p), DriverOpts: p.DriverOpts, Labels: s.e.labels(s.name)})
 	if err != nil {
-		return "", fmt.Errorf("make volume %s: %w", name, dockerErr(err))
+		return "", fmt.Errorf("make volume %s: %w", name, daemonErr(err))
 	}
 	return v.Volume.Name, nil
 }
 
 // launch makes the container, connects to it and starts it.
-func (s *session) launch(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, img *workerImage, ulimits []*units.Ulimit) error {
 	if err := s.create(ctx, d, spec, img, ulimits); err != nil {
 		return err
 	}
 	if img.copy != nil {
-		files, err := dockerTar(img.copy, img.worker, img.data)
+		files, err := workerTar(img.copy, img.worker, img.data)
 		if err != nil {
 			return err
 		}
 		if _, err := s.api.CopyToContainer(ctx, s.id, client.CopyToContainerOptions{DestinationPath: img.root(), Content: files}); err != nil {
-			return fmt.Errorf("put the worker into the container: %w", dockerErr(err))
+			return fmt.Errorf("put the worker into the container: %w", daemonErr(err))
 		}
 	}
 	// The events outlive Open's context.
 	wctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
-	s.watch = dockerListen(wctx, s.api, s.id)
+	s.watch = listenFor(wctx, s.api, s.id)
 	at, err := s.api.ContainerAttach(ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		// Podman prepares the container here, and its client sees no more than the
 		// status 409; starting it tells why.
 		_, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
 		if cerrdefs.IsNotFound(serr) || serr != nil && strings.Contains(serr.Error(), "no such container") {
-			return fmt.Errorf("connect to the container: %w: %w", errVanished, dockerErr(err))
+			return fmt.Errorf("connect to the container: %w: %w", errVanished, daemonErr(err))
 		}
 		if serr != nil {
 			err = serr
 		}
-		return fmt.Errorf("connect to the container: %w", dockerErr(err))
+		return fmt.Errorf("connect to the container: %w", daemonErr(err))
 	}
 	s.stream(at.HijackedResponse)
 	if _, err := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
@@ -179,7 +179,7 @@ func (s *session) startErr(err error, spec engine.Spec) error {
 	if strings.Contains(err.Error(), "no space left on device") {
 		return fmt.Errorf("no space left where the daemon keeps containers: %w", err)
 	}
-	return dockerErr(err)
+	return daemonErr(err)
 }
 
 // drop removes a container that did not start, for another try.
@@ -201,7 +201,7 @@ func (s *session) drop(ctx context.Context) error {
 
 // create makes the container. An image that was removed meanwhile is made again, and a
 // dead session's container of the same name makes room, once each.
-func (s *session) create(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+func (s *session) create(ctx context.Context, d *daemonInfo, spec engine.Spec, img *workerImage, ulimits []*units.Ulimit) error {
 	err := ctx.Err()
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (s *session) create(ctx context.Context, d *dockerDaemon, spec engine.Spec,
 		switch {
 		case errors.As(err, &u):
 			return err
-		case spec.Image == "" && dockerImageGone(err):
+		case spec.Image == "" && imageGone(err):
 			fresh, ierr := s.e.image(ctx, s.api, d, "")
 			if ierr != nil {
 				return ierr
@@ -233,54 +233,54 @@ func (s *session) create(ctx context.Context, d *dockerDaemon, spec engine.Spec,
 			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err, d, spec)), spec, d)
 		}
 	}
-	return fmt.Errorf("make the container: %w", dockerErr(err))
+	return fmt.Errorf("make the container: %w", daemonErr(err))
 }
 
-func (s *session) tryCreate(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
-	cfg, host, err := s.e.dockerConfig(spec, d, img, s.limits.Devices, ulimits)
+func (s *session) tryCreate(ctx context.Context, d *daemonInfo, spec engine.Spec, img *workerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
+	cfg, host, err := s.e.containerConfig(spec, d, img, s.limits.Devices, ulimits)
 	if err != nil {
 		return client.ContainerCreateResult{}, err
 	}
-	if m := dockerMount(spec.Place, s.e.labels(spec.ID), img.data, s.folder, spec.Volume, s.volume); m != nil {
+	if m := mountFor(spec.Place, s.e.labels(spec.ID), img.data, s.folder, spec.Volume, s.volume); m != nil {
 		host.Mounts = append(host.Mounts, *m)
 	}
 	if spec.Source != nil {
-		if m := dockerMount(*spec.Source, s.e.labels(spec.ID), img.source(), s.sourceFolder, "", s.sourceVolume); m != nil {
+		if m := mountFor(*spec.Source, s.e.labels(spec.ID), img.source(), s.sourceFolder, "", s.sourceVolume); m != nil {
 			host.Mounts = append(host.Mounts, *m)
 		}
 	}
 	// A daemon makes a container to the end although its client has hung up, and
 	// only its answer tells which: so it is heard out, and a cancelled Open
 	// fails after it.
-	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
-	return s.api.ContainerCreate(cctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: dockerName(spec.ID)})
+	return s.api.ContainerCreate(cctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: containerName(spec.ID)})
 }
 
-// dockerCreateTimeout is longer than a daemon in good health ever takes to make a container.
-const dockerCreateTimeout = 30 * time.Second
+// createTimeout is longer than a daemon in good health ever takes to make a container.
+const createTimeout = 30 * time.Second
 
 // createErr tells a folder that the daemon does not see from other errors: the
 // daemon's files may be other than ours although its socket is here.
-func (s *session) createErr(err error, d *dockerDaemon, spec engine.Spec) error {
+func (s *session) createErr(err error, d *daemonInfo, spec engine.Spec) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}
 	if s.folder != "" && strings.Contains(err.Error(), "permission denied") && strings.Contains(err.Error(), filepath.Dir(s.folder)) {
 		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon is another user's, without access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
 	}
-	return dockerErr(err)
+	return daemonErr(err)
 }
 
 // makeRoom removes the container that has this session's name, if its owner is gone.
-func (s *session) makeRoom(ctx context.Context, d *dockerDaemon) error {
-	name := dockerName(s.name)
+func (s *session) makeRoom(ctx context.Context, d *daemonInfo) error {
+	name := containerName(s.name)
 	in, err := s.api.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 	if cerrdefs.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("container %s: %w", name, dockerErr(err))
+		return fmt.Errorf("container %s: %w", name, daemonErr(err))
 	}
 	var labels map[string]string
 	if in.Container.Config != nil {
@@ -293,7 +293,7 @@ func (s *session) makeRoom(ctx context.Context, d *dockerDaemon) error {
 }
 
 // describe finds out what was started. What can't be found out stays empty.
-func (s *session) describe(ctx context.Context, d *dockerDaemon, spec engine.Spec, img *dockerImage) {
+func (s *session) describe(ctx context.Context, d *daemonInfo, spec engine.Spec, img *workerImage) {
 	s.limits.Container = s.id
 	s.info = engine.Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
@@ -318,7 +318,7 @@ func (s *session) describe(ctx context.Context, d *dockerDaemon, spec engine.Spe
 		return
 	}
 	if c.State != nil {
-		s.info.PID = dockerPID(c.State.Pid, s.id)
+		s.info.PID = hostPID(c.State.Pid, s.id)
 	}
 	s.info.HostPath = s.hostPath(c, spec.Place, img, img.data, s.folder)
 	if spec.Source != nil {

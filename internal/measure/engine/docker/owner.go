@@ -14,21 +14,21 @@ import (
 
 // Labels on what the docker engine makes. Sweep goes by them.
 const (
-	// dockerLabelWorker is on images: the SHA-256 of the worker in them.
-	dockerLabelWorker = "plimsoll.worker"
-	// dockerLabelSession is on containers and volumes: the session's ID.
-	dockerLabelSession = "plimsoll.session"
-	// dockerLabelOwner is the process that made it: boot id/process id/start time.
-	dockerLabelOwner = "plimsoll.owner"
-	// dockerLabelHost tells on whose machine, and among whose process ids, the owner
+	// labelWorker is on images: the SHA-256 of the worker in them.
+	labelWorker = "plimsoll.worker"
+	// labelSession is on containers and volumes: the session's ID.
+	labelSession = "plimsoll.session"
+	// labelOwner is the process that made it: boot id/process id/start time.
+	labelOwner = "plimsoll.owner"
+	// labelHost tells on whose machine, and among whose process ids, the owner
 	// is to be looked for.
-	dockerLabelHost = "plimsoll.host"
-	// dockerLabelEngine tells the engines of one process apart.
-	dockerLabelEngine = "plimsoll.engine"
+	labelHost = "plimsoll.host"
+	// labelEngine tells the engines of one process apart.
+	labelEngine = "plimsoll.engine"
 )
 
-// A dockerOwner is a plimsoll process, in words that no later process matches.
-type dockerOwner struct {
+// A ownerIdentity is a plimsoll process, in words that no later process matches.
+type ownerIdentity struct {
 	// process is "boot id/process id/start time in clock ticks".
 	process string
 	// host is a hash of the machine's id and of the process-id namespace: an owner
@@ -36,16 +36,16 @@ type dockerOwner struct {
 	host string
 }
 
-// dockerSelf is this process.
-func dockerSelf() dockerOwner {
-	return dockerOwner{process: dockerProcess(procfs.Self()), host: dockerHostID()}
+// thisProcess is this process.
+func thisProcess() ownerIdentity {
+	return ownerIdentity{process: processLabel(procfs.Self()), host: hostID()}
 }
 
-// dockerProcess writes an owner as a label.
-func dockerProcess(p procfs.Process) string { return fmt.Sprintf("%s/%d/%d", p.Boot, p.PID, p.Start) }
+// processLabel writes an owner as a label.
+func processLabel(p procfs.Process) string { return fmt.Sprintf("%s/%d/%d", p.Boot, p.PID, p.Start) }
 
-// dockerProcessLives reports whether the process of such a label still runs, or may.
-func dockerProcessLives(label string) bool {
+// processLives reports whether the process of such a label still runs, or may.
+func processLives(label string) bool {
 	f := strings.Split(label, "/")
 	if len(f) != 3 {
 		return true
@@ -57,24 +57,24 @@ func dockerProcessLives(label string) bool {
 
 // dead reports whether the owner of what carries labels is known to be gone. In
 // doubt it lives.
-func (o dockerOwner) dead(labels map[string]string) bool {
-	process, host := labels[dockerLabelOwner], labels[dockerLabelHost]
+func (o ownerIdentity) dead(labels map[string]string) bool {
+	process, host := labels[labelOwner], labels[labelHost]
 	if process == "" || host == "" || host != o.host {
 		return false
 	}
-	return !dockerProcessLives(process)
+	return !processLives(process)
 }
 
 // mine reports whether this very process made what carries labels.
-func (o dockerOwner) mine(labels map[string]string) bool {
-	return labels[dockerLabelOwner] == o.process && labels[dockerLabelHost] == o.host
+func (o ownerIdentity) mine(labels map[string]string) bool {
+	return labels[labelOwner] == o.process && labels[labelHost] == o.host
 }
 
-// dockerRoot returns which user and group of this machine the root of a daemon's containers
+// containerRoot returns which user and group of this machine the root of a daemon's containers
 // is: root, unless the daemon is another user's (rootless) or gives containers users
 // of their own (userns-remap, whose folder is named UID.GID).
-func dockerRoot(host string, d *dockerDaemon) (uid, gid int) {
-	if uid, gid, ok := dockerPeer(host); ok && uid != 0 {
+func containerRoot(host string, d *daemonInfo) (uid, gid int) {
+	if uid, gid, ok := socketPeer(host); ok && uid != 0 {
 		return uid, gid
 	}
 	for _, option := range d.info.SecurityOptions {
@@ -87,7 +87,7 @@ func dockerRoot(host string, d *dockerDaemon) (uid, gid int) {
 	return 0, 0
 }
 
-func dockerHostID() string {
+func hostID() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil || len(id) == 0 {
 		name, _ := os.Hostname()

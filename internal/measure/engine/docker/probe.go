@@ -15,14 +15,14 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// dockerProbeTimeout bounds a probe. Its container starts in well under a second on an
+// probeTimeout bounds a probe. Its container starts in well under a second on an
 // idle machine.
-const dockerProbeTimeout = 30 * time.Second
+const probeTimeout = 30 * time.Second
 
 // Probe implements Engine. It starts one container for a moment.
 func (e *Engine) Probe(ctx context.Context) engine.Probe {
 	p := engine.Probe{Engine: e.Name()}
-	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	api, d, err := e.connect(ctx, true)
 	if err != nil {
@@ -34,7 +34,7 @@ func (e *Engine) Probe(ctx context.Context) engine.Probe {
 		p.Failed = p.Failed || errors.Is(err, context.DeadlineExceeded)
 		return p
 	}
-	p.Version, p.Notes = d.title(), dockerNotes(d)
+	p.Version, p.Notes = d.title(), daemonNotes(d)
 	if _, err := e.worker(d.os, d.arch); err != nil {
 		p.Missing, p.Fix = err.Error(), "build plimsoll with a worker for "+d.os+"/"+d.arch
 		if d.windows() {
@@ -51,7 +51,7 @@ func (e *Engine) Probe(ctx context.Context) engine.Probe {
 		return p
 	}
 	p.OK = true
-	for _, k := range dockerPlaces {
+	for _, k := range places {
 		if k != place.Bind || d.local {
 			p.Places = append(p.Places, k)
 		}
@@ -61,7 +61,7 @@ func (e *Engine) Probe(ctx context.Context) engine.Probe {
 
 // tryContainer opens a session, waits for the agent's first line and removes all of
 // it, also the image if that wasn't there before.
-func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *dockerDaemon) error {
+func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *daemonInfo) error {
 	img, err := e.image(ctx, api, d, "")
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *docker
 	if img.imported {
 		defer func() {
 			// It may be in use by a session by now; then it stays.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCloseTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultCloseTimeout)
 			defer cancel()
 			api.ImageRemove(ctx, img.id, client.ImageRemoveOptions{PruneChildren: true})
 		}()
@@ -98,8 +98,8 @@ func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *docker
 	return errors.Join(err, s.Close(ctx))
 }
 
-// dockerNotes are facts about a daemon.
-func dockerNotes(d *dockerDaemon) []string {
+// daemonNotes are facts about a daemon.
+func daemonNotes(d *daemonInfo) []string {
 	i := d.info
 	system := []string{d.os + "/" + d.arch, "kernel " + i.KernelVersion}
 	if i.OperatingSystem != "" {

@@ -14,19 +14,19 @@ import (
 )
 
 // testDockerRemote: a daemon that is reached over the network works, but for what needs its files.
-func testDockerRemote(t *testing.T, l *dockerLab) {
+func testDockerRemote(t *testing.T, l *labDaemon) {
 	near, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer near.Close()
-	go dockerForward(near, strings.TrimPrefix(l.d.Host, "unix://"))
+	go forwardSocket(near, strings.TrimPrefix(l.d.Host, "unix://"))
 	e := New(Options{Host: "tcp://" + near.Addr().String(), Worker: func(string, string) ([]byte, error) { return l.worker, nil }})
 	if p := e.Probe(t.Context()); !p.OK || slices.Contains(p.Places, place.Bind) {
 		t.Errorf("Probe() = %+v, want OK without bind", p)
 	}
 	var u *refusal.Error
-	if _, err := e.Open(t.Context(), engine.Spec{ID: dockerTestID(), Place: place.Spec{Kind: place.Bind, Path: t.TempDir()}}); !errors.As(err, &u) || u.What != "place bind" {
+	if _, err := e.Open(t.Context(), engine.Spec{ID: testID(), Place: place.Spec{Kind: place.Bind, Path: t.TempDir()}}); !errors.As(err, &u) || u.What != "place bind" {
 		t.Errorf("Open(bind) = %v, want Unsupported", err)
 	}
 	s := l.open(t, e, engine.Spec{Place: place.Spec{Kind: place.Volume}})
@@ -43,8 +43,8 @@ func testDockerRemote(t *testing.T, l *dockerLab) {
 	}
 }
 
-// dockerForward joins each connection with a socket, half by half.
-func dockerForward(near net.Listener, socket string) {
+// forwardSocket joins each connection with a socket, half by half.
+func forwardSocket(near net.Listener, socket string) {
 	type half interface {
 		io.ReadWriter
 		CloseWrite() error

@@ -40,7 +40,7 @@ func TestDockerRootless(t *testing.T) {
 	if err := os.Chmod(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range dockerPlaces {
+	for _, kind := range places {
 		spec := engine.Spec{Place: place.Spec{Name: string(kind), Kind: kind}}
 		if kind == place.Bind {
 			spec.Place.Path = parent
@@ -59,7 +59,7 @@ func TestDockerRootless(t *testing.T) {
 	}
 	defer os.Remove(closed)
 	var u *refusal.Error
-	if _, err := e.Open(t.Context(), engine.Spec{ID: dockerTestID(), Place: place.Spec{Name: "bind", Kind: place.Bind, Path: closed}}); !errors.As(err, &u) || u.Fix == "" {
+	if _, err := e.Open(t.Context(), engine.Spec{ID: testID(), Place: place.Spec{Name: "bind", Kind: place.Bind, Path: closed}}); !errors.As(err, &u) || u.Fix == "" {
 		t.Errorf("Open() in a folder that only root may enter = %v, want Unsupported with a fix", err)
 	}
 	if left, _ := os.ReadDir(closed); len(left) > 0 {
@@ -78,9 +78,9 @@ func TestDockerRoot(t *testing.T) {
 		{"/var/lib/docker/100000.100001", nil, 0, 0},
 		{"/var/lib/docker", []string{"name=userns"}, 0, 0},
 	} {
-		d := &dockerDaemon{info: system.Info{DockerRootDir: row.dir, SecurityOptions: row.options}}
-		if uid, gid := dockerRoot("tcp://far:1", d); uid != row.uid || gid != row.gid {
-			t.Errorf("dockerRoot(%s, %v) = %d, %d, want %d, %d", row.dir, row.options, uid, gid, row.uid, row.gid)
+		d := &daemonInfo{info: system.Info{DockerRootDir: row.dir, SecurityOptions: row.options}}
+		if uid, gid := containerRoot("tcp://far:1", d); uid != row.uid || gid != row.gid {
+			t.Errorf("containerRoot(%s, %v) = %d, %d, want %d, %d", row.dir, row.options, uid, gid, row.uid, row.gid)
 		}
 	}
 }

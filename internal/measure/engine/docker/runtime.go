@@ -13,7 +13,7 @@ import (
 // checkRuntime refuses a runtime that the daemon hasn't got: runc and crun under names of its own, kata-runtime for a virtual
 // machine, runsc for gVisor. What a daemon can start without having been told of it, a shim of containerd's by its name or path
 // (https://docs.docker.com/engine/daemon/alternative-runtimes/), it is left to refuse itself; see runtimeErr.
-func checkRuntime(spec engine.Spec, d *dockerDaemon) error {
+func checkRuntime(spec engine.Spec, d *daemonInfo) error {
 	name := spec.Runtime
 	switch {
 	case name == "":
@@ -30,7 +30,7 @@ func checkRuntime(spec engine.Spec, d *dockerDaemon) error {
 }
 
 // noRuntime says that the daemon has no such runtime, and which it has.
-func noRuntime(name string, d *dockerDaemon) error {
+func noRuntime(name string, d *daemonInfo) error {
 	fix := "install it, name it under \"runtimes\" in the daemon's daemon.json, and restart the daemon"
 	if d.name == "podman" {
 		fix = "install it, and name it under [engine.runtimes] in containers.conf"
@@ -43,7 +43,7 @@ func noRuntime(name string, d *dockerDaemon) error {
 var runtimeWords = []string{"Unknown runtime specified", "unknown or invalid runtime name", "unknown runtime", "runtime \"", "containerd-shim", "default OCI runtime"}
 
 // runtimeErr tells a runtime that the daemon turned out not to have from other errors.
-func runtimeErr(err error, spec engine.Spec, d *dockerDaemon) error {
+func runtimeErr(err error, spec engine.Spec, d *daemonInfo) error {
 	if err == nil || spec.Runtime == "" {
 		return err
 	}

@@ -21,7 +21,7 @@ func TestDockerRuntime(t *testing.T) {
 	runc := dockertest.Program(t, "runc") // The daemon's own: an older one refuses what it is asked for.
 	l := newDockerLab(t, dockertest.StartWith(t, fmt.Sprintf(`{"runtimes": {"another": {"path": %q}, "broken": {"path": "/nowhere/runc"}}}`, runc)))
 	e := l.engine(nil)
-	spec := dockerLayer()
+	spec := layerSpec()
 	for _, name := range []string{"another", "runc"} {
 		spec.Runtime = name
 		s := l.open(t, e, spec)
@@ -33,7 +33,7 @@ func TestDockerRuntime(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"kata-runtime", "io.containerd.nowhere.v1"} {
-		spec.Runtime, spec.ID = name, dockerTestID()
+		spec.Runtime, spec.ID = name, testID()
 		_, err := e.Open(t.Context(), spec)
 		var u *refusal.Error
 		if !errors.As(err, &u) || u.What != "runtime "+name || !strings.Contains(u.Why, "it has another, broken") || u.Fix == "" {
@@ -42,7 +42,7 @@ func TestDockerRuntime(t *testing.T) {
 		l.wantNothing(t, spec.ID)
 	}
 	// One that is there by name and can't be started is the daemon's fault, and its words are told.
-	spec.Runtime, spec.ID = "broken", dockerTestID()
+	spec.Runtime, spec.ID = "broken", testID()
 	if _, err := e.Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "broken") && !strings.Contains(err.Error(), "/nowhere/runc") {
 		t.Errorf("Open with a broken runtime = %v, want an error that names it", err)
 	}
@@ -51,12 +51,12 @@ func TestDockerRuntime(t *testing.T) {
 
 // TestDockerRuntimeWindows: Windows has no runtimes, and isolation in their place; a daemon of Linux has no such isolation.
 func TestDockerRuntimeWindows(t *testing.T) {
-	windows := &dockerDaemon{name: "docker", os: "windows", info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{}}}
-	linux := &dockerDaemon{name: "docker", os: "linux", info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}}
+	windows := &daemonInfo{name: "docker", os: "windows", info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{}}}
+	linux := &daemonInfo{name: "docker", os: "linux", info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}}
 	layer := place.Spec{Name: "layer", Kind: place.Layer}
 	for _, row := range []struct {
 		name string
-		d    *dockerDaemon
+		d    *daemonInfo
 		spec engine.Spec
 		want string
 	}{
@@ -64,7 +64,7 @@ func TestDockerRuntimeWindows(t *testing.T) {
 		{"one that is there", linux, engine.Spec{ID: "a", Place: layer, Runtime: "runc"}, ""},
 		{"one that isn't", linux, engine.Spec{ID: "a", Place: layer, Runtime: "runsc"}, "engine docker has no runtime runsc: the daemon does not know it (it has runc); install it"},
 	} {
-		err := dockerCheck(row.spec, row.d)
+		err := checkSpec(row.spec, row.d)
 		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasPrefix(err.Error(), row.want)) {
 			t.Errorf("%s: %v, want %q", row.name, err, row.want)
 		}

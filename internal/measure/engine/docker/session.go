@@ -37,7 +37,7 @@ type session struct {
 	info   engine.Info
 	log    tail.Buffer
 
-	watch *dockerWatch
+	watch *eventWatch
 	// stop ends the events.
 	stop context.CancelFunc
 
@@ -71,7 +71,7 @@ func (s *session) stream(conn client.HijackedResponse) {
 }
 
 // Stdin implements Session.
-func (s *session) Stdin() io.WriteCloser { return (*dockerStdin)(s) }
+func (s *session) Stdin() io.WriteCloser { return (*stdinConn)(s) }
 
 // Stdout implements Session.
 func (s *session) Stdout() io.Reader { return s.stdout }
@@ -85,14 +85,14 @@ func (s *session) IOLimits() *engine.IOLimits { return s.limits }
 // Log implements Session.
 func (s *session) Log() string { return s.log.String() }
 
-// A dockerStdin is the writing half of the connection.
-type dockerStdin session
+// A stdinConn is the writing half of the connection.
+type stdinConn session
 
 // Write implements io.Writer.
-func (s *dockerStdin) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
+func (s *stdinConn) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
 
 // Close implements io.Closer: the agent reads the end of its input.
-func (s *dockerStdin) Close() error {
+func (s *stdinConn) Close() error {
 	if _, ok := s.conn.Conn.(client.CloseWriter); !ok {
 		// Some pipes of Windows can't end one way only.
 		return s.conn.Conn.Close()
@@ -100,9 +100,9 @@ func (s *dockerStdin) Close() error {
 	return s.conn.CloseWrite()
 }
 
-// dockerGrace is how long an agent may take to end by itself once its input has
+// agentGrace is how long an agent may take to end by itself once its input has
 // ended. Its data is thrown away, so there is nothing to wait for but order.
-const dockerGrace = 2 * time.Second
+const agentGrace = 2 * time.Second
 
 // Close implements Session.
 func (s *session) Close(ctx context.Context) error {
@@ -112,7 +112,7 @@ func (s *session) Close(ctx context.Context) error {
 
 func (s *session) close(ctx context.Context) error {
 	s.closed.Store(true)
-	grace := dockerGrace
+	grace := agentGrace
 	if ctx.Err() != nil {
 		grace = 0
 	}
@@ -162,13 +162,13 @@ func (s *session) folders() []string {
 	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" })
 }
 
-// dockerTries is how often a removal that the daemon refused is tried again, 20 ms and
+// removeTries is how often a removal that the daemon refused is tried again, 20 ms and
 // more apart.
-const dockerTries = 20
+const removeTries = 20
 
 // removeContainer removes a container and its nameless volumes, and returns when
 // it is gone. watch, if not nil, tells when.
-func (e *Engine) removeContainer(ctx context.Context, api *client.Client, id string, watch *dockerWatch) error {
+func (e *Engine) removeContainer(ctx context.Context, api *client.Client, id string, watch *eventWatch) error {
 	var removed chan struct{}
 	if watch != nil {
 		removed = watch.removed
@@ -180,8 +180,8 @@ func (e *Engine) removeContainer(ctx context.Context, api *client.Client, id str
 			return nil
 		case cerrdefs.IsConflict(err):
 			// It is removing itself already.
-		case ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= dockerTries:
-			return fmt.Errorf("remove container %.12s: %w", id, dockerErr(err))
+		case ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= removeTries:
+			return fmt.Errorf("remove container %.12s: %w", id, daemonErr(err))
 		default:
 			// Podman can't kill a container that is just ending ("container state
 			// improper: stopped").
@@ -205,15 +205,15 @@ func (e *Engine) removeVolume(ctx context.Context, api *client.Client, name stri
 		if err == nil || cerrdefs.IsNotFound(err) {
 			return nil
 		}
-		if ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= dockerTries {
-			return fmt.Errorf("remove volume %s: %w", name, dockerErr(err))
+		if ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= removeTries {
+			return fmt.Errorf("remove volume %s: %w", name, daemonErr(err))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// dockerErr says first that the daemon is gone, if that is why a request failed.
-func dockerErr(err error) error {
+// daemonErr says first that the daemon is gone, if that is why a request failed.
+func daemonErr(err error) error {
 	// A daemon that dies in the middle of an answer is told by the connection alone.
 	var op *net.OpError
 	if client.IsErrConnectionFailed(err) || errors.As(err, &op) || err != nil && strings.Contains(err.Error(), "error during connect") {

@@ -18,20 +18,20 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// dockerPlaces are the kinds of places that a daemon offers.
-var dockerPlaces = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs}
+// places are the kinds of places that a daemon offers.
+var places = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs}
 
-// dockerID is what a session's ID may be: it becomes part of names of containers
+// validID is what a session's ID may be: it becomes part of names of containers
 // and folders.
-var dockerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
+var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
 
 // namelessVolume is the name that daemons give to a volume that has none.
 var namelessVolume = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// dockerCheck refuses what no daemon can do or what makes no sense, before
+// checkSpec refuses what no daemon can do or what makes no sense, before
 // anything is made.
-func dockerCheck(spec engine.Spec, d *dockerDaemon) error {
-	if !dockerID.MatchString(spec.ID) {
+func checkSpec(spec engine.Spec, d *daemonInfo) error {
+	if !validID.MatchString(spec.ID) {
 		return fmt.Errorf("session id %q: use letters, digits and dashes", spec.ID)
 	}
 	no := func(what, reason, fix string) error {
@@ -65,45 +65,45 @@ func dockerCheck(spec engine.Spec, d *dockerDaemon) error {
 		// Podman removes a nameless volume with any container that had it.
 		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
 	}
-	if err := dockerCheckLimits(spec.Limits); err != nil || !d.windows() {
+	if err := checkLimits(spec.Limits); err != nil || !d.windows() {
 		return err
 	}
 	return checkWindows(spec, d)
 }
 
-// dockerCheckLimits refuses limits that are no numbers.
-func dockerCheckLimits(l limit.Limits) error {
+// checkLimits refuses limits that are no numbers.
+func checkLimits(l limit.Limits) error {
 	if err := l.Check(); err != nil {
 		return fmt.Errorf("limits %s: %w", l.Name, err)
 	}
 	return nil
 }
 
-// dockerWorkDir is the folder that the agent works in. In a volume it is one of its
+// workDir is the folder that the agent works in. In a volume it is one of its
 // own, which the agent makes and removes: the volume may be an export of
 // somebody's server, with other files in it, and two sessions may share it.
-func dockerWorkDir(spec engine.Spec, img *dockerImage) string {
-	return dockerDirIn(spec.Place, spec.ID, img.data, img)
+func workDir(spec engine.Spec, img *workerImage) string {
+	return dirIn(spec.Place, spec.ID, img.data, img)
 }
 
-// dockerSourceDir is that of the sources' own place.
-func dockerSourceDir(spec engine.Spec, img *dockerImage) string {
-	return dockerDirIn(*spec.Source, spec.ID, img.source(), img)
+// sourceDir is that of the sources' own place.
+func sourceDir(spec engine.Spec, img *workerImage) string {
+	return dirIn(*spec.Source, spec.ID, img.source(), img)
 }
 
-// dockerDirIn is the folder of session id in a place that is mounted on target.
-func dockerDirIn(p place.Spec, id, target string, img *dockerImage) string {
+// dirIn is the folder of session id in a place that is mounted on target.
+func dirIn(p place.Spec, id, target string, img *workerImage) string {
 	if p.Kind == place.Volume {
 		return target + img.separator() + engine.FolderPrefix + id
 	}
 	return target
 }
 
-// dockerConfig describes the container of a session. devices are those that its rates go on.
-func (e *Engine) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
+// containerConfig describes the container of a session. devices are those that its rates go on.
+func (e *Engine) containerConfig(spec engine.Spec, d *daemonInfo, img *workerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
 	cfg := &container.Config{
 		Image:       img.id,
-		Entrypoint:  []string{img.worker, "agent", "--dir", dockerWorkDir(spec, img)},
+		Entrypoint:  []string{img.worker, "agent", "--dir", workDir(spec, img)},
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		// Standard input closes with the first connection: that ends the agent
 		// when plimsoll is gone.
@@ -113,7 +113,7 @@ func (e *Engine) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImag
 		Labels: e.labels(spec.ID),
 	}
 	if spec.Source != nil {
-		cfg.Entrypoint = append(cfg.Entrypoint, "--source", dockerSourceDir(spec, img))
+		cfg.Entrypoint = append(cfg.Entrypoint, "--source", sourceDir(spec, img))
 	}
 	if d.windows() {
 		cfg.User, cfg.WorkingDir = windowsUser, windowsRoot
@@ -128,7 +128,7 @@ func (e *Engine) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImag
 		// The daemon's log would be written to the disk that is measured.
 		LogConfig: container.LogConfig{Type: "none"},
 	}
-	if err := dockerLimits(d, spec, devices, host); err != nil {
+	if err := setLimits(d, spec, devices, host); err != nil {
 		return nil, nil, err
 	}
 	host.Runtime = spec.Runtime
@@ -141,7 +141,7 @@ func (e *Engine) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImag
 		host.CapAdd = []string{engine.LockCapability}
 	}
 	if spec.Seccomp != "" {
-		s, err := dockerSeccomp(spec.Seccomp, d)
+		s, err := seccompOption(spec.Seccomp, d)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -153,16 +153,16 @@ func (e *Engine) dockerConfig(spec engine.Spec, d *dockerDaemon, img *dockerImag
 // labels mark what belongs to a session.
 func (e *Engine) labels(id string) map[string]string {
 	return map[string]string{
-		dockerLabelSession: id,
-		dockerLabelOwner:   e.owner.process,
-		dockerLabelHost:    e.owner.host,
-		dockerLabelEngine:  e.nonce,
+		labelSession: id,
+		labelOwner:   e.owner.process,
+		labelHost:    e.owner.host,
+		labelEngine:  e.nonce,
 	}
 }
 
-// dockerSeccomp turns a profile's path into what the API wants: its text for Docker, a
+// seccompOption turns a profile's path into what the API wants: its text for Docker, a
 // path for Podman.
-func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
+func seccompOption(profile string, d *daemonInfo) (string, error) {
 	if profile == seccomp.Unconfined {
 		return profile, nil
 	}
@@ -179,9 +179,9 @@ func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
 	return filepath.Abs(profile)
 }
 
-// dockerMount describes what is mounted on target for a place, or nil for the layer. folder is the host's of a bind; named a volume that is
+// mountFor describes what is mounted on target for a place, or nil for the layer. folder is the host's of a bind; named a volume that is
 // the user's, volume one that was made for the session.
-func dockerMount(p place.Spec, labels map[string]string, target, folder, named, volume string) *mount.Mount {
+func mountFor(p place.Spec, labels map[string]string, target, folder, named, volume string) *mount.Mount {
 	switch p.Kind {
 	case place.Bind:
 		return &mount.Mount{Type: mount.TypeBind, Source: folder, Target: target}
@@ -192,7 +192,7 @@ func dockerMount(p place.Spec, labels map[string]string, target, folder, named, 
 		}
 		if m.Source == "" {
 			// Without a name it goes away with the container, also when plimsoll is killed.
-			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: labels, DriverConfig: &mount.Driver{Name: dockerVolumeDriver(p), Options: p.DriverOpts}}
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: labels, DriverConfig: &mount.Driver{Name: volumeDriver(p), Options: p.DriverOpts}}
 		}
 		return m
 	case place.Tmpfs:
@@ -201,7 +201,7 @@ func dockerMount(p place.Spec, labels map[string]string, target, folder, named, 
 	return nil
 }
 
-func dockerVolumeDriver(p place.Spec) string {
+func volumeDriver(p place.Spec) string {
 	if p.Driver == "" {
 		return "local"
 	}

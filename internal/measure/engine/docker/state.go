@@ -17,8 +17,8 @@ import (
 // How long State waits for the daemon's word. An out-of-memory event may come
 // after that of the end.
 const (
-	dockerEndWait = 5 * time.Second
-	dockerOOMWait = 500 * time.Millisecond
+	endWait = 5 * time.Second
+	oomWait = 500 * time.Millisecond
 )
 
 // State implements Session.
@@ -31,22 +31,22 @@ func (s *session) State(ctx context.Context) string {
 	select {
 	case <-s.watch.died:
 	case <-s.watch.lost:
-	case <-time.After(dockerEndWait):
+	case <-time.After(endWait):
 	case <-ctx.Done():
 	}
 	end := s.watch.end()
 	if !end.died {
 		return s.stateAsked(ctx, end)
 	}
-	for deadline := time.Now().Add(dockerOOMWait); s.memory > 0 && end.exit == dockerKilled && !end.oom && end.killed == "" && time.Now().Before(deadline) && ctx.Err() == nil; end = s.watch.end() {
+	for deadline := time.Now().Add(oomWait); s.memory > 0 && end.exit == statusKilled && !end.oom && end.killed == "" && time.Now().Before(deadline) && ctx.Err() == nil; end = s.watch.end() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	return dockerEndWords(end, s.memory)
+	return endWords(end, s.memory)
 }
 
 // stateAsked asks the daemon what became of a container of whose end no event told.
-func (s *session) stateAsked(ctx context.Context, end dockerEnd) string {
-	ctx, cancel := context.WithTimeout(ctx, dockerPingTimeout)
+func (s *session) stateAsked(ctx context.Context, end containerEnd) string {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if s.closed.Load() {
 		return "closed"
@@ -63,25 +63,25 @@ func (s *session) stateAsked(ctx context.Context, end dockerEnd) string {
 		return "running, but without a connection to it"
 	}
 	st := in.Container.State
-	return dockerEndWords(dockerEnd{died: true, exit: st.ExitCode, oom: st.OOMKilled || end.oom, killed: end.killed}, s.memory)
+	return endWords(containerEnd{died: true, exit: st.ExitCode, oom: st.OOMKilled || end.oom, killed: end.killed}, s.memory)
 }
 
-// dockerKilled is the exit status of a process that was killed by SIGKILL: 128
+// statusKilled is the exit status of a process that was killed by SIGKILL: 128
 // and the signal's number.
-const dockerKilled = 128 + int(syscall.SIGKILL)
+const statusKilled = 128 + int(syscall.SIGKILL)
 
-// dockerEndWords puts a container's end into words. memory is its limit in bytes.
-func dockerEndWords(e dockerEnd, memory int64) string {
+// endWords puts a container's end into words. memory is its limit in bytes.
+func endWords(e containerEnd, memory int64) string {
 	limit := ""
 	if memory > 0 {
 		limit = " (memory limit " + size.Bytes(memory) + ")"
 	}
 	switch {
-	case e.exit == dockerKilled && e.oom:
+	case e.exit == statusKilled && e.oom:
 		return "killed: out of memory" + limit
-	case e.exit == dockerKilled && e.killed != "":
+	case e.exit == statusKilled && e.killed != "":
 		return "killed: through the daemon, with signal " + e.killed
-	case e.exit == dockerKilled && memory > 0:
+	case e.exit == statusKilled && memory > 0:
 		return "killed: signal 9; perhaps out of memory" + limit + ", but the daemon told of no such event"
 	case e.exit > 128 && e.exit < 128+65:
 		return "killed: signal " + strconv.Itoa(e.exit-128)

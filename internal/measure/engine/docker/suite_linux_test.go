@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
-// dockerSuite runs the suite over a daemon of the test's own.
-func dockerSuite(t *testing.T, d *dockertest.Daemon) {
+// suite runs the suite over a daemon of the test's own.
+func suite(t *testing.T, d *dockertest.Daemon) {
 	source := workertest.Source(t)
 	state := t.TempDir()
 	enginetest.Suite{
@@ -29,10 +29,10 @@ func dockerSuite(t *testing.T, d *dockertest.Daemon) {
 
 func TestDockerSuite(t *testing.T) {
 	enginetest.NeedRoot(t)
-	dockerSuite(t, dockertest.Start(t))
+	suite(t, dockertest.Start(t))
 }
 
 func TestPodmanSuite(t *testing.T) {
 	enginetest.NeedRoot(t)
-	dockerSuite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
+	suite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
 }

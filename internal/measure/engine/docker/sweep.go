@@ -41,19 +41,19 @@ func (e *Engine) Sweep(ctx context.Context) ([]string, error) {
 // abandoned reports whether what carries labels belongs to nobody any more: its
 // process is gone, or it is a session of this engine's that is closed.
 func (e *Engine) abandoned(labels map[string]string) bool {
-	if labels[dockerLabelSession] == "" {
+	if labels[labelSession] == "" {
 		return false
 	}
 	if e.owner.mine(labels) {
-		return labels[dockerLabelEngine] == e.nonce && !e.lives(labels[dockerLabelSession])
+		return labels[labelEngine] == e.nonce && !e.lives(labels[labelSession])
 	}
 	return e.owner.dead(labels)
 }
 
 func (e *Engine) sweepContainers(ctx context.Context, api *client.Client) (did []string, errs []error) {
-	list, err := api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", dockerLabelSession)})
+	list, err := api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", labelSession)})
 	if err != nil {
-		return nil, []error{dockerErr(err)}
+		return nil, []error{daemonErr(err)}
 	}
 	for _, c := range list.Items {
 		if !e.abandoned(c.Labels) {
@@ -63,15 +63,15 @@ func (e *Engine) sweepContainers(ctx context.Context, api *client.Client) (did [
 			errs = append(errs, err)
 			continue
 		}
-		did = append(did, "container "+dockerName(c.Labels[dockerLabelSession]))
+		did = append(did, "container "+containerName(c.Labels[labelSession]))
 	}
 	return did, errs
 }
 
 func (e *Engine) sweepVolumes(ctx context.Context, api *client.Client) (did []string, errs []error) {
-	list, err := api.VolumeList(ctx, client.VolumeListOptions{Filters: make(client.Filters).Add("label", dockerLabelSession)})
+	list, err := api.VolumeList(ctx, client.VolumeListOptions{Filters: make(client.Filters).Add("label", labelSession)})
 	if err != nil {
-		return nil, []error{dockerErr(err)}
+		return nil, []error{daemonErr(err)}
 	}
 	for _, v := range list.Items {
 		if !e.abandoned(v.Labels) {
@@ -88,7 +88,7 @@ func (e *Engine) sweepVolumes(ctx context.Context, api *client.Client) (did []st
 
 // sweepImages removes the images of other versions of the worker, and nameless
 // doubles of this one's. One that a container uses stays.
-func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *dockerDaemon) (did []string, errs []error) {
+func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *daemonInfo) (did []string, errs []error) {
 	worker, err := e.worker("linux", d.arch)
 	if err != nil {
 		// Without a worker there is no telling which image is old.
@@ -98,22 +98,22 @@ func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *dockerD
 	hash := hex.EncodeToString(sum[:])
 	e.imageMu.Lock()
 	defer e.imageMu.Unlock()
-	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker)})
+	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", labelWorker)})
 	if err != nil {
-		return nil, []error{dockerErr(err)}
+		return nil, []error{daemonErr(err)}
 	}
-	keep, err := dockerFindImage(ctx, api, hash)
+	keep, err := findImage(ctx, api, hash)
 	if err != nil {
 		return nil, []error{err}
 	}
 	for _, i := range list.Items {
-		if i.ID == keep || !dockerOwnImage(i.RepoTags) {
+		if i.ID == keep || !ownImage(i.RepoTags) {
 			continue
 		}
 		_, err := api.ImageRemove(ctx, i.ID, client.ImageRemoveOptions{PruneChildren: true})
 		switch {
 		case err == nil:
-			did = append(did, fmt.Sprintf("image %s:%.12s", dockerRepository, i.Labels[dockerLabelWorker]))
+			did = append(did, fmt.Sprintf("image %s:%.12s", repository, i.Labels[labelWorker]))
 		case cerrdefs.IsNotFound(err), cerrdefs.IsConflict(err):
 		default:
 			errs = append(errs, fmt.Errorf("remove image %s: %w", i.ID, err))
@@ -122,12 +122,12 @@ func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *dockerD
 	return did, errs
 }
 
-// dockerOwnImage reports whether an image has no other names than Plimsoll's: an image that a
+// ownImage reports whether an image has no other names than Plimsoll's: an image that a
 // user built on top of ours carries our label, too.
-func dockerOwnImage(tags []string) bool {
+func ownImage(tags []string) bool {
 	for _, t := range tags {
 		repo, _, _ := strings.Cut(strings.TrimPrefix(t, "localhost/"), ":")
-		if repo = strings.TrimPrefix(repo, "docker.io/library/"); repo != dockerRepository && t != "<none>:<none>" {
+		if repo = strings.TrimPrefix(repo, "docker.io/library/"); repo != repository && t != "<none>:<none>" {
 			return false
 		}
 	}

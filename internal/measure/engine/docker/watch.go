@@ -11,10 +11,10 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// A dockerWatch listens to the daemon's events about one container. The container
+// A eventWatch listens to the daemon's events about one container. The container
 // removes itself when it ends, so that nothing is left of a plimsoll that was
 // killed; why it ended is then known from its events only.
-type dockerWatch struct {
+type eventWatch struct {
 	// died, removed and lost are closed when the container ended, when it is gone, and
 	// when no more events come.
 	died, removed, lost chan struct{}
@@ -26,13 +26,13 @@ type dockerWatch struct {
 	err    error
 }
 
-// dockerWatchStart is how long the daemon may take to begin with events. Podman
+// eventsTimeout is how long the daemon may take to begin with events. Podman
 // 4 sends no header before the first one.
-const dockerWatchStart = time.Second
+const eventsTimeout = time.Second
 
-// dockerListen begins to listen, and returns when the daemon does or time is up.
-func dockerListen(ctx context.Context, api *client.Client, id string) *dockerWatch {
-	w := &dockerWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
+// listenFor begins to listen, and returns when the daemon does or time is up.
+func listenFor(ctx context.Context, api *client.Client, id string) *eventWatch {
+	w := &eventWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
 	ready := make(chan struct{})
 	go func() {
 		// Events returns when the daemon's header came.
@@ -42,7 +42,7 @@ func dockerListen(ctx context.Context, api *client.Client, id string) *dockerWat
 		close(ready)
 		w.listen(res)
 	}()
-	timer := time.NewTimer(dockerWatchStart)
+	timer := time.NewTimer(eventsTimeout)
 	defer timer.Stop()
 	select {
 	case <-ready:
@@ -52,7 +52,7 @@ func dockerListen(ctx context.Context, api *client.Client, id string) *dockerWat
 	return w
 }
 
-func (w *dockerWatch) listen(res client.EventsResult) {
+func (w *eventWatch) listen(res client.EventsResult) {
 	for {
 		select {
 		case m := <-res.Messages:
@@ -70,7 +70,7 @@ func (w *dockerWatch) listen(res client.EventsResult) {
 }
 
 // note keeps what an event tells.
-func (w *dockerWatch) note(m events.Message) {
+func (w *eventWatch) note(m events.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch m.Action {
@@ -89,14 +89,14 @@ func (w *dockerWatch) note(m events.Message) {
 			n = -1
 		}
 		w.exit = n
-		dockerCloseOnce(w.died)
+		closeIfOpen(w.died)
 	case events.ActionDestroy, events.ActionRemove:
-		dockerCloseOnce(w.removed)
+		closeIfOpen(w.removed)
 	}
 }
 
-// dockerCloseOnce closes c unless it is closed. Its caller holds the lock.
-func dockerCloseOnce(c chan struct{}) {
+// closeIfOpen closes c unless it is closed. Its caller holds the lock.
+func closeIfOpen(c chan struct{}) {
 	select {
 	case <-c:
 	default:
@@ -104,8 +104,8 @@ func dockerCloseOnce(c chan struct{}) {
 	}
 }
 
-// A dockerEnd is what the events told about a container's end.
-type dockerEnd struct {
+// A containerEnd is what the events told about a container's end.
+type containerEnd struct {
 	died   bool
 	exit   int
 	oom    bool
@@ -113,10 +113,10 @@ type dockerEnd struct {
 	err    error
 }
 
-func (w *dockerWatch) end() dockerEnd {
+func (w *eventWatch) end() containerEnd {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := dockerEnd{exit: w.exit, oom: w.oom, killed: w.killed, err: w.err}
+	e := containerEnd{exit: w.exit, oom: w.oom, killed: w.killed, err: w.err}
 	select {
 	case <-w.died:
 		e.died = true

@@ -20,7 +20,7 @@ func isolationOf(h *container.HostConfig, spec engine.Spec) string {
 
 // hostPath is where what is in a place is on the host, empty for memory and where unknown. target is its path in the container, folder
 // the host's of a bind.
-func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *dockerImage, target, folder string) string {
+func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *workerImage, target, folder string) string {
 	switch p.Kind {
 	case place.Bind:
 		return folder
@@ -36,7 +36,7 @@ func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *docke
 			upper = c.GraphDriver.Data["UpperDir"]
 		}
 		if upper == "" {
-			upper = dockerUpper(s.info.PID)
+			upper = upperDir(s.info.PID)
 		}
 		if upper != "" {
 			return upper + target

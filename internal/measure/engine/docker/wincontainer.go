@@ -17,7 +17,7 @@ import (
 // Windows refuses is refused before it is asked, in its daemon's words where it has some (package engineapi).
 
 // windows reports whether the daemon runs Windows containers.
-func (d *dockerDaemon) windows() bool { return d.os == "windows" }
+func (d *daemonInfo) windows() bool { return d.os == "windows" }
 
 const (
 	// windowsRoot is where the worker and the place go.
@@ -37,7 +37,7 @@ var noWindowsImage = &refusal.Error{
 func windowsPath(path string) string { return windowsRoot + strings.TrimPrefix(path, "/") }
 
 // root is the folder of a container that the worker is put into.
-func (i *dockerImage) root() string {
+func (i *workerImage) root() string {
 	if i.windows {
 		return windowsRoot
 	}
@@ -45,7 +45,7 @@ func (i *dockerImage) root() string {
 }
 
 // separator is between the names of a path in a container.
-func (i *dockerImage) separator() string {
+func (i *workerImage) separator() string {
 	if i.windows {
 		return `\`
 	}
@@ -53,7 +53,7 @@ func (i *dockerImage) separator() string {
 }
 
 // probeWindows is the Probe of a daemon of Windows containers: without an image no container can be tried.
-func (e *Engine) probeWindows(p engine.Probe, d *dockerDaemon) engine.Probe {
+func (e *Engine) probeWindows(p engine.Probe, d *daemonInfo) engine.Probe {
 	p.OK = true
 	p.Notes = append(p.Notes, "Windows containers need an image of Windows, which a plan's engine or --image names; none was tried")
 	p.Places = []place.Kind{place.Layer, place.Volume}
@@ -64,7 +64,7 @@ func (e *Engine) probeWindows(p engine.Probe, d *dockerDaemon) engine.Probe {
 }
 
 // checkWindows refuses what a daemon of Windows containers can't do of spec.
-func checkWindows(spec engine.Spec, d *dockerDaemon) error {
+func checkWindows(spec engine.Spec, d *daemonInfo) error {
 	no := func(what, reason, fix string) error {
 		return &refusal.Error{Engine: "docker", What: what, Why: reason, Fix: fix}
 	}
@@ -81,7 +81,7 @@ func checkWindows(spec engine.Spec, d *dockerDaemon) error {
 			return no("place bind on "+p.Path, "Windows mounts folders of drives into containers, and this is on none", `give the share a drive for all users (New-SmbGlobalMapping -LocalPath G: -RemotePath \\SERVER\SHARE) and name that`)
 		}
 	}
-	return dockerLimits(d, spec, nil, &container.HostConfig{})
+	return setLimits(d, spec, nil, &container.HostConfig{})
 }
 
 // onDrive reports whether a host's path on Windows is on a drive, as the daemon there wants it (moby's
@@ -92,7 +92,7 @@ func onDrive(path string) bool {
 }
 
 // sameInContainer reports whether two paths in a container are the same: Windows has no case, and takes either separator.
-func sameInContainer(a, b string, img *dockerImage) bool {
+func sameInContainer(a, b string, img *workerImage) bool {
 	if !img.windows {
 		return a == b
 	}

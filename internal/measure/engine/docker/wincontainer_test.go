@@ -192,10 +192,10 @@ func TestDockerWindowsProbe(t *testing.T) {
 
 // TestWindowsLimitsElsewhere: Docker on Linux refuses what Windows alone has, in its own words.
 func TestWindowsLimitsElsewhere(t *testing.T) {
-	linux := &dockerDaemon{name: "docker", os: "linux"}
+	linux := &daemonInfo{name: "docker", os: "linux"}
 	linux.info.NCPU = 2
 	docker := func(s engine.Spec) error {
-		_, _, err := (&Engine{}).dockerConfig(s, linux, &dockerImage{}, nil, nil)
+		_, _, err := (&Engine{}).containerConfig(s, linux, &workerImage{}, nil, nil)
 		return err
 	}
 	for _, x := range []struct {

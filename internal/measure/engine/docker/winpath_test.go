@@ -152,18 +152,18 @@ func TestOnDrive(t *testing.T) {
 			t.Errorf("onDrive(%s) = %v", path, got)
 		}
 	}
-	d := &dockerDaemon{name: "docker", os: "windows", local: true}
-	err := dockerCheck(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `\\server\share`}}, d)
+	d := &daemonInfo{name: "docker", os: "windows", local: true}
+	err := checkSpec(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `\\server\share`}}, d)
 	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(u.What, `\\server\share`) || !strings.Contains(u.Fix, "New-SmbGlobalMapping") {
 		t.Errorf("a bind of a share: %v", err)
 	}
-	if err := dockerCheck(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `D:\my data`}}, d); err != nil {
+	if err := checkSpec(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `D:\my data`}}, d); err != nil {
 		t.Errorf("a bind of another drive: %v", err)
 	}
 	if diff := cmp.Diff([]bool{true, false, true}, []bool{
-		sameInContainer(`c:\Data`, `C:/data`, &dockerImage{windows: true}),
-		sameInContainer(`/Data`, `/data`, &dockerImage{}), sameInContainer(`/data`, `/data`, &dockerImage{}),
+		sameInContainer(`c:\Data`, `C:/data`, &workerImage{windows: true}),
+		sameInContainer(`/Data`, `/data`, &workerImage{}), sameInContainer(`/data`, `/data`, &workerImage{}),
 	}); diff != "" {
 		t.Error(diff)
 	}
