@@ -20,8 +20,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// hostGrace is how long a worker on the host may take to end.
-const hostGrace = 2 * time.Second
+// endGrace is how long a worker on the host may take to end.
+const endGrace = 2 * time.Second
 
 // An Engine runs the worker as a plain child of plimsoll: no isolation.
 type Engine struct {
@@ -212,7 +212,7 @@ func (s *session) IOLimits() *engine.IOLimits { return s.limits }
 // Close implements Session.
 func (s *session) Close(ctx context.Context) error {
 	return s.CloseOnce(func() error {
-		s.End(ctx, hostGrace)
+		s.End(ctx, endGrace)
 		return s.remove()
 	})
 }

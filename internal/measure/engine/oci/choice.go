@@ -21,7 +21,7 @@ import (
 
 // runtimeFix says what to do where no runtime works.
 func (o *Engine) runtimeFix() string {
-	for _, name := range ociRuntimes {
+	for _, name := range runtimeNames {
 		if _, err := o.lookPath(name); err != nil {
 			return "install runc or crun ('apt-get install runc')"
 		}
@@ -31,13 +31,13 @@ func (o *Engine) runtimeFix() string {
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a
 // container. Only success is remembered. The error is an errBroken if one of them is there and none works.
-func (o *Engine) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
+func (o *Engine) runtime(ctx context.Context, want string) (*installedRuntime, []string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if rt := o.chosen[want]; rt != nil {
 		return rt, o.notes, nil
 	}
-	names := ociRuntimes
+	names := runtimeNames
 	if want != "" {
 		names = []string{want}
 	}
@@ -55,7 +55,7 @@ func (o *Engine) runtime(ctx context.Context, want string) (*ociRuntime, []strin
 			notes, tried = append(notes, why), append(tried, why)
 			continue
 		}
-		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
+		rt := &installedRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
 		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
 			broken = true
 			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, engine.FirstLine(err.Error()))
@@ -63,7 +63,7 @@ func (o *Engine) runtime(ctx context.Context, want string) (*ociRuntime, []strin
 			continue
 		}
 		if o.chosen == nil {
-			o.chosen = map[string]*ociRuntime{}
+			o.chosen = map[string]*installedRuntime{}
 		}
 		o.chosen[want] = rt
 		if want == "" {
@@ -99,7 +99,7 @@ func (e hungError) Error() string { return fmt.Sprintf("it did not end within %v
 
 // tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
 // not tried again: each cell of a plan would wait for it anew.
-func (o *Engine) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
+func (o *Engine) tryOnce(ctx context.Context, rt *installedRuntime, name string) error {
 	if o.hung[rt.path] {
 		rt.version = name
 		return hungError(o.tryTimeout)
@@ -108,7 +108,7 @@ func (o *Engine) tryOnce(ctx context.Context, rt *ociRuntime, name string) error
 	defer cancel()
 	began := time.Now()
 	var err error
-	if rt.version, err = ociVersion(ctx, rt.path, name); err == nil {
+	if rt.version, err = versionOf(ctx, rt.path, name); err == nil {
 		err = o.try(ctx, rt)
 	}
 	// The patience of whoever opens a session may end a moment before this one.
@@ -124,7 +124,7 @@ func (o *Engine) tryOnce(ctx context.Context, rt *ociRuntime, name string) error
 
 // try runs the smallest container: the worker says which program it is and ends, before ctx
 // does. A program that ends well and is no runtime says something else.
-func (o *Engine) try(ctx context.Context, rt *ociRuntime) error {
+func (o *Engine) try(ctx context.Context, rt *installedRuntime) error {
 	program, err := o.worker.Source(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return err

@@ -10,6 +10,6 @@ import (
 // TestManualKnowsTimes: the times that the manual gives are those that are waited.
 func TestManualKnowsTimes(t *testing.T) {
 	enginetest.ManualTimes(t, map[string]time.Duration{
-		"a runtime runs the smallest container, as its probe": tryTimeout, "a runtime's container ends by itself": ociGrace,
+		"a runtime runs the smallest container, as its probe": tryTimeout, "a runtime's container ends by itself": endGrace,
 	})
 }

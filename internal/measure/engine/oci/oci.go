@@ -33,7 +33,7 @@ type Engine struct {
 	mu sync.Mutex
 	// chosen holds the runtimes that ran a container, by the name asked for: "" is
 	// the first that works.
-	chosen map[string]*ociRuntime
+	chosen map[string]*installedRuntime
 	notes  []string
 	// hung holds the paths of those that gave no answer in time.
 	hung map[string]bool
@@ -154,7 +154,7 @@ func within(path, folder string) bool {
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
-func (o *Engine) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, args []string) (*session, error) {
+func (o *Engine) open(ctx context.Context, rt *installedRuntime, spec engine.Spec, args []string) (*session, error) {
 	exe, err := o.worker.Install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return nil, engine.StateFault(o.state, err)
@@ -205,7 +205,7 @@ func (o *Engine) open(ctx context.Context, rt *ociRuntime, spec engine.Spec, arg
 // Sweep implements Engine.
 func (o *Engine) Sweep(ctx context.Context) ([]string, error) {
 	return o.journal.SweepSessions(ctx, func(ctx context.Context, id string, s engine.SessionRecord) (did []string, err error) {
-		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, engine.FolderPrefix+id
+		rt, container := &installedRuntime{path: s.Runtime, root: s.RuntimeRoot}, engine.FolderPrefix+id
 		if rt.knows(container) {
 			did = []string{"container " + container}
 		}

@@ -12,12 +12,12 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// ociRuntimes are tried in this order: crun starts a container in a third of
+// runtimeNames are tried in this order: crun starts a container in a third of
 // runc's time, but Debian 12's refuses hosts with hybrid cgroups.
-var ociRuntimes = []string{"crun", "runc"}
+var runtimeNames = []string{"crun", "runc"}
 
-// An ociRuntime is an installed runtime.
-type ociRuntime struct {
+// An installedRuntime is an installed runtime.
+type installedRuntime struct {
 	path string
 	// root is where it keeps the state of Plimsoll's containers, apart from
 	// anyone else's.
@@ -27,19 +27,19 @@ type ociRuntime struct {
 }
 
 // run is the command line that runs bundle b as container id.
-func (r *ociRuntime) run(b *bundle, id string) []string {
+func (r *installedRuntime) run(b *bundle, id string) []string {
 	return []string{r.path, "--root", r.root, "run", "--bundle", b.dir, "--pid-file", b.pidFile(), id}
 }
 
 // knows reports whether the runtime has state of the container.
-func (r *ociRuntime) knows(id string) bool {
+func (r *installedRuntime) knows(id string) bool {
 	_, err := os.Stat(filepath.Join(r.root, id))
 	return err == nil
 }
 
 // remove kills and forgets a container. It is no error that there is none. Where the runtime was
 // uninstalled meanwhile, what it noted is removed, and the caller kills the container through its cgroup.
-func (r *ociRuntime) remove(ctx context.Context, id string) error {
+func (r *installedRuntime) remove(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (r *ociRuntime) remove(ctx context.Context, id string) error {
 // bury removes a container of a plimsoll that was killed. Its runtime may be gone by now, or
 // be somebody else's; then the container is killed through its cgroup alone, which the
 // caller does, and what the runtime noted is removed.
-func (r *ociRuntime) bury(ctx context.Context, id string) error {
+func (r *installedRuntime) bury(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
 	}
@@ -72,10 +72,10 @@ func (r *ociRuntime) bury(ctx context.Context, id string) error {
 	return r.remove(ctx, id)
 }
 
-// ociVersion asks a runtime, called name, for its version: the first line of --version is
+// versionOf asks a runtime, called name, for its version: the first line of --version is
 // "runc version 1.1.5+ds1" or "crun version 1.8.1". The error is that of ctx when it is over before the
 // runtime says anything.
-func ociVersion(ctx context.Context, path, name string) (string, error) {
+func versionOf(ctx context.Context, path, name string) (string, error) {
 	cmd := engine.Command(ctx, path, "--version")
 	out := engine.FirstBytes{Enough: true}
 	cmd.Stdout = &out

@@ -12,14 +12,14 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// ociGrace is how long a container may take to end by itself.
-const ociGrace = 5 * time.Second
+// endGrace is how long a container may take to end by itself.
+const endGrace = 5 * time.Second
 
 // session is an agent in a container of an OCI runtime.
 type session struct {
 	*engine.Process
 	engine *Engine
-	rt     *ociRuntime
+	rt     *installedRuntime
 	bundle *bundle
 	// id names the container, entry the journal entry.
 	id, entry string
@@ -82,13 +82,13 @@ func (s *session) Close(ctx context.Context) error {
 		s.Stdin().Close()
 		select {
 		case <-s.Waited:
-		case <-time.After(ociGrace):
+		case <-time.After(endGrace):
 		case <-ctx.Done():
 		}
 		// The runtime may be about to make the container when it is killed: what it
 		// made is looked for before its end and after.
 		err := s.rt.remove(context.WithoutCancel(ctx), s.id)
-		s.End(ctx, ociGrace)
+		s.End(ctx, endGrace)
 		if err == nil {
 			err = s.rt.remove(context.WithoutCancel(ctx), s.id)
 		}

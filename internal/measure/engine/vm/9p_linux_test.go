@@ -13,7 +13,7 @@ import (
 // device for that passes it on, and its last words; where there is no such device, or the guest's kernel has no /dev/port, the words remain.
 func TestVM9P(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	for _, tt := range []struct {
 		cache         string
 		msize         int64

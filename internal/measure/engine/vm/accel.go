@@ -38,7 +38,7 @@ type kvmKey struct {
 const kvmDevice = "/dev/kvm"
 
 // chooseAccel finds out whether KVM works, by a machine that has to answer, unless the caller chose.
-func (v *Engine) chooseAccel(ctx context.Context, b *vmBase, device string) error {
+func (v *Engine) chooseAccel(ctx context.Context, b *bootFiles, device string) error {
 	if v.Accel != "" {
 		b.accel = v.Accel
 		return nil
@@ -66,8 +66,8 @@ func (v *Engine) chooseAccel(ctx context.Context, b *vmBase, device string) erro
 
 // askKVM returns what is known of KVM, and tries it if that is nothing. Noted is that it works, and that it is silent; whatever else goes
 // wrong may pass: another hypervisor that has the processor, a disk that is full.
-func (v *Engine) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
-	path := filepath.Join(v.vmCache(), "kvm.json")
+func (v *Engine) askKVM(ctx context.Context, b *bootFiles) (kvmAnswer, error) {
+	path := filepath.Join(v.cacheDir(), "kvm.json")
 	a := kvmAnswer{kvmKey: kvmKey{Boot: procfs.Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
 	var old kvmAnswer
 	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &old) == nil && old.kvmKey == a.kvmKey && a.Boot != "" {
@@ -104,7 +104,7 @@ func (v *Engine) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
 var errKVMSilent = errors.New("a machine with it gave no answer within " + kvmPatience.String())
 
 // try starts the smallest machine and turns it off once its worker answers.
-func (v *Engine) try(ctx context.Context, b *vmBase, accel string) error {
+func (v *Engine) try(ctx context.Context, b *bootFiles, accel string) error {
 	s, err := v.start(ctx, b, accel, tryID(), engine.Spec{Place: place.Spec{Kind: place.Tmpfs, Size: 1 << 20}})
 	if err != nil {
 		return err

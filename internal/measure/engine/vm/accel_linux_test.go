@@ -26,7 +26,7 @@ func accelOf(t *testing.T, v *Engine, dir string) (accel, notes string, asked in
 // noted reads the note on KVM, empty if there is none.
 func noted(t *testing.T, v *Engine) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(v.vmCache(), "kvm.json"))
+	b, err := os.ReadFile(filepath.Join(v.cacheDir(), "kvm.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestKVMWorks(t *testing.T) {
 	choose(0)
 	// As an older plimsoll's note, and one of another boot.
 	for _, text := range []string{`{"boot": "` + procfs.Self().Boot + `", "works": false}`, strings.Replace(noted(t, v), `{"boot":"`, `{"boot":"0`, 1)} {
-		touch(t, filepath.Join(v.vmCache(), "kvm.json"), text)
+		touch(t, filepath.Join(v.cacheDir(), "kvm.json"), text)
 		choose(1)
 	}
 }

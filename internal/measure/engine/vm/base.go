@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// A vmBase is what all machines of an engine boot from.
-type vmBase struct {
+// A bootFiles is what all machines of an engine boot from.
+type bootFiles struct {
 	// qemu is the program's path, version what it calls itself: "7.2.22".
 	qemu, version string
 	kernel        guest.Kernel
@@ -32,11 +32,11 @@ type vmBase struct {
 }
 
 // words name what machines run on: "qemu 7.2.22, TCG, Linux 6.1.0-56-amd64".
-func (b *vmBase) words() string {
+func (b *bootFiles) words() string {
 	return b.runtime(b.accel) + ", Linux " + b.kernel.Version
 }
 
-func (b *vmBase) runtime(accel string) string {
+func (b *bootFiles) runtime(accel string) string {
 	return "qemu " + b.version + ", " + strings.ToUpper(accel)
 }
 
@@ -44,7 +44,7 @@ func (b *vmBase) runtime(accel string) string {
 var baseModules = []string{"virtio_pci", "virtio_console"}
 
 // prepare finds and makes what machines boot from, once.
-func (v *Engine) prepare(ctx context.Context) (*vmBase, error) {
+func (v *Engine) prepare(ctx context.Context) (*bootFiles, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.base != nil {
@@ -53,7 +53,7 @@ func (v *Engine) prepare(ctx context.Context) (*vmBase, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return nil, v.no("virtual machine", "it needs Linux on amd64", "use another engine")
 	}
-	b := &vmBase{}
+	b := &bootFiles{}
 	var err error
 	if b.qemu, err = v.LookPath("qemu-system-x86_64"); err != nil {
 		return nil, v.no("virtual machine", "qemu-system-x86_64 is not installed", "install qemu-system-x86")
@@ -93,7 +93,7 @@ func qemuVersion(ctx context.Context, qemu string) (string, error) {
 }
 
 // findKernel finds the kernel and its first modules.
-func (v *Engine) findKernel(b *vmBase) error {
+func (v *Engine) findKernel(b *bootFiles) error {
 	var err error
 	if v.Kernel != "" {
 		b.kernel, err = guest.Open(v.Root, v.Kernel, v.Modules)
@@ -116,7 +116,7 @@ func (v *Engine) findKernel(b *vmBase) error {
 
 // makeImages makes the kernel's unpacked file and the first root file system, unless they are there. Their
 // names carry what they are made from.
-func (v *Engine) makeImages(b *vmBase) error {
+func (v *Engine) makeImages(b *bootFiles) error {
 	if err := v.ownCache(); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (v *Engine) makeImages(b *vmBase) error {
 		}
 		fmt.Fprintln(h, m, st.Size(), st.ModTime().UnixNano())
 	}
-	b.initrd = filepath.Join(v.vmCache(), initrdPrefix+hex.EncodeToString(h.Sum(nil)[:8]))
+	b.initrd = filepath.Join(v.cacheDir(), initrdPrefix+hex.EncodeToString(h.Sum(nil)[:8]))
 	if ours(b.initrd) && guest.IsInitramfs(b.initrd) {
 		return nil
 	}
@@ -157,13 +157,13 @@ func (v *Engine) makeImages(b *vmBase) error {
 }
 
 // unpackKernel unpacks the kernel, which an emulated processor takes seconds for at every start.
-func (v *Engine) unpackKernel(b *vmBase) error {
+func (v *Engine) unpackKernel(b *bootFiles) error {
 	st, err := os.Stat(b.kernel.Path)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(fmt.Append(nil, b.kernel.Path, st.Size(), st.ModTime().UnixNano()))
-	b.image = filepath.Join(v.vmCache(), kernelPrefix+hex.EncodeToString(sum[:8]))
+	b.image = filepath.Join(v.cacheDir(), kernelPrefix+hex.EncodeToString(sum[:8]))
 	if ours(b.image) && guest.IsUnpacked(b.image) {
 		return nil
 	}

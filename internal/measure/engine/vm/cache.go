@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// vmCache is the folder in which machines' kernels, first root file systems and saved states are kept.
-func (v *Engine) vmCache() string { return filepath.Join(v.State, "cache", "vm") }
+// cacheDir is the folder in which machines' kernels, first root file systems and saved states are kept.
+func (v *Engine) cacheDir() string { return filepath.Join(v.State, "cache", "vm") }
 
 // ownCache makes the cache's folder, and refuses one that somebody else may write to. What is in there is run: a kernel, the guest's first
 // program, and a saved machine, which QEMU reads as this user, and whose root writes to this user's shared folders.
 func (v *Engine) ownCache() error {
-	dir := v.vmCache()
+	dir := v.cacheDir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (v *Engine) dropImages() {
 // dropCached removes the files of the cache with a prefix that keep does not want: rank is how many are kept that were used later. That one stays is no
 // error.
 func (v *Engine) dropCached(prefix string, keep func(name string, rank int, used time.Time) bool) {
-	entries, _ := os.ReadDir(v.vmCache())
+	entries, _ := os.ReadDir(v.cacheDir())
 	var files []fs.FileInfo
 	for _, e := range entries {
 		if st, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), prefix) && st.Mode().IsRegular() {
@@ -77,7 +77,7 @@ func (v *Engine) dropCached(prefix string, keep func(name string, rank int, used
 			kept++
 			continue
 		}
-		_ = os.Remove(filepath.Join(v.vmCache(), f.Name()))
+		_ = os.Remove(filepath.Join(v.cacheDir(), f.Name()))
 	}
 }
 
@@ -85,7 +85,7 @@ func (v *Engine) dropCached(prefix string, keep func(name string, rank int, used
 func (v *Engine) touch(paths ...string) {
 	now := time.Now()
 	for _, p := range paths {
-		if filepath.Dir(p) == v.vmCache() {
+		if filepath.Dir(p) == v.cacheDir() {
 			_ = os.Chtimes(p, now, now)
 		}
 	}
@@ -94,7 +94,7 @@ func (v *Engine) touch(paths ...string) {
 // sweepCache removes what a plimsoll that was killed had not written to its end: 70 MB of a machine, as a rule.
 func (v *Engine) sweepCache() (removed []string, err error) {
 	for _, prefix := range cachePrefixes {
-		files, err := filelock.Sweep(v.vmCache(), prefix)
+		files, err := filelock.Sweep(v.cacheDir(), prefix)
 		for _, f := range files {
 			removed = append(removed, "file "+f)
 		}

@@ -35,7 +35,7 @@ func cached(t *testing.T, state string) map[string]int64 {
 // begun to write is removed.
 func TestVMCacheTorn(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	if s := vm.Shares(t.Context(), vm.New(o)); len(s) == 0 {
 		t.Fatal("no machine can be prepared")
 	}
@@ -74,7 +74,7 @@ func TestVMCacheTorn(t *testing.T) {
 // that were not used for long.
 func TestVMCacheOld(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	dir := filepath.Join(o.State, "cache/vm")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestVMCacheOld(t *testing.T) {
 // TestVMCacheOthers: what is in the cache runs in machines and is read by QEMU, so nobody else may have put it there.
 func TestVMCacheOthers(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	dir := filepath.Join(o.State, "cache/vm")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

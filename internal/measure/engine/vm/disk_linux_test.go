@@ -65,7 +65,7 @@ func TestVMDisk(t *testing.T) {
 	} {
 		name := tt.format + "-" + tt.cache + map[bool]string{true: "-sync"}[tt.sync]
 		t.Run(name, func(t *testing.T) {
-			o := vmOptions(t, dir)
+			o := testOptions(t, dir)
 			o.DiskFormat, o.DiskCache, o.DiskSize = tt.format, tt.cache, 64<<20
 			a := openVM(t, vm.New(o), "disk-"+name, layerSpec(""))
 			defer func() {

@@ -13,12 +13,12 @@ import (
 func cacheWith(t *testing.T, files map[string]time.Duration) *Engine {
 	t.Helper()
 	v := &Engine{Options: Options{State: filepath.Join(t.TempDir(), "a[b*")}}
-	if err := os.MkdirAll(v.vmCache(), 0o700); err != nil {
+	if err := os.MkdirAll(v.cacheDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	for name, ago := range files {
-		path := filepath.Join(v.vmCache(), name)
+		path := filepath.Join(v.cacheDir(), name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func cacheWith(t *testing.T, files map[string]time.Duration) *Engine {
 // wantCache fails unless the cache has those files alone.
 func wantCache(t *testing.T, v *Engine, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(v.vmCache())
+	entries, err := os.ReadDir(v.cacheDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +83,11 @@ func TestTouch(t *testing.T) {
 	const long = 100 * time.Hour
 	v := cacheWith(t, map[string]time.Duration{"kernel-a": long, "kernel-b": long})
 	elsewhere := filepath.Join(v.State, "vmlinux")
-	if err := os.Rename(filepath.Join(v.vmCache(), "kernel-b"), elsewhere); err != nil {
+	if err := os.Rename(filepath.Join(v.cacheDir(), "kernel-b"), elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	kernel := filepath.Join(v.vmCache(), "kernel-a")
-	v.touch(kernel, elsewhere, filepath.Join(v.vmCache(), "none"))
+	kernel := filepath.Join(v.cacheDir(), "kernel-a")
+	v.touch(kernel, elsewhere, filepath.Join(v.cacheDir(), "none"))
 	for path, want := range map[string]bool{kernel: true, elsewhere: false} {
 		st, err := os.Stat(path)
 		if err != nil {

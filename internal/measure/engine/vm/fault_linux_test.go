@@ -97,7 +97,7 @@ func TestVMMissing(t *testing.T) {
 					}
 				}
 			}
-			o := vmOptions(t, t.TempDir())
+			o := testOptions(t, t.TempDir())
 			tt.change(&o)
 			tt.spec.ID = "missing-1"
 			s, err := vm.New(o).Open(t.Context(), tt.spec)
@@ -128,7 +128,7 @@ func bareKernel(t *testing.T) string {
 // TestVMPanic: a guest whose kernel panics is told with the kernel's own words.
 func TestVMPanic(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	o.Worker = func(string, string) ([]byte, error) { return []byte("no program"), nil }
 	_, err := vm.New(o).Open(t.Context(), layerSpec("panic-1"))
 	if err == nil || !strings.Contains(err.Error(), "the guest's kernel panicked: ") || !strings.Contains(err.Error(), "init") {
@@ -171,7 +171,7 @@ func TestVMKVMHangs(t *testing.T) {
 	} else {
 		f.Close()
 	}
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	o.Accel, o.LookPath = "", hangingQEMU(t)
 	for range 2 { // The second engine is another plimsoll's.
 		p := vm.New(o).Probe(t.Context())

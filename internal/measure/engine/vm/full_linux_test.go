@@ -38,7 +38,7 @@ func fill(t *testing.T, dir string) {
 func TestVMDiskFull(t *testing.T) {
 	needVM(t)
 	_, dir := disktest.Disk(t, disktest.Options{Size: 300 << 20})
-	s, err := vm.New(vmOptions(t, dir)).Open(t.Context(), layerSpec("full"))
+	s, err := vm.New(testOptions(t, dir)).Open(t.Context(), layerSpec("full"))
 	if err != nil {
 		t.Fatal(err)
 	}

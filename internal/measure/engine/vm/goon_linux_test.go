@@ -62,7 +62,7 @@ func fakeVM(t *testing.T) (v *Engine, dir string) {
 		}
 	}
 	v = New(Options{State: t.TempDir(), Worker: workertest.Source(t), LookPath: exec.LookPath}).(*Engine)
-	v.base = &vmBase{
+	v.base = &bootFiles{
 		qemu: filepath.Join(dir, "qemu-system-x86_64"), version: "7.0", kernel: guest.Kernel{Version: "6.0", Modules: dir},
 		image: filepath.Join(dir, "kernel"), initrd: filepath.Join(dir, "initrd"), accel: AccelTCG,
 	}
@@ -110,7 +110,7 @@ func starts(t *testing.T, dir string) (all, saved int) {
 // savedFiles lists the saved machines of an engine.
 func savedFiles(t *testing.T, v *Engine) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(v.vmCache(), savedPrefix+"*"))
+	list, err := filepath.Glob(filepath.Join(v.cacheDir(), savedPrefix+"*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestSavedDamaged(t *testing.T) {
 				t.Fatalf("%d starts, %d from where one was saved, want 2 and 1", all, saved)
 			}
 			touch(t, filepath.Join(dir, "damaged"), "")
-			touch(t, filepath.Join(dir, "before"), "#!/bin/sh\ncase \" $* \" in *' -incoming '*) "+strings.ReplaceAll(cmp.Or(before, ":"), "CACHE", v.vmCache())+";; esac\n")
+			touch(t, filepath.Join(dir, "before"), "#!/bin/sh\ncase \" $* \" in *' -incoming '*) "+strings.ReplaceAll(cmp.Or(before, ":"), "CACHE", v.cacheDir())+";; esac\n")
 			openFake(t, v, fakeSpec("third"))
 			if all, saved := starts(t, dir); all != 4 || saved != 2 {
 				t.Errorf("%d starts, %d from where one was saved, want 4 and 2", all, saved)
@@ -176,7 +176,7 @@ func TestSavedDamagedAtOnce(t *testing.T) {
 // TestLaunchTouches: what a machine boots from is noted as used, for a plimsoll that has others.
 func TestLaunchTouches(t *testing.T) {
 	v, _ := fakeVM(t)
-	v.base.image, v.base.initrd = filepath.Join(v.vmCache(), "kernel-1"), filepath.Join(v.vmCache(), "initramfs-1")
+	v.base.image, v.base.initrd = filepath.Join(v.cacheDir(), "kernel-1"), filepath.Join(v.cacheDir(), "initramfs-1")
 	long := time.Now().Add(-100 * time.Hour)
 	for _, path := range []string{v.base.image, v.base.initrd} {
 		touch(t, path, "")
@@ -298,7 +298,7 @@ func TestAgainEndsDaemons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.places = []*vmPlace{{daemon: daemon, socket: socket}}
+	s.places = []*placeDevice{{daemon: daemon, socket: socket}}
 	if err := s.again(t.Context(), fakeSpec("again")); err != nil {
 		t.Fatal(err)
 	}

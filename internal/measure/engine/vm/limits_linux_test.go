@@ -17,22 +17,22 @@ import (
 
 // Rates of TestVMLimits. What a job lays out would take four minutes at the rate of writes.
 const (
-	vmWriteBPS, vmReadBPS   = 64 << 10, 256 << 10
-	vmWriteIOPS, vmReadIOPS = 40, 50
-	vmLayout                = 16 << 20
+	testWriteBPS, testReadBPS   = 64 << 10, 256 << 10
+	testWriteIOPS, testReadIOPS = 40, 50
+	layoutBytes                 = 16 << 20
 )
 
-// vmRates are jobs that meet one of those rates each, long before the others.
-var vmRates = []struct {
+// rateJobs are jobs that meet one of those rates each, long before the others.
+var rateJobs = []struct {
 	key  limit.Key
 	job  load.Job
 	ops  bool
 	rate float64
 }{
-	{limit.WriteBPS, load.Job{RW: load.RandWrite, BS: 16 << 10, NumberIOs: 10}, false, vmWriteBPS},
-	{limit.WriteIOPS, load.Job{RW: load.RandWrite, BS: 512, NumberIOs: 80}, true, vmWriteIOPS},
-	{limit.ReadBPS, load.Job{RW: load.RandRead, BS: 64 << 10, NumberIOs: 10}, false, vmReadBPS},
-	{limit.ReadIOPS, load.Job{RW: load.RandRead, BS: 4 << 10, NumberIOs: 100}, true, vmReadIOPS},
+	{limit.WriteBPS, load.Job{RW: load.RandWrite, BS: 16 << 10, NumberIOs: 10}, false, testWriteBPS},
+	{limit.WriteIOPS, load.Job{RW: load.RandWrite, BS: 512, NumberIOs: 80}, true, testWriteIOPS},
+	{limit.ReadBPS, load.Job{RW: load.RandRead, BS: 64 << 10, NumberIOs: 10}, false, testReadBPS},
+	{limit.ReadIOPS, load.Job{RW: load.RandRead, BS: 4 << 10, NumberIOs: 100}, true, testReadIOPS},
 }
 
 // measureIn runs a job in a machine.
@@ -51,22 +51,22 @@ func measureIn(t *testing.T, a *agent.Agent, id string, job load.Job) *workload.
 	return res
 }
 
-// vmCPUs is another limit of TestVMLimits, a number that cuts off wrong as a float64.
-const vmCPUs = 0.29
+// mostCPUs is another limit of TestVMLimits, a number that cuts off wrong as a float64.
+const mostCPUs = 0.29
 
 // TestVMLimits: limits hold inside the guest; those on rates while a trial is measured, and not while its files are laid out. Without them the same
 // machine passes each, until it has no more memory.
 func TestVMLimits(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	e := vm.New(o)
 	for _, tt := range []struct {
 		name   string
 		limits limit.Limits
 	}{
 		{"none", limit.Limits{}},
-		{"rates", limit.Limits{Name: "slow", WriteBPS: vmWriteBPS, ReadBPS: vmReadBPS, WriteIOPS: vmWriteIOPS, ReadIOPS: vmReadIOPS}},
-		{"cpus", limit.Limits{Name: "few", CPUs: vmCPUs}},
+		{"rates", limit.Limits{Name: "slow", WriteBPS: testWriteBPS, ReadBPS: testReadBPS, WriteIOPS: testWriteIOPS, ReadIOPS: testReadIOPS}},
+		{"cpus", limit.Limits{Name: "few", CPUs: mostCPUs}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := openVM(t, e, "limits-"+tt.name, engine.Spec{Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: tt.limits})
@@ -95,8 +95,8 @@ func TestVMLimits(t *testing.T) {
 // testRates looks whether each rate holds a machine, and what is laid out.
 func testRates(t *testing.T, a *agent.Agent, limited bool) {
 	t.Helper()
-	for _, r := range vmRates {
-		r.job.Size, r.job.Direct, r.job.IOEngine = vmLayout, true, load.PSync
+	for _, r := range rateJobs {
+		r.job.Size, r.job.Direct, r.job.IOEngine = layoutBytes, true, load.PSync
 		res := measureIn(t, a, string(r.key), r.job)
 		read, written := res.Bytes()
 		got := float64(read + written)
@@ -110,7 +110,7 @@ func testRates(t *testing.T, a *agent.Agent, limited bool) {
 			t.Errorf("%s: %.0f a second, of which the limit is %.0f", r.key, got, r.rate)
 		}
 		// No timing: half of it is a hundred times as long as it takes.
-		if held := time.Duration(vmLayout / vmWriteBPS * time.Second); res.Prepared == 0 || res.Prepared > held/2 {
+		if held := time.Duration(layoutBytes / testWriteBPS * time.Second); res.Prepared == 0 || res.Prepared > held/2 {
 			t.Errorf("%s: its files took %v, and %v at the rate of writes", r.key, res.Prepared, held)
 		}
 	}
@@ -122,8 +122,8 @@ func testCPUs(t *testing.T, a *agent.Agent, limited bool) {
 	res := measureIn(t, a, "busy", load.Job{RW: load.RandRead, BS: 4 << 10, Size: 1 << 20, Runtime: 2 * time.Second, IOEngine: load.Null})
 	got := (res.Usage.User + res.Usage.System).Seconds() / res.Elapsed.Seconds()
 	t.Logf("%.2f processors, stopped %+v", got, res.Throttled)
-	if held := got <= vmCPUs*1.35; held != limited {
-		t.Errorf("the worker had %.2f processors, of which the limit is %.2f", got, vmCPUs)
+	if held := got <= mostCPUs*1.35; held != limited {
+		t.Errorf("the worker had %.2f processors, of which the limit is %.2f", got, mostCPUs)
 	}
 	if stopped := res.Throttled.Periods > 0 && res.Throttled.Time > 0; stopped != limited {
 		t.Errorf("the worker was stopped %+v, want so: %v", res.Throttled, limited)

@@ -12,7 +12,7 @@ const (
 var serverAddresses = []string{"10.0.2.100", "10.0.2.101"}
 
 // network gives the machine a network in which p's socket is the first connection to a port of p's server.
-func (s *session) network(p *vmPlace, port uint16) {
+func (s *session) network(p *placeDevice, port uint16) {
 	p.args = []string{"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", p.share(), s.socketFD(p))}
 	p.forward = fmt.Sprintf(",guestfwd=tcp:%s:%d-chardev:%s", p.server, port, p.share())
 	s.setup.Address = guestAddress + guestPrefix

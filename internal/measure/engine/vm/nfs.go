@@ -60,7 +60,7 @@ const nfsFolder = "/run/share"
 // portmapper, and to write to /run, /tmp and, for NFS 3, /var/lib/nfs. So it has a network of its own, in which one
 // connection is made before QEMU inherits it, and a /run and /tmp of its own, where it keeps its state too. Nor
 // does the kernel remember whom it is tied to, for it changes whose its file accesses are: so it is fenced with its processes' numbers as well.
-func (v *Engine) shareNFS(ctx context.Context, s *session, p *vmPlace) error {
+func (v *Engine) shareNFS(ctx context.Context, s *session, p *placeDevice) error {
 	daemon, err := v.nfsServer()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (v *Engine) shareNFS(ctx context.Context, s *session, p *vmPlace) error {
 const nfsPatience = 20 * time.Second
 
 // ganesha writes the configuration of a Ganesha that has nothing in common with one of the system's, and returns how to run it.
-func (v *Engine) ganesha(p *vmPlace, daemon string) ([]string, error) {
+func (v *Engine) ganesha(p *placeDevice, daemon string) ([]string, error) {
 	exe, err := v.worker.Install("linux", runtime.GOARCH)
 	if err != nil {
 		return nil, engine.StateFault(v.State, err)

@@ -30,7 +30,7 @@ func needGanesha(t *testing.T) {
 // nfsOptions are those of machines with a share by NFS.
 func nfsOptions(t *testing.T, state string) vm.Options {
 	t.Helper()
-	o := vmOptions(t, state)
+	o := testOptions(t, state)
 	o.Share = vm.ShareNFS
 	return o
 }

@@ -21,21 +21,21 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// vmPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, each of ten that are
+// bootPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, each of ten that are
 // started at once on two processors half a minute, and several times that beside other work.
-const vmPatience = 3 * time.Minute
+const bootPatience = 3 * time.Minute
 
 // Patience is how long Open may take in all: a saved machine that does not go on is booted.
-func (v *Engine) Patience() time.Duration { return goOnPatience + vmPatience + vmGrace }
+func (v *Engine) Patience() time.Duration { return goOnPatience + bootPatience + startGrace }
 
-// vmGrace is what making disks and starting programs may take beside that.
-const vmGrace = 30 * time.Second
+// startGrace is what making disks and starting programs may take beside that.
+const startGrace = 30 * time.Second
 
-// vmDirs are where a machine's places are mounted in it: that of the data, and that of the sources.
-var vmDirs = []string{"/place", "/sources"}
+// guestDirs are where a machine's places are mounted in it: that of the data, and that of the sources.
+var guestDirs = []string{"/place", "/sources"}
 
-// A vmPlace is the device that one of a machine's places is on.
-type vmPlace struct {
+// A placeDevice is the device that one of a machine's places is on.
+type placeDevice struct {
 	// dir holds what is made for it, data is its folder in the user's, for a share.
 	dir, data string
 	// name tells it from the machine's other place, in QEMU's words and the guest's; server is its server's address there.
@@ -83,7 +83,7 @@ func (v *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 }
 
 // start starts a machine and returns it when its worker has done its setup and speaks.
-func (v *Engine) start(ctx context.Context, base *vmBase, accel, id string, spec engine.Spec) (*session, error) {
+func (v *Engine) start(ctx context.Context, base *bootFiles, accel, id string, spec engine.Spec) (*session, error) {
 	if err := v.room(v.memoryOf(spec)); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *session) begin(ctx context.Context, spec engine.Spec) error {
 	if err := s.launch(ctx, spec, nil); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, vmPatience, fmt.Errorf("the machine gave no answer within %v", vmPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, bootPatience, fmt.Errorf("the machine gave no answer within %v", bootPatience))
 	defer cancel()
 	if err := s.awaitBoot(ctx); err != nil {
 		return err

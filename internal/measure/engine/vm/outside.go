@@ -104,7 +104,7 @@ func keysOf(l limit.Limits) (keys []limit.Key) {
 
 // supportsOutside says which of the limits around a machine can't be had.
 func (v *Engine) supportsOutside(spec engine.Spec) error {
-	if need := v.memoryOf(spec) + vmOverhead; spec.Limits.Memory > 0 && spec.Limits.Memory < need {
+	if need := v.memoryOf(spec) + qemuOverhead; spec.Limits.Memory > 0 && spec.Limits.Memory < need {
 		return v.no("limit memory", "it holds QEMU, which takes "+size.Bytes(need)+" with the memory of its machine", "raise the limit, make memory: of the engine smaller, or leave 'limits: outside' out")
 	}
 	return nil

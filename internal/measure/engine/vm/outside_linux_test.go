@@ -62,7 +62,7 @@ func TestVMLimitsOutside(t *testing.T) {
 			case vm.ShareNFS:
 				needGanesha(t)
 			}
-			o := vmOptions(t, dir)
+			o := testOptions(t, dir)
 			o.Limits, o.DiskCache, o.DiskSize, o.Share = vm.LimitsOutside, "none", 64<<20, share
 			id := "outside-" + name
 			asked := limit.Limits{Name: "slow", WriteBPS: rate, CPUs: 1.5}

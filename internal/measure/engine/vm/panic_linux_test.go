@@ -67,7 +67,7 @@ func injectNMI(t *testing.T, socket string) {
 // TestVMPanicInTrial: a guest whose kernel panics in the middle of a trial is told with the kernel's own words, and its console is kept.
 func TestVMPanicInTrial(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	// Its path is short enough for a socket's.
 	dir, err := os.MkdirTemp("/var/tmp", "plimsoll-test-")
 	if err != nil {

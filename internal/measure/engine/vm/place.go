@@ -30,7 +30,7 @@ func (v *Engine) equip(ctx context.Context, s *session, spec engine.Spec) error 
 		ReadBPS: l.ReadBPS, WriteBPS: l.WriteBPS, ReadIOPS: l.ReadIOPS, WriteIOPS: l.WriteIOPS,
 	}
 	for i, where := range spec.Places() {
-		p := &vmPlace{dir: s.dir, data: s.data[i], name: vmDirs[i][1:], server: serverAddresses[i], mount: wire.GuestMount{Dir: vmDirs[i]}}
+		p := &placeDevice{dir: s.dir, data: s.data[i], name: guestDirs[i][1:], server: serverAddresses[i], mount: wire.GuestMount{Dir: guestDirs[i]}}
 		// From here on what it starts ends with the session.
 		s.places = append(s.places, p)
 		if err := v.equipPlace(ctx, s, p, where); err != nil {
@@ -46,7 +46,7 @@ func (v *Engine) equip(ctx context.Context, s *session, spec engine.Spec) error 
 }
 
 // equipPlace makes the device of one place.
-func (v *Engine) equipPlace(ctx context.Context, s *session, p *vmPlace, where place.Spec) error {
+func (v *Engine) equipPlace(ctx context.Context, s *session, p *placeDevice, where place.Spec) error {
 	files, err := v.modulesOf(s.base, where.Kind, v.Share)
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func (v *Engine) equipPlace(ctx context.Context, s *session, p *vmPlace, where p
 }
 
 // ownDisk makes the machine's disk, with an ext4 on it.
-func (v *Engine) ownDisk(ctx context.Context, s *session, p *vmPlace) error {
-	size := cmp.Or(v.DiskSize, vmDiskSize)
+func (v *Engine) ownDisk(ctx context.Context, s *session, p *placeDevice) error {
+	size := cmp.Or(v.DiskSize, defaultDiskSize)
 	format, cache := cmp.Or(v.DiskFormat, DiskRaw), cmp.Or(v.DiskCache, "writeback")
 	disk := filepath.Join(p.dir, "disk")
 	if err := makeSparse(disk, size); err != nil {
@@ -127,7 +127,7 @@ func makeSparse(path string, size int64) error {
 }
 
 // share shares the session's folder with the machine.
-func (v *Engine) share(ctx context.Context, s *session, p *vmPlace) error {
+func (v *Engine) share(ctx context.Context, s *session, p *placeDevice) error {
 	switch v.Share {
 	case ShareVirtioFS:
 		return v.shareVirtioFS(ctx, s, p)
@@ -136,7 +136,7 @@ func (v *Engine) share(ctx context.Context, s *session, p *vmPlace) error {
 	case ShareNFS:
 		return v.shareNFS(ctx, s, p)
 	}
-	cache, msize := cmp.Or(v.ShareCache, "none"), cmp.Or(v.MSize, vmMSize)
+	cache, msize := cmp.Or(v.ShareCache, "none"), cmp.Or(v.MSize, defaultMSize)
 	p.storage = fmt.Sprintf("9p, cache=%s, msize=%d", cache, msize)
 	p.args = []string{
 		"-fsdev", fmt.Sprintf("local,id=%s,path=%s,security_model=none,multidevs=remap", p.share(), optionValue(p.data)),
@@ -150,13 +150,13 @@ func (v *Engine) share(ctx context.Context, s *session, p *vmPlace) error {
 // shareTag is what the guest mounts a share by, and tag that where the machine has the names of both places' shares.
 const shareTag = "plimsoll"
 
-func (p *vmPlace) tag() string { return shareTag + "-" + p.name }
+func (p *placeDevice) tag() string { return shareTag + "-" + p.name }
 
 // share names the share in QEMU's options.
-func (p *vmPlace) share() string { return "share-" + p.name }
+func (p *placeDevice) share() string { return "share-" + p.name }
 
 // socketFD is the number of the file in which QEMU inherits the socket of a place.
-func (s *session) socketFD(p *vmPlace) int {
+func (s *session) socketFD(p *placeDevice) int {
 	fd := shareFD
 	for _, other := range s.places {
 		if other != p && other.socket != nil {

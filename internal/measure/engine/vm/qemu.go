@@ -42,7 +42,7 @@ func (s *session) arguments(spec engine.Spec) []string {
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitorFD), "-mon", "chardev=monitor,mode=control",
 		"-device", "isa-debug-exit,iobase=0xf4,iosize=1",
 	}
-	if slices.ContainsFunc(s.places, func(p *vmPlace) bool { return p.sharedMemory }) {
+	if slices.ContainsFunc(s.places, func(p *placeDevice) bool { return p.sharedMemory }) {
 		machine += ",memory-backend=memory"
 		args = append(args, "-object", fmt.Sprintf("memory-backend-memfd,id=memory,size=%dM,share=on", memory>>20))
 	}

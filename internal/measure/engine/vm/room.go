@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// vmOverhead is what QEMU takes beside the guest's memory: an emulated processor's translated code for the most part.
-const vmOverhead = 160 << 20
+// qemuOverhead is what QEMU takes beside the guest's memory: an emulated processor's translated code for the most part.
+const qemuOverhead = 160 << 20
 
 // room refuses a machine that this one has no memory for: the kernel would kill something else for it. Machines of other
 // programs that start at the same moment are not counted, nor what those that run have been promised and not yet touched.
@@ -24,10 +24,10 @@ func (v *Engine) roomIn(f device.FS, need int64) error {
 	if err != nil {
 		return nil
 	}
-	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with QEMU's own memory, and ", size.Bytes(need+vmOverhead))
+	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with QEMU's own memory, and ", size.Bytes(need+qemuOverhead))
 	const smaller = "make memory: or the tmpfs smaller"
 	// MemAvailable of proc_meminfo(5).
-	if kib, ok := lookUp(string(b), "MemAvailable:"); ok && kib<<10 < need+vmOverhead {
+	if kib, ok := lookUp(string(b), "MemAvailable:"); ok && kib<<10 < need+qemuOverhead {
 		return v.no(what, takes+size.Bytes(kib<<10)+" of memory are available here", "free some, or "+smaller)
 	}
 	tree, err := hierarchy.Read(f)
@@ -40,7 +40,7 @@ func (v *Engine) roomIn(f device.FS, need int64) error {
 	}
 	// QEMU is in this process's group, and all the groups above hold it too.
 	for ; g != nil; g = g.Parent() {
-		if limit, free, ok := roomOfGroup(g); ok && free < need+vmOverhead {
+		if limit, free, ok := roomOfGroup(g); ok && free < need+qemuOverhead {
 			return v.no(what, takes+fmt.Sprintf("%s of the %s are free that the control group %s has", size.Bytes(free), size.Bytes(limit), g.Path), "raise the group's limit, or "+smaller)
 		}
 	}

@@ -28,7 +28,7 @@ const maxSaved = 6
 
 // savedPath is where a machine of the same kind as that of spec is saved, empty if such a machine can't be: virtiofsd knows
 // more of it than QEMU.
-func (v *Engine) savedPath(b *vmBase, accel string, spec engine.Spec) string {
+func (v *Engine) savedPath(b *bootFiles, accel string, spec engine.Spec) string {
 	devices := ""
 	for _, p := range spec.Places() {
 		switch {
@@ -49,7 +49,7 @@ func (v *Engine) savedPath(b *vmBase, accel string, spec engine.Spec) string {
 	}
 	sum := sha256.Sum256(fmt.Append(nil, b.qemu, b.version, st.Size(), st.ModTime().UnixNano(), b.image, b.initrd, b.modules, kernelWords,
 		accel, v.cpusOf(), v.memoryOf(spec), devices))
-	return filepath.Join(v.vmCache(), savedNow()+hex.EncodeToString(sum[:8]))
+	return filepath.Join(v.cacheDir(), savedNow()+hex.EncodeToString(sum[:8]))
 }
 
 // savedPrefix begins the names of saved machines.

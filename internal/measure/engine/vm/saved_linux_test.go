@@ -64,7 +64,7 @@ func machineMemory(t *testing.T) int64 {
 func TestVMSaved(t *testing.T) {
 	needVM(t)
 	state := t.TempDir()
-	e := vm.New(vmOptions(t, state))
+	e := vm.New(testOptions(t, state))
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
 		t.Run(string(kind), func(t *testing.T) {
 			spec := engine.Spec{Place: place.Spec{Name: "p", Kind: kind}}
@@ -100,7 +100,7 @@ func TestVMSavedDamaged(t *testing.T) {
 			case vm.ShareNFS:
 				needGanesha(t)
 			}
-			o := vmOptions(t, t.TempDir())
+			o := testOptions(t, t.TempDir())
 			o.Share = share
 			e := vm.New(o)
 			for _, id := range []string{"boots", "damaged"} {

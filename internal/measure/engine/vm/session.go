@@ -22,7 +22,7 @@ import (
 type session struct {
 	*engine.Process
 	vm    *Engine
-	base  *vmBase
+	base  *bootFiles
 	accel string
 	// id names the journal's entry, dir is the session's own folder, data are those in the user's, by place, empty where it has none; own
 	// lists all of them.
@@ -30,7 +30,7 @@ type session struct {
 	data, own []string
 	// setup tells the guest what it is for, places are what it has for that: of the data, and of the sources.
 	setup   wire.Setup
-	places  []*vmPlace
+	places  []*placeDevice
 	out     *bufio.Reader
 	monitor *monitor
 	// console holds the last of what the guest's kernel and worker said there; consoleEnd is closed when that is all.

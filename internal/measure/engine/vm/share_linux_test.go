@@ -33,7 +33,7 @@ func needSMBD(t *testing.T) {
 // ours reports whether the process of a folder of /proc was started by this test program: the same tests may run beside it.
 func ours(dir string) bool {
 	env, err := os.ReadFile(filepath.Join(dir, "environ"))
-	return err == nil && strings.Contains("\x00"+string(env), "\x00"+vmTests+"="+os.Getenv(vmTests)+"\x00")
+	return err == nil && strings.Contains("\x00"+string(env), "\x00"+bootTests+"="+os.Getenv(bootTests)+"\x00")
 }
 
 // processOf finds the process of that name which has the session's folder among its arguments, 0 if there is none.
@@ -74,7 +74,7 @@ func TestVMSMB(t *testing.T) {
 	needSMBD(t)
 	// Longer than a socket's path may be.
 	state := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
-	o := vmOptions(t, state)
+	o := testOptions(t, state)
 	o.Share = vm.ShareSMB
 	for _, tt := range []struct{ id, cache, mounted string }{{"boots", "", "strict"}, {"goes-on", "none", "none"}, {"goes-on-again", "loose", "loose"}} {
 		id := tt.id
@@ -127,7 +127,7 @@ func TestVMDaemonDies(t *testing.T) {
 			} else {
 				needGanesha(t)
 			}
-			o := vmOptions(t, t.TempDir())
+			o := testOptions(t, t.TempDir())
 			o.Share = share
 			daemonDies(t, o, program)
 		})
@@ -168,7 +168,7 @@ func TestVMDaemonNeverServes(t *testing.T) {
 	if err := os.WriteFile(fake, []byte("#!/bin/sh\necho 'no such option: --interactive' >&2; exit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	o.Share = vm.ShareSMB
 	o.LookPath = instead("smbd", fake)
 	spec := bindSpec

@@ -38,7 +38,7 @@ func Shares(ctx context.Context, e engine.Engine) []Share {
 }
 
 // canShare reports why folders can't be shared in a way, nil if they can: what the guest's kernel lacks, or which server.
-func (v *Engine) canShare(ctx context.Context, base *vmBase, share string) error {
+func (v *Engine) canShare(ctx context.Context, base *bootFiles, share string) error {
 	_, err := v.modulesOf(base, place.Bind, share)
 	if err != nil {
 		return err

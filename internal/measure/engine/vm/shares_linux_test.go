@@ -11,7 +11,7 @@ import (
 // TestVMShares: each way to share a folder is told with what it lacks, whichever of them the engine itself uses; nothing is started.
 func TestVMShares(t *testing.T) {
 	needVM(t)
-	o := vmOptions(t, t.TempDir())
+	o := testOptions(t, t.TempDir())
 	for _, s := range vm.Shares(t.Context(), vm.New(o)) {
 		if s.Missing != "" || s.Fix != "" {
 			t.Errorf("%s lacks %q (%s), and the tests have all", s.Name, s.Missing, s.Fix)

@@ -36,7 +36,7 @@ const smbPort = 445
 
 // shareSMB starts smbd on the session's folder, as inetd would: on one connection, of which QEMU inherits the other end and gives
 // it to the first in the guest that connects. Nothing listens, here or anywhere else, and so nobody else gets at the folder.
-func (v *Engine) shareSMB(ctx context.Context, s *session, p *vmPlace) error {
+func (v *Engine) shareSMB(ctx context.Context, s *session, p *placeDevice) error {
 	daemon, err := v.smbd()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func smbFolder(dir string) string { return filepath.Join(dir, "smb") }
 // smbConfig writes the configuration of an smbd that has nothing in common with one of the system's: smb.conf(5). Whoever
 // connects is a guest, who is made the user that runs plimsoll. That user must not be the guest's account: smbd takes its files for
 // another's then, and refuses to create any unless it is root.
-func (v *Engine) smbConfig(p *vmPlace) (string, error) {
+func (v *Engine) smbConfig(p *placeDevice) (string, error) {
 	if strings.ContainsAny(p.data, "%\n\"") || strings.HasSuffix(p.data, `\`) {
 		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", p.data), "give the place another path")
 	}

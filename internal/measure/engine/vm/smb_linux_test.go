@@ -10,7 +10,7 @@ import (
 // TestSMBConfig: an smbd has nothing in common with the system's: each of its folders is the session's, and there.
 func TestSMBConfig(t *testing.T) {
 	v := New(Options{State: t.TempDir()}).(*Engine)
-	p := &vmPlace{dir: filepath.Join(v.State, "vm", "plimsoll-a"), data: "/srv/a folder/plimsoll-a"}
+	p := &placeDevice{dir: filepath.Join(v.State, "vm", "plimsoll-a"), data: "/srv/a folder/plimsoll-a"}
 	path, err := v.smbConfig(p)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestVMSources(t *testing.T) {
 	needVM(t)
 	t.Run("smb", func(t *testing.T) {
 		needSMBD(t)
-		o := vmOptions(t, t.TempDir())
+		o := testOptions(t, t.TempDir())
 		o.Share = vm.ShareSMB
 		fromOneToTheOther(t, o)
 	})

@@ -17,28 +17,28 @@ import (
 
 func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
-// vmTests names the variable with which scripts/test-guest asks for the tests that boot machines: an emulated processor takes all
+// bootTests names the variable with which scripts/test-guest asks for the tests that boot machines: an emulated processor takes all
 // that there is of a real one, and other tests beside it measure time.
-const vmTests = "PLIMSOLL_TEST_VM"
+const bootTests = "PLIMSOLL_TEST_VM"
 
 // needVM skips a test that needs QEMU and the tests' kernel, which scripts/guest fetches.
 func needVM(t *testing.T) {
 	t.Helper()
-	if os.Getenv(vmTests) == "" {
+	if os.Getenv(bootTests) == "" {
 		t.Skip("virtual machines are booted by make test-guest")
 	}
 	// Every process that the tests start inherits it. It tells them from the processes of another run of the same tests (ours).
-	os.Setenv(vmTests, strconv.Itoa(os.Getpid()))
+	os.Setenv(bootTests, strconv.Itoa(os.Getpid()))
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("qemu is needed: scripts/setup guest")
 	}
-	if _, err := os.Stat(vmKernel(t)); err != nil {
+	if _, err := os.Stat(testKernel(t)); err != nil {
 		t.Skip("the tests' kernel is needed: scripts/guest fetches it")
 	}
 }
 
-// vmKernel is the tests' kernel.
-func vmKernel(t *testing.T) string {
+// testKernel is the tests' kernel.
+func testKernel(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -47,12 +47,12 @@ func vmKernel(t *testing.T) string {
 	return filepath.Join(cache, "plimsoll/guest/vmlinux")
 }
 
-// vmOptions are those of machines with the tests' kernel (scripts/guest).
-func vmOptions(t *testing.T, state string) vm.Options {
+// testOptions are those of machines with the tests' kernel (scripts/guest).
+func testOptions(t *testing.T, state string) vm.Options {
 	t.Helper()
 	return vm.Options{
 		State: state, Worker: workertest.Source(t), LookPath: exec.LookPath, Accel: vm.AccelTCG,
-		Kernel: vmKernel(t),
+		Kernel: testKernel(t),
 	}
 }
 
@@ -60,7 +60,7 @@ func TestVMSuite(t *testing.T) {
 	needVM(t)
 	state := t.TempDir()
 	enginetest.Suite{
-		New:    func(t *testing.T) engine.Engine { return vm.New(vmOptions(t, state)) },
+		New:    func(t *testing.T) engine.Engine { return vm.New(testOptions(t, state)) },
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
 		Memory: true, Guest: true,
 	}.Run(t)

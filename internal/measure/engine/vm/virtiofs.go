@@ -47,7 +47,7 @@ const daemonSocketFD = 3
 
 // shareVirtioFS starts virtiofsd on the session's folder. It listens on a socket that has no name any more when QEMU
 // is started, which inherits its end of the one connection: so nobody else gets at the folder.
-func (v *Engine) shareVirtioFS(ctx context.Context, s *session, p *vmPlace) error {
+func (v *Engine) shareVirtioFS(ctx context.Context, s *session, p *placeDevice) error {
 	daemon, err := v.shareDaemon(ctx)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func eachVirtioFS(t *testing.T, test func(t *testing.T, language string, o func(
 				t.Skip(d.missing)
 			}
 			test(t, d.language, func(t *testing.T, state string) vm.Options {
-				o := vmOptions(t, state)
+				o := testOptions(t, state)
 				o.Share, o.LookPath = vm.ShareVirtioFS, instead("virtiofsd", found[0])
 				return o
 			})
@@ -185,7 +185,7 @@ func TestVMVirtioFSNeverServes(t *testing.T) {
 		if err := os.WriteFile(fake, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		o := vmOptions(t, t.TempDir())
+		o := testOptions(t, t.TempDir())
 		o.Share, o.LookPath = vm.ShareVirtioFS, instead("virtiofsd", fake)
 		spec := bindSpec
 		spec.ID = "never-2"

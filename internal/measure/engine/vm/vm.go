@@ -85,12 +85,12 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	vmMemory   = 256 << 20
-	vmCPUs     = 4
-	vmDiskSize = 8 << 30
-	// vmSpare is how much of vmMemory a small tmpfs may have.
-	vmSpare = 16 << 20
-	vmMSize = 500 << 10
+	defaultMemory   = 256 << 20
+	mostCPUs        = 4
+	defaultDiskSize = 8 << 30
+	// spareMemory is how much of defaultMemory a small tmpfs may have.
+	spareMemory  = 16 << 20
+	defaultMSize = 500 << 10
 )
 
 // An Engine runs the worker as the first process of a small virtual machine: a kernel of its own, and devices
@@ -102,7 +102,7 @@ type Engine struct {
 
 	mu sync.Mutex
 	// base is what machines boot from; nil before it was made.
-	base *vmBase
+	base *bootFiles
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -224,7 +224,7 @@ func (v *Engine) supports(spec engine.Spec) error {
 }
 
 // canHave says what is missing for a kind of place.
-func (v *Engine) canHave(ctx context.Context, base *vmBase, kind place.Kind) error {
+func (v *Engine) canHave(ctx context.Context, base *bootFiles, kind place.Kind) error {
 	if kind == place.Bind {
 		return v.canShare(ctx, base, v.Share)
 	}
@@ -243,7 +243,7 @@ func (v *Engine) canHave(ctx context.Context, base *vmBase, kind place.Kind) err
 }
 
 // modulesOf lists the modules that a kind of place, shared in that way, needs beside those that every machine has.
-func (v *Engine) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, error) {
+func (v *Engine) modulesOf(base *bootFiles, kind place.Kind, share string) ([]string, error) {
 	var names, wishes []string
 	what := "place " + string(kind)
 	switch {
@@ -279,9 +279,9 @@ func (v *Engine) modulesOf(base *vmBase, kind place.Kind, share string) ([]strin
 func (v *Engine) memoryOf(spec engine.Spec) int64 {
 	m := v.Memory
 	if m == 0 {
-		m = vmMemory
+		m = defaultMemory
 		for _, p := range spec.Places() {
-			if size := cmp.Or(p.Size, engine.DefaultTmpfs); p.Kind == place.Tmpfs && size > vmSpare {
+			if size := cmp.Or(p.Size, engine.DefaultTmpfs); p.Kind == place.Tmpfs && size > spareMemory {
 				m += size
 			}
 		}
@@ -295,5 +295,5 @@ func (v *Engine) cpusOf() int {
 	if v.CPUs > 0 {
 		return v.CPUs
 	}
-	return min(runtime.NumCPU(), vmCPUs)
+	return min(runtime.NumCPU(), mostCPUs)
 }
