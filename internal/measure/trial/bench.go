@@ -63,7 +63,7 @@ func (b *Bench) Open(ctx context.Context) error {
 }
 
 // Trial runs one workload and returns its record, and the error if it failed. It stops the trial when ctx ends. If the
-// engine or the state folder is gone, the trial is no result: the record is nil and the error a *GroundError.
+// engine or the state folder is gone, the trial is no result: the record is nil and the error an *EnvironmentError.
 func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*record.Trial, error) {
 	cell := b.Cell
 	cell.Workload, cell.Clients = spec.Name, 1
@@ -75,7 +75,7 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 	t.Spec.Marks = maps.Clone(b.marks)
 	err := b.attempt(ctx, t, onSample)
 	b.remember(t.Results)
-	if why := lostGround(ctx, cell.Engine, b.Engine, b.Spec, err); why != nil {
+	if why := lostEnvironment(ctx, cell.Engine, b.Engine, b.Spec, err); why != nil {
 		return nil, why
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func TestBenchLostGround(t *testing.T) {
 // judgeLost fails unless a trial is no result for want's reason, or, where that is empty, a failed one of phase.
 func judgeLost(t *testing.T, what string, tr *record.Trial, err error, phase, want string) {
 	t.Helper()
-	var lost *GroundError
+	var lost *EnvironmentError
 	if want != "" {
 		if tr != nil || !errors.As(err, &lost) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: Trial() = %+v, %v, want no record and %q", what, tr, err, want)

@@ -193,7 +193,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.failed[cell.Engine] != nil {
 				err = nil
 			}
-			if why := lostGround(ctx, cell.Engine, r.Engines[cell.Engine], r.sessions(cell)[0].spec, err); why != nil {
+			if why := lostEnvironment(ctx, cell.Engine, r.Engines[cell.Engine], r.sessions(cell)[0].spec, err); why != nil {
 				if !r.begun {
 					r.Observer.Note(why.Error()) // No trial was recorded, so there is no run to interrupt.
 				}

@@ -90,7 +90,7 @@ func (s *session) close(failed error, interrupted bool) error {
 	}
 	run := s.bench.Run
 	run.Ended, run.Status = time.Now(), record.Done
-	var lost *trial.GroundError
+	var lost *trial.EnvironmentError
 	if interrupted || errors.As(failed, &lost) {
 		run.Status = record.Interrupted
 	}

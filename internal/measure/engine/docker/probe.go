@@ -122,13 +122,13 @@ func daemonNotes(d *daemonInfo) []string {
 	return notes
 }
 
-var _ engine.Mortal = (*Engine)(nil)
+var _ engine.GoneChecker = (*Engine)(nil)
 
 // goneTimeout is how long a daemon may take to say that it is there; one that is busy answers
 // within a second.
 const goneTimeout = 10 * time.Second
 
-// Gone implements Mortal: it asks the daemon anew.
+// Gone implements engine.GoneChecker: it asks the daemon anew.
 func (e *Engine) Gone(ctx context.Context, _ engine.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
 	defer cancel()

@@ -37,7 +37,7 @@ func TestWorkerGone(t *testing.T) {
 			}
 			return err
 		}
-		gone := func() error { return e.(engine.Mortal).Gone(t.Context(), spec) }
+		gone := func() error { return e.(engine.GoneChecker).Gone(t.Context(), spec) }
 		if err := open(); err != nil {
 			t.Fatal(err)
 		}

@@ -227,7 +227,7 @@ func (s *session) remove() error {
 	return s.journal.Clear(s.id, s.dirs...)
 }
 
-var _ engine.Mortal = (*Engine)(nil)
+var _ engine.GoneChecker = (*Engine)(nil)
 
-// Gone implements Mortal: the worker has to be there, and to be let run.
+// Gone implements engine.GoneChecker: the worker has to be there, and to be let run.
 func (h *Engine) Gone(context.Context, engine.Spec) error { return h.worker.Gone(h.state) }

@@ -176,9 +176,9 @@ func firstWords(ctx context.Context, r io.Reader) string {
 	}
 }
 
-var _ engine.Mortal = (*Engine)(nil)
+var _ engine.GoneChecker = (*Engine)(nil)
 
-// Gone implements Mortal: the runtime has to run the smallest container anew. One that was uninstalled, or may
+// Gone implements engine.GoneChecker: the runtime has to run the smallest container anew. One that was uninstalled, or may
 // no longer make control groups, would fail every cell. A full state folder is not looked for: the
 // cell that failed may have filled it, and what it wrote goes with its container.
 func (o *Engine) Gone(ctx context.Context, spec engine.Spec) error {

@@ -59,7 +59,7 @@ func TestOCIRuntimeGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			state, path := t.TempDir(), ownRunc(t)
 			e := oci.New(state, workertest.Source(t), exec.LookPath)
-			mortal := e.(engine.Mortal)
+			mortal := e.(engine.GoneChecker)
 			spec := engine.Spec{ID: enginetest.ID(), Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}}
 			leaktest.Check(t, spec.ID)
 			if err := mortal.Gone(t.Context(), spec); err != nil {
