@@ -125,7 +125,7 @@ func TestWatch(t *testing.T) {
 	if v := i.Volumes; len(v) != 1 || v[0].Ref != "volume:docker:data" || v[0].Write == nil || v[0].Write.Bytes < 100*mib || v[0].Write.Bytes > 104*mib || !slices.Equal(v[0].Users, []string{"docker:web"}) {
 		t.Errorf("volumes: %+v", v)
 	}
-	if i.Nobody == nil {
+	if i.RootGroup == nil {
 		t.Error("version 1 has a root group")
 	}
 

@@ -48,7 +48,7 @@ func TestWatchUnified(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.stdout), &i); err != nil || r.status != exitDone || len(i.Subjects) != 1 {
 			t.Fatalf("status %d, %v: %s%s", r.status, err, r.stdout, r.stderr)
 		}
-		if i.Nobody != nil {
+		if i.RootGroup != nil {
 			t.Errorf("version 2 has no root group with counters: %s", r.stdout)
 		}
 		return i.Subjects[0], r.stdout

@@ -21,9 +21,9 @@ type Interval struct {
 	// Subjects are the watched subjects, the busiest first.
 	Subjects []Usage     `json:"targets"`
 	Volumes  []VolumeUse `json:"volumes"`
-	// Nobody is what was charged to version 1's root group: processes in no other group, and the buffered writes of
+	// RootGroup is what was charged to version 1's root group: processes in no other group, and the buffered writes of
 	// all.
-	Nobody *Nobody `json:"nobody,omitempty"`
+	RootGroup *RootGroup `json:"nobody,omitempty"`
 	// Devices are all whole block devices, the busiest first.
 	Devices []DiskUse `json:"devices"`
 	// Notes are sentences for the user.
@@ -69,8 +69,8 @@ type Usage struct {
 	seconds float64
 }
 
-// Nobody is the I/O of version 1's root group.
-type Nobody struct {
+// RootGroup is the I/O of version 1's root group.
+type RootGroup struct {
 	Devices []Charge `json:"devices"`
 	// Rates are the limits in the root group, which apply to whole devices (limit set --device-wide).
 	Rates []Rate `json:"rates"`
@@ -121,7 +121,7 @@ func Between(before, after *Sample, beneath func(device.Number) []device.Number)
 	slices.SortFunc(out.Subjects, func(a, b Usage) int {
 		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(b.waited(), a.waited()), cmp.Compare(a.Ref, b.Ref))
 	})
-	out.Nobody = p.nobody(out.Devices)
+	out.RootGroup = p.rootGroup(out.Devices)
 	for _, v := range after.Volumes {
 		out.Volumes = append(out.Volumes, p.volume(v, out.Devices, seconds))
 	}
@@ -290,9 +290,9 @@ func (u *Usage) uncharged() {
 	u.Uncharged = &n
 }
 
-// nobody is the root group's I/O.
-func (p pair) nobody(devices []DiskUse) *Nobody {
-	a, b := p.after.Nobody, p.before.Nobody
+// rootGroup is the root group's I/O.
+func (p pair) rootGroup(devices []DiskUse) *RootGroup {
+	a, b := p.after.RootGroup, p.before.RootGroup
 	if a == nil || b == nil || a.Err != nil || b.Err != nil {
 		return nil
 	}
@@ -301,7 +301,7 @@ func (p pair) nobody(devices []DiskUse) *Nobody {
 		return nil
 	}
 	deltas := p.deltas(a, b)
-	n := &Nobody{Devices: p.charges(a.Subject, deltas, seconds)}
+	n := &RootGroup{Devices: p.charges(a.Subject, deltas, seconds)}
 	services(n.Devices, devices)
 	n.Rates, _ = p.rates(a, b, deltas, seconds)
 	return n

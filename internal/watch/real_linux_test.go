@@ -205,13 +205,13 @@ func TestBufferedOnKernel(t *testing.T) {
 		t.Errorf("the group is charged with %+v for what the kernel wrote back", u.Write)
 	}
 	found := false
-	for _, c := range i.Nobody.Devices {
+	for _, c := range i.RootGroup.Devices {
 		if "/dev/"+c.Name == loop && c.Write != nil && c.Write.Bytes >= 40*mib {
 			found = true
 		}
 	}
 	if !found {
-		t.Errorf("the root group: %+v, want 50 MiB on %s", i.Nobody, loop)
+		t.Errorf("the root group: %+v, want 50 MiB on %s", i.RootGroup, loop)
 	}
 }
 

@@ -30,9 +30,9 @@ type Sample struct {
 	// Subjects are by Ref, Volumes in the given order.
 	Subjects map[string]*Reading
 	Volumes  []Volume
-	// Nobody is version 1's root group, nil where there is none: processes in no other group, and the kernel's
+	// RootGroup is version 1's root group, nil where there is none: processes in no other group, and the kernel's
 	// writeback of the page cache.
-	Nobody *Reading
+	RootGroup *Reading
 	// Counted are the devices on which the kernel counts by group; CountsAll is set where it counts on every device.
 	Counted   []device.Number
 	CountsAll bool
@@ -144,7 +144,7 @@ func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error)
 		out.CountsAll = all == nil
 		out.All, out.Counted = all, slices.Collect(maps.Keys(all))
 		if root.Version == 1 && len(subjects) > 0 {
-			out.Nobody = s.nobody()
+			out.RootGroup = s.rootGroup()
 		}
 	}
 	births := make(map[int]birth, len(s.births))
@@ -240,8 +240,8 @@ func walk(n *device.Node, visit func(*device.Node)) {
 	}
 }
 
-// nobody reads the root group of version 1: its own counters, without those of the groups below.
-func (s *Sampler) nobody() *Reading {
+// rootGroup reads the root group of version 1: its own counters, without those of the groups below.
+func (s *Sampler) rootGroup() *Reading {
 	t, err := s.groups.Device()
 	if err != nil {
 		return nil

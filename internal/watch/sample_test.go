@@ -105,7 +105,7 @@ func TestSampleV1(t *testing.T) {
 	if c := r.Groups["/web/b"][vda]; c.WriteBytes != 300 || len(r.Groups) != 2 {
 		t.Errorf("/web/b: %+v", r.Groups)
 	}
-	if n := sample.Nobody; n == nil || n.Err != nil || n.Groups["/"][vda].WriteBytes != 5 {
+	if n := sample.RootGroup; n == nil || n.Err != nil || n.Groups["/"][vda].WriteBytes != 5 {
 		t.Errorf("the root group: %+v", n)
 	}
 	if sample.CountsAll || len(sample.Counted) != 1 || sample.Counted[0] != vda || sample.Ticks != 1000 {
@@ -159,7 +159,7 @@ func TestSampleV2(t *testing.T) {
 	if c := r.Groups["/web"][vda]; c.ReadBytes != 1 || c.Discards != 6 || !c.Timed || len(r.Groups) != 1 {
 		t.Errorf("counters: %+v", r.Groups)
 	}
-	if !sample.CountsAll || sample.Nobody != nil {
+	if !sample.CountsAll || sample.RootGroup != nil {
 		t.Errorf("version 2 counts everywhere: %+v", sample)
 	}
 	if len(r.Processes) != 1 || r.CPU == nil || r.CPU.Periods != 2 || r.Pressure == nil {

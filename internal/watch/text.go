@@ -67,7 +67,7 @@ func (t Text) Targets(i *Interval) layout.Table {
 			t.target(&rows, u, i.Seconds)
 		}
 	}
-	t.nobody(&rows, i.Nobody)
+	t.rootGroup(&rows, i.RootGroup)
 	return rows
 }
 
@@ -183,8 +183,8 @@ func serviceWords(s *Service) (await, queue, util string) {
 	return fmt.Sprintf("%s%.2f ms", about, s.Await), fmt.Sprintf("%s%.2f", about, s.Queue), fmt.Sprintf("%s%.0f %%", about, s.Util)
 }
 
-// nobody adds the rows of the root group.
-func (t Text) nobody(rows *layout.Table, n *Nobody) {
+// rootGroup adds the rows of the root group.
+func (t Text) rootGroup(rows *layout.Table, n *RootGroup) {
 	if n == nil {
 		return
 	}

@@ -48,7 +48,7 @@ func watchedInterval() *Interval {
 			{Ref: "docker:old", Ended: true},
 			{Ref: "docker:idle", App: &App{}, Read: total(0, 0), Write: total(0, 0)},
 		},
-		Nobody: &Nobody{Devices: []Charge{{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Read: flow(0), Write: flow(3)}}},
+		RootGroup: &RootGroup{Devices: []Charge{{Name: "vda", Number: device.Number{Major: 254, Minor: 0}, Read: flow(0), Write: flow(3)}}},
 		Volumes: []VolumeUse{
 			{Ref: "volume:docker:data", Devices: []string{"loop0"}, Read: flow(0), Write: flow(10), Users: []string{"docker:web"}},
 			{Ref: "volume:docker:more", Devices: []string{"vda"}, Why: "other data is on its device"},

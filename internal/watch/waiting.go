@@ -119,8 +119,8 @@ func (s *Sample) wait(before *Sample) {
 	for ref, r := range s.Subjects {
 		r.wait(before.Subjects[ref], all, s.At)
 	}
-	if s.Nobody != nil {
-		s.Nobody.wait(before.Nobody, all, s.At)
+	if s.RootGroup != nil {
+		s.RootGroup.wait(before.RootGroup, all, s.At)
 	}
 }
 

@@ -12,7 +12,7 @@
 //   - A missing counter is not 0: with version 1, a kernel from 6.10 on counts only on disks that have had a limit. What isn't counted
 //     is nil here, never 0.
 //   - With version 1 the kernel writes back buffered data in the root group, without a charge to the writer's group. An Interval says
-//     how much that may be (Usage.Uncharged) and what the root group did (Interval.Nobody).
+//     how much that may be (Usage.Uncharged) and what the root group did (Interval.RootGroup).
 //   - A process adds its counters to those of the parent that waits for it, so the counters of a group's processes are added up
 //     before the difference is taken (see appUse).
 //
