@@ -107,8 +107,8 @@ func (l faultLines) print(w io.Writer) {
 // deviceOf says where a limit goes.
 func deviceOf(g keeper.Grant) string {
 	s := g.DeviceName
-	if g.Device != "" {
-		s += " (" + g.Device + ")"
+	if !g.Device.IsZero() {
+		s += " (" + g.Device.String() + ")"
 	}
 	if g.Wide {
 		s += ", root group"

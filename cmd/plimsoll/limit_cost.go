@@ -53,7 +53,7 @@ Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be 
 		if err != nil {
 			return limitError(err)
 		}
-		r := iocost.Result{Device: name, Number: d.String(), DryRun: dry}
+		r := iocost.Result{Device: name, Number: d, DryRun: dry}
 		if r.Edits, err = want.Apply(l.Groups, d, dry); err != nil {
 			return limitError(fmt.Errorf("%s: %w", name, err))
 		}

@@ -44,7 +44,7 @@ func TestLimitJSON(t *testing.T) {
 	edits := func(c changeJSON) (lines []string) {
 		t.Helper()
 		for _, e := range c.Done[0].Diff.Edits {
-			if e.Device != number || len(e.Keys) != 1 || filepath.Dir(e.File) != string(l.group) {
+			if e.Device.String() != number || len(e.Keys) != 1 || filepath.Dir(e.File) != string(l.group) {
 				t.Errorf("an edit: %+v", e)
 			}
 			lines = append(lines, string(e.Keys[0])+" "+strings.TrimPrefix(e.Text[0], number+" ")+" was "+strings.TrimPrefix(e.Was[0], number+" "))

@@ -22,7 +22,7 @@ func (l limitLab) setBy(t *testing.T, target string, flags ...string) map[string
 	by := map[string]string{}
 	for _, x := range shown.Limited {
 		if x.Target == target {
-			by[string(x.Key)+"="+x.Value+" "+x.Device] = x.By
+			by[string(x.Key)+"="+x.Value+" "+x.Device.String()] = x.By
 		}
 	}
 	return by

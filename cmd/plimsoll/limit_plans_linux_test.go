@@ -276,7 +276,7 @@ func TestDialectLimitsOnIO(t *testing.T) {
 			tr = trials[0]
 			rows = triallimit.Of(&tr)
 		}
-		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held || tr.Where[0].Held.Applied[0].Number != disktest.Number(t, loop) {
+		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held || tr.Where[0].Held.Applied[0].Number.String() != disktest.Number(t, loop) {
 			t.Errorf("%v: %v, held %+v", where, rows, tr.Where[0].Held)
 		}
 		checkClean(t, state)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/text/size"
 )
 
@@ -24,8 +25,8 @@ type Applied struct {
 	// Value is a rate per second, a weight, nanoseconds, bytes or CPUs, as the key says.
 	Value float64 `json:"value"`
 	// Device is the block device that it is for, and Number the device's number; empty for the keys that are for none.
-	Device string `json:"device,omitempty"`
-	Number string `json:"number,omitempty"`
+	Device string        `json:"device,omitempty"`
+	Number device.Number `json:"number,omitzero"`
 	// By is one of the constants above, Group the control group that has it, and File which of its files, where it was found and not set.
 	By    string `json:"by"`
 	Group string `json:"group,omitempty"`

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,6 +35,14 @@ func parseHalf(s string) (uint32, error) {
 // String is "254:0".
 func (n Number) String() string {
 	return strconv.FormatUint(uint64(n.Major), 10) + ":" + strconv.FormatUint(uint64(n.Minor), 10)
+}
+
+// IsZero reports whether it is none.
+func (n Number) IsZero() bool { return n == Number{} }
+
+// Compare orders numbers.
+func (n Number) Compare(o Number) int {
+	return cmp.Or(cmp.Compare(n.Major, o.Major), cmp.Compare(n.Minor, o.Minor))
 }
 
 // MarshalText is String.

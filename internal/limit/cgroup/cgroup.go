@@ -104,7 +104,7 @@ func (h *Host) checkDevice(d device.Number) error {
 	}
 	dir := h.sysfs(d)
 	if dir == "" {
-		return &Fault{Device: d.String(), Why: "there is no block device " + d.String() + " here (any more)", Fix: "name the one that the data is on now"}
+		return &Fault{Device: d, Why: "there is no block device " + d.String() + " here (any more)", Fix: "name the one that the data is on now"}
 	}
 	name := filepath.Base(dir)
 	if h.text(dir, "partition") == "" {
@@ -112,7 +112,7 @@ func (h *Host) checkDevice(d device.Number) error {
 	}
 	disk := filepath.Dir(dir)
 	return &Fault{
-		Device: d.String(), Why: fmt.Sprintf("%s is the partition %s, and limits are held on whole disks", d, name),
+		Device: d, Why: fmt.Sprintf("%s is the partition %s, and limits are held on whole disks", d, name),
 		Fix: fmt.Sprintf("give %s (%s), which all its partitions share", h.text(disk, "dev"), filepath.Base(disk)),
 	}
 }

@@ -152,7 +152,7 @@ func (h *Host) planCost(d device.Number, file string, want [][2]string, none str
 		was = append(was, "ctrl=auto")
 	}
 	diff.Edits = []Edit{{
-		Group: root.Path, File: filepath.Join(root.Dir, file), Keys: []limit.Key{limit.Key(file)}, Device: d.String(), group: root,
+		Group: root.Path, File: filepath.Join(root.Dir, file), Keys: []limit.Key{limit.Key(file)}, Device: d, group: root,
 		Text: []string{d.String() + " " + strings.Join(text, " ")}, Was: []string{d.String() + " " + strings.Join(was, " ")},
 	}}
 	return diff, nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -45,13 +46,13 @@ func (p *planner) cpus(g *hierarchy.Group, keys []limit.Key) error {
 		return nil
 	}
 	if g.Version == 2 {
-		p.edit(g, cpuMax, "", keys, []string{want.text()}, []string{now.text()})
+		p.edit(g, cpuMax, device.Number{}, keys, []string{want.text()}, []string{now.text()})
 		return nil
 	}
 	if want.period != now.period {
-		p.edit(g, cfsPeriod, "", keys, []string{strconv.FormatInt(want.period, 10)}, []string{strconv.FormatInt(now.period, 10)})
+		p.edit(g, cfsPeriod, device.Number{}, keys, []string{strconv.FormatInt(want.period, 10)}, []string{strconv.FormatInt(now.period, 10)})
 	}
-	p.edit(g, cfsQuota, "", keys, []string{strconv.FormatInt(want.quota, 10)}, []string{strconv.FormatInt(now.quota, 10)})
+	p.edit(g, cfsQuota, device.Number{}, keys, []string{strconv.FormatInt(want.quota, 10)}, []string{strconv.FormatInt(now.quota, 10)})
 	return nil
 }
 
@@ -176,7 +177,7 @@ func (p *planner) shares(g *hierarchy.Group, keys []limit.Key) error {
 	}
 	now := strings.TrimSpace(string(b))
 	if text := strconv.FormatInt(want, 10); text != now {
-		p.edit(g, file, "", keys, []string{text}, []string{now})
+		p.edit(g, file, device.Number{}, keys, []string{text}, []string{now})
 	} else {
 		p.diff.Held++
 	}

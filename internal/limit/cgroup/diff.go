@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
@@ -17,8 +18,8 @@ type Edit struct {
 	File  string `json:"file"`
 	// Keys are the limits that it is about; empty for a prerequisite.
 	Keys []limit.Key `json:"keys"`
-	// Device is the number of the device that it is for, "" where it is for none or all.
-	Device string `json:"device,omitempty"`
+	// Device is the device that it is for, zero where it is for none or all.
+	Device device.Number `json:"device,omitzero"`
 	// Text is what is written, line by line: the kernel takes one value a write.
 	Text []string `json:"text"`
 	// Was is what brings back what was there before, in the same way.

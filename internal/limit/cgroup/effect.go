@@ -20,7 +20,7 @@ func (h *Host) WeightEffect(g *hierarchy.Group, d device.Number) weight.Effect {
 	if err != nil {
 		root = nil
 	}
-	return weight.Place{Root: root, Group: g}.Effect(weight.Disk{Name: filepath.Base(dir), Number: d.String(), Dir: dir})
+	return weight.Place{Root: root, Group: g}.Effect(weight.Disk{Name: filepath.Base(dir), Number: d, Dir: dir})
 }
 
 // hasAny reports whether a group has one of the files. The root never has weights.
@@ -44,20 +44,20 @@ func (h *Host) PlanWeights(d device.Number, by string) (*Diff, error) {
 		return h.PlanQoS(d, QoS{Enable: true})
 	case weight.ByBFQ:
 	default:
-		return nil, &Fault{Keys: keys, Device: d.String(), Why: fmt.Sprintf("%q divides no disk by weight", by), Fix: "choose bfq or iocost"}
+		return nil, &Fault{Keys: keys, Device: d, Why: fmt.Sprintf("%q divides no disk by weight", by), Fix: "choose bfq or iocost"}
 	}
 	diff := &Diff{host: h}
 	dir := h.sysfs(d)
 	chosen, offered := weight.Schedulers(h.text(dir, "queue/scheduler"))
 	switch {
 	case offered == nil:
-		return nil, &Fault{Keys: keys, Device: d.String(), Why: filepath.Base(dir) + " has no scheduler", Fix: "name the disk at the bottom of the stack", Err: ErrUnsupported}
+		return nil, &Fault{Keys: keys, Device: d, Why: filepath.Base(dir) + " has no scheduler", Fix: "name the disk at the bottom of the stack", Err: ErrUnsupported}
 	case chosen == by:
 		diff.Held++
 	default:
 		// A module that isn't loaded yet is loaded by the kernel (elv_iosched_store).
 		file := filepath.Join(dir, "queue/scheduler")
-		diff.Edits = []Edit{{File: file, Device: d.String(), Text: []string{by}, Was: []string{chosen}}}
+		diff.Edits = []Edit{{File: file, Device: d, Text: []string{by}, Was: []string{chosen}}}
 	}
 	return diff, nil
 }

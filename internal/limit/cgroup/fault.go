@@ -18,8 +18,8 @@ import (
 type Fault struct {
 	// Keys are the limits that were to be set.
 	Keys []limit.Key `json:"keys,omitempty"`
-	// Device is the number of the device that it was for, "" where it was for none.
-	Device string `json:"device,omitempty"`
+	// Device is the device that it was for, zero where it was for none.
+	Device device.Number `json:"device,omitzero"`
 	// File is the control file, and Text what it refused. Both are empty where nothing was
 	// written yet.
 	File string `json:"file,omitempty"`
@@ -43,8 +43,8 @@ func (f *Fault) Error() string {
 	var b strings.Builder
 	if len(f.Keys) > 0 {
 		b.WriteString(list(f.Keys))
-		if f.Device != "" {
-			b.WriteString(" on " + f.Device)
+		if !f.Device.IsZero() {
+			b.WriteString(" on " + f.Device.String())
 		}
 		b.WriteString(": ")
 	}
@@ -194,21 +194,19 @@ func (h *Host) noDevice(f *Fault, e *Edit) {
 		return
 	}
 	f.Why = "the kernel knows no such device to limit"
-	d, err := device.ParseNumber(e.Device)
 	var reason *Fault
-	if err == nil && errors.As(h.checkDevice(d), &reason) {
+	if !e.Device.IsZero() && errors.As(h.checkDevice(e.Device), &reason) {
 		f.Why, f.Fix = reason.Why, reason.Fix
 	}
 }
 
 // noPolicy explains EOPNOTSUPP: what would act on the device is not enabled on it.
 func (h *Host) noPolicy(f *Fault, e *Edit) {
-	d, err := device.ParseNumber(e.Device)
-	if err != nil || e.group == nil || !slices.Contains(e.Keys, limit.Weight) {
+	if e.Device.IsZero() || e.group == nil || !slices.Contains(e.Keys, limit.Weight) {
 		f.Why = "the kernel can't do this on this device"
 		return
 	}
-	effect := h.WeightEffect(e.group, d)
+	effect := h.WeightEffect(e.group, e.Device)
 	f.Why, f.Fix = effect.Why, effect.Fix
 	if effect.By != "" {
 		f.Why = "the kernel can't do this on this device, although " + effect.Why

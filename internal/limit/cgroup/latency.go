@@ -42,7 +42,7 @@ func (p *planner) latency(g *hierarchy.Group, keys []limit.Key) error {
 				return err
 			}
 		}
-		p.edit(g, ioLatency, d.String(), keys, []string{d.String() + " target=" + orMax(want)}, []string{d.String() + " target=" + orMax(has)})
+		p.edit(g, ioLatency, d, keys, []string{d.String() + " target=" + orMax(want)}, []string{d.String() + " target=" + orMax(has)})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/text/size"
@@ -43,7 +44,7 @@ func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 			p.diff.Held++
 			return
 		}
-		p.edit(g, file, "", keys, []string{bytesText(g, to)}, []string{bytesText(g, from)})
+		p.edit(g, file, device.Number{}, keys, []string{bytesText(g, to)}, []string{bytesText(g, from)})
 	}
 	swap, err := p.bytes(g, swapFile)
 	swapCounted := err == nil

@@ -50,7 +50,7 @@ func (p *planner) over(g *hierarchy.Group, by string, devices []device.Number) (
 			return
 		}
 		found = append(found, limit.Applied{
-			Key: rateFiles[i].key, Value: float64(value), Device: filepath.Base(p.host.sysfs(d)), Number: d.String(), By: by, Group: g.Path, File: file,
+			Key: rateFiles[i].key, Value: float64(value), Device: filepath.Base(p.host.sysfs(d)), Number: d, By: by, Group: g.Path, File: file,
 		})
 	}
 	if g.Version == 2 {

@@ -16,7 +16,7 @@ import (
 // on other devices, and those that are none, are left out.
 func TestOver(t *testing.T) {
 	applied := func(by, group, file string, key limit.Key, value float64, d device.Number, name string) limit.Applied {
-		return limit.Applied{Key: key, Value: value, Device: name, Number: d.String(), By: by, Group: group, File: file}
+		return limit.Applied{Key: key, Value: value, Device: name, Number: d, By: by, Group: group, File: file}
 	}
 	const wbps, riops = "blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device"
 	for _, tt := range []struct {

@@ -129,8 +129,8 @@ func (p *planner) readsOnly(d device.Number, k limit.Key) bool {
 }
 
 // edit adds an edit.
-func (p *planner) edit(g *hierarchy.Group, file string, device string, keys []limit.Key, text, was []string) {
-	p.diff.Edits = append(p.diff.Edits, Edit{Group: g.Path, File: filepath.Join(g.Dir, file), Keys: keys, Device: device, Text: text, Was: was, group: g})
+func (p *planner) edit(g *hierarchy.Group, file string, d device.Number, keys []limit.Key, text, was []string) {
+	p.diff.Edits = append(p.diff.Edits, Edit{Group: g.Path, File: filepath.Join(g.Dir, file), Keys: keys, Device: d, Text: text, Was: was, group: g})
 }
 
 // note adds a note, once.

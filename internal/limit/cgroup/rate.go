@@ -78,7 +78,7 @@ func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error
 			}
 		}
 		line := func(v uint64) []string { return []string{d.String() + " " + strconv.FormatUint(v, 10)} }
-		p.edit(g, file, d.String(), []limit.Key{key}, line(want), line(clampRate(key, int64(has))))
+		p.edit(g, file, d, []limit.Key{key}, line(want), line(clampRate(key, int64(has))))
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (p *planner) maximum(g *hierarchy.Group, d device.Number, now maximum, keys
 			return err
 		}
 	}
-	p.edit(g, ioMax, d.String(), changed, []string{text}, []string{was})
+	p.edit(g, ioMax, d, changed, []string{text}, []string{was})
 	return nil
 }
 

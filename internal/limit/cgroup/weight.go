@@ -68,7 +68,7 @@ func (p *planner) weight(g *hierarchy.Group, keys []limit.Key) error {
 				return err
 			}
 			if e := p.host.WeightEffect(g, d); !e.Works() {
-				return &Fault{Keys: keys, Device: d.String(), Why: e.Why, Fix: e.Fix, Err: ErrUnsupported}
+				return &Fault{Keys: keys, Device: d, Why: e.Why, Fix: e.Fix, Err: ErrUnsupported}
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func (p *planner) allWeights(g *hierarchy.Group, s weightScale, now weights, key
 			was = append(was, weightLine(v.device, int64(v.value)))
 		}
 	}
-	p.edit(g, now.file, "", keys, text, was)
+	p.edit(g, now.file, device.Number{}, keys, text, was)
 }
 
 // deviceWeights plans the weight of the wanted devices.
@@ -224,7 +224,7 @@ func (p *planner) deviceWeight(g *hierarchy.Group, now weights, d device.Number,
 		p.diff.Held++
 		return
 	}
-	p.edit(g, now.device, d.String(), keys, []string{weightLine(d, want)}, []string{weightLine(d, int64(has))})
+	p.edit(g, now.device, d, keys, []string{weightLine(d, want)}, []string{weightLine(d, int64(has))})
 }
 
 func weightLine(d device.Number, w int64) string {

@@ -59,12 +59,12 @@ func (m *Maker) ClearDeviceWide(ctx context.Context, where Options) (*Result, er
 // clearWides removes limits that were set in the root group, those of --device alone if there is one.
 func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Wide, where Options) (*Result, error) {
 	if where.Device != "" {
-		number := ""
+		var number device.Number
 		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = stack.Device.Number().String()
+			number = stack.Device.Number()
 		}
 		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
-			return w.Device.String() != number && w.Disk != filepath.Base(where.Device)
+			return w.Device != number && w.Disk != filepath.Base(where.Device)
 		})
 	}
 	var left []hold.Done
@@ -99,15 +99,15 @@ func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Wide,
 // daemonHas reports whether the daemon holds the root group to something on a device, or has left it there.
 func (m *Maker) daemonHas(d device.Number) bool {
 	held, err := keeper.RootGroup(m.Holder, m.Run)
-	return err != nil || slices.ContainsFunc(held, func(h keeper.Held) bool { return h.Device == d.String() })
+	return err != nil || slices.ContainsFunc(held, func(h keeper.Held) bool { return h.Device == d })
 }
 
 // clearKeepers removes what plimsoll daemon has left in the root group.
 func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, err error) {
-	number := ""
+	var number device.Number
 	if where.Device != "" {
 		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = stack.Device.Number().String()
+			number = stack.Device.Number()
 		}
 	}
 	return keeper.ClearRootGroup(m.Holder, m.Run, m.Wides(m.Machine), func(h keeper.Held) bool {

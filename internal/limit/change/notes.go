@@ -211,7 +211,7 @@ func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	told := func(name string, held []keeper.Held, devices []explain.Spot) {
 		var words []string
 		for _, h := range held {
-			if c.Touches(h.Key) && (h.Device == "" || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number().String() == h.Device })) {
+			if c.Touches(h.Key) && (h.Device.IsZero() || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number() == h.Device })) {
 				words = append(words, fmt.Sprintf("%s=%s by %s", h.Key, h.Value, policy.Called(h.Rule)))
 			}
 		}

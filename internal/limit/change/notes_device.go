@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
@@ -53,9 +54,9 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	if err != nil || len(held) == 0 {
 		return nil // What another user's daemon holds is not this one's to see.
 	}
-	on := map[string]bool{}
+	on := map[device.Number]bool{}
 	for _, d := range s.Devices() {
-		on[d.Number().String()] = true
+		on[d.Number()] = true
 	}
 	for _, p := range s.Parts {
 		if len(on) > 0 || p.Target == nil || p.Target.PID == 0 {
@@ -63,7 +64,7 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 		}
 		if all, err := m.Look(*p.Target); err == nil {
 			for _, d := range all.Devices() {
-				on[d.Number().String()] = true
+				on[d.Number()] = true
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -35,7 +34,7 @@ func (w Weight) Works() bool { return w.By != "" && w.Charge != Leaks }
 // Weight reports whether weights have an effect on a whole disk, by the rule of package weight.
 func (h *Host) Weight(d *device.Device) Weight {
 	dir := filepath.Join(h.fs.Sys, "block", d.Name)
-	e := weight.Place{Root: h.root}.Effect(weight.Disk{Name: d.Name, Number: fmt.Sprintf("%d:%d", d.Major, d.Minor), Dir: dir})
+	e := weight.Place{Root: h.root}.Effect(weight.Disk{Name: d.Name, Number: d.Number(), Dir: dir})
 	w := Weight{Name: d.Name, Major: d.Major, Minor: d.Minor, By: e.By, Ready: e.Ready, Why: e.Why, Fix: e.Fix}
 	if e.Works() {
 		w.Why = "" // Why is only for what is missing.

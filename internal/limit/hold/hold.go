@@ -64,13 +64,13 @@ func New(fs device.FS, finder *target.Finder) (*Holder, error) {
 	return h, nil
 }
 
-// diskOf is the number of the whole disk that a path is on, "" if that isn't known.
-func (h *Holder) diskOf(path string) string {
+// diskOf is the number of the whole disk that a path is on, zero if that isn't known.
+func (h *Holder) diskOf(path string) device.Number {
 	stack, err := h.FS.Of(path)
 	if err != nil || stack.Device == nil {
-		return ""
+		return device.Number{}
 	}
-	return stack.Device.Number().String()
+	return stack.Device.Number()
 }
 
 // A Ground is a part of a target's data together with the devices under it: the place where limits on I/O to this data

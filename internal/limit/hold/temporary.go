@@ -177,7 +177,7 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 		return nil, err
 	}
 	held, own := &limit.Held{}, states[0]
-	add := func(k limit.Key, l limit.Limits, disk, number string) {
+	add := func(k limit.Key, l limit.Limits, disk string, number device.Number) {
 		if !l.Has(k) {
 			return
 		}
@@ -190,21 +190,21 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 	for _, k := range keysOf(r.Limits) {
 		switch {
 		case !k.IO():
-			add(k, own.Limits, "", "")
+			add(k, own.Limits, "", device.Number{})
 		case k == limit.Weight:
 			for _, d := range r.weights() {
-				add(k, own.Devices[d.Number()], d.Name, d.Number().String())
+				add(k, own.Devices[d.Number()], d.Name, d.Number())
 			}
 		default:
 			for _, d := range r.Devices() {
-				add(k, own.Devices[d.Number()], d.Name, d.Number().String())
+				add(k, own.Devices[d.Number()], d.Name, d.Number())
 			}
 		}
 	}
 	for _, n := range t.wide {
 		if slices.ContainsFunc(r.deviceWide(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
 			for _, k := range keysOf(n.Limits) {
-				held.Applied = append(held.Applied, limit.Applied{Key: k, Value: n.Limits.Number(k), Device: n.Disk, Number: n.Device.String(), By: limit.ByDevice, Group: "/"})
+				held.Applied = append(held.Applied, limit.Applied{Key: k, Value: n.Limits.Number(k), Device: n.Disk, Number: n.Device, By: limit.ByDevice, Group: "/"})
 			}
 		}
 	}

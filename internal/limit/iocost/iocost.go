@@ -22,7 +22,7 @@ import (
 type Result struct {
 	DryRun bool          `json:"dry_run"`
 	Device string        `json:"device"`
-	Number string        `json:"number"`
+	Number device.Number `json:"number"`
 	Edits  []cgroup.Edit `json:"edits"`
 }
 

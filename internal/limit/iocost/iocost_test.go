@@ -56,7 +56,7 @@ func TestFiles(t *testing.T) {
 	if err != nil || len(edits) != 2 || edits[1].Was[0] != "8:0 enable=0" {
 		t.Fatalf("Apply() = %v, %v", edits, err)
 	}
-	r := Result{Device: "sda", Number: "8:0", Edits: edits}
+	r := Result{Device: "sda", Number: device.Number{Major: 8}, Edits: edits}
 	golden.Check(t, "set.txt", r.Text(), golden.Text(root, "ROOT"))
 	const qos, model = "8:0 enable=1 rpct=95.00 rlat=5000 max=150.00", "8:0 rbps=500000000 rseqiops=80000 rrandiops=60000 wbps=400000000 wseqiops=70000 wrandiops=50000"
 	has("set", qos, model)

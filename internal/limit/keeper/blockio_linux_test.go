@@ -98,20 +98,20 @@ func imported(t *testing.T, h *hold.Holder, box target.Target, numbers []string,
 		box.Labels = map[string]string{"blockio.resources.beta.kubernetes.io/pod": name}
 		all := map[string]uint64{}
 		for _, g := range rule(h, p, nil, box).grants {
-			if !slices.Contains(numbers, g.Device) {
+			if !slices.Contains(numbers, g.Device.String()) {
 				continue // The machine's own disk, which the container's root is on.
 			}
 			switch v := g.limits; g.Key {
 			case limit.ReadBPS:
-				all[g.Device+" read_bps"] = uint64(v.ReadBPS)
+				all[g.Device.String()+" read_bps"] = uint64(v.ReadBPS)
 			case limit.WriteBPS:
-				all[g.Device+" write_bps"] = uint64(v.WriteBPS)
+				all[g.Device.String()+" write_bps"] = uint64(v.WriteBPS)
 			case limit.ReadIOPS:
-				all[g.Device+" read_iops"] = uint64(v.ReadIOPS)
+				all[g.Device.String()+" read_iops"] = uint64(v.ReadIOPS)
 			case limit.WriteIOPS:
-				all[g.Device+" write_iops"] = uint64(v.WriteIOPS)
+				all[g.Device.String()+" write_iops"] = uint64(v.WriteIOPS)
 			case limit.Weight:
-				all[g.Device+" weight"] = uint64(v.Weight)
+				all[g.Device.String()+" weight"] = uint64(v.Weight)
 			default:
 				t.Errorf("%s: a grant of %s", name, g.Key)
 			}

@@ -212,7 +212,7 @@ func TestTogetherRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		bps := int64(1 << 20)
-		r.k.setShares(e, []Grant{{Slot: Slot{Key: limit.WriteBPS, Device: "254:0", Together: true}, Value: "1MiB", Rule: "pod", limits: limit.Limits{WriteBPS: bps}, rank: rank}})
+		r.k.setShares(e, []Grant{{Slot: Slot{Key: limit.WriteBPS, Device: device.Number{Major: 254}, Together: true}, Value: "1MiB", Rule: "pod", limits: limit.Limits{WriteBPS: bps}, rank: rank}})
 	}
 	share("/pod/a", 0)
 	share("/pod/b", 0)

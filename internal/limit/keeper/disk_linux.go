@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/eintr"
 )
 
@@ -21,7 +22,7 @@ const (
 // diskEvents reports the numbers of block devices that have come, gone or changed, from the kernel's messages to udev
 // (lib/kobject_uevent.c). nil stands for all. The channel is nil if this user may not listen; disks are then found by
 // the regular checks.
-func diskEvents(ctx context.Context) <-chan map[string]bool {
+func diskEvents(ctx context.Context) <-chan map[device.Number]bool {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
 		return nil
@@ -33,7 +34,7 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 	}
 	file := os.NewFile(uintptr(fd), "uevents")
 	context.AfterFunc(ctx, func() { file.Close() })
-	out := make(chan map[string]bool)
+	out := make(chan map[device.Number]bool)
 	go func() {
 		buf := make([]byte, 16<<10)
 		for {
@@ -42,10 +43,10 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 				return
 			}
 			d := diskOf(buf[:max(n, 0)])
-			if err == nil && d == "" {
+			if err == nil && d.IsZero() {
 				continue
 			}
-			disks := map[string]bool{d: true}
+			disks := map[device.Number]bool{d: true}
 			if !pause(ctx, disksSettle) {
 				return
 			}
@@ -55,7 +56,7 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 				if n <= 0 {
 					break
 				}
-				if d := diskOf(buf[:n]); d != "" {
+				if d := diskOf(buf[:n]); !d.IsZero() {
 					disks[d] = true
 				}
 			}
@@ -92,8 +93,8 @@ func readNow(file *os.File, buf []byte) (n int) {
 	return n
 }
 
-// diskOf is the number of the block device in a message, "" for other messages.
-func diskOf(b []byte) string {
+// diskOf is the number of the block device in a message, zero for other messages.
+func diskOf(b []byte) device.Number {
 	var major, minor string
 	block := false
 	for word := range bytes.SplitSeq(b, []byte{0}) {
@@ -108,9 +109,10 @@ func diskOf(b []byte) string {
 		}
 	}
 	if !block {
-		return ""
+		return device.Number{}
 	}
-	return major + ":" + minor
+	n, _ := device.ParseNumber(major + ":" + minor)
+	return n
 }
 
 // pause waits, and reports whether ctx is still alive.

@@ -30,7 +30,7 @@ func (e *entry) drifts(edits []cgroup.Edit) {
 
 // of reports whether an edit changes the slot's limit.
 func (s Slot) of(x cgroup.Edit) bool {
-	return (x.Device == "" || x.Device == s.Device) && slices.Contains(x.Keys, s.Key)
+	return (x.Device.IsZero() || x.Device == s.Device) && slices.Contains(x.Keys, s.Key)
 }
 
 // below reports whether an edit limits a group below the entry's own that had no limit yet: the container has created

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -354,18 +355,17 @@ func wasLimit(states []cgroup.State, s Slot) limit.Limits {
 	if len(states) == 0 {
 		return limit.Limits{}
 	}
-	d, ok := number(s.Device)
 	l := states[0].Limits
-	if ok {
-		l = states[0].Devices[d]
+	if !s.Device.IsZero() {
+		l = states[0].Devices[s.Device]
 	}
 	return limit.Limits{}.With(s.Key, l)
 }
 
 // on reports whether the entry has a limit on one of the devices.
-func (e *entry) on(numbers map[string]bool) bool {
+func (e *entry) on(numbers map[device.Number]bool) bool {
 	for s := range e.held {
-		if s.Device != "" && numbers[s.Device] {
+		if numbers[s.Device] {
 			return true
 		}
 	}

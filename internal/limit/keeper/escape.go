@@ -24,7 +24,7 @@ func (k *Keeper) inRoot() map[device.Number]limit.Limits {
 	defer k.mu.Unlock()
 	for _, grants := range k.wides {
 		for _, g := range grants {
-			if d, ok := number(g.Device); ok {
+			if d := g.Device; !d.IsZero() {
 				all[d] = all[d].With(g.Key, g.limits)
 			}
 		}

@@ -21,8 +21,8 @@ import (
 // A Slot is one kind of limit of an entry, on one device if the kind is per device.
 type Slot struct {
 	Key limit.Key `json:"key"`
-	// Device is a number such as "254:0"; empty for limits without a device.
-	Device string `json:"device,omitempty"`
+	// Device is zero for limits without a device.
+	Device device.Number `json:"device,omitzero"`
 	// Wide is set for the root group's limit on the device (version 1), which applies to all its users.
 	Wide bool `json:"device_wide"`
 	// Together is set for the budget that all containers of the rule share (version 2).
@@ -114,7 +114,7 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 		out.grants = append(out.grants, g)
 	}
 	slices.SortFunc(out.grants, func(a, b Grant) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Device, b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), a.Device.Compare(b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
 	})
 	return out
 }
@@ -165,7 +165,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 			grants = append(grants, grant(r, Slot{Key: k}, "", r.Limits.Limits))
 		case k == limit.Weight:
 			for _, d := range weightDevices(scopes) {
-				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number().String()}, d.Name, r.Limits.Limits))
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, r.Limits.Limits))
 			}
 		default:
 			for _, d := range all {
@@ -176,9 +176,9 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				if err != nil {
 					return nil, nil, err
 				}
-				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number().String()}, d.Name, value))
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
 				if k.Rate() && wide(scopes) {
-					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number().String(), Wide: true}, d.Name, value))
+					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), Wide: true}, d.Name, value))
 				}
 			}
 		}
@@ -322,25 +322,28 @@ func parts(grants []Grant) []part {
 // wants are the wants of one rule. Devices with equal values share one want, so that each file is read once.
 func wants(grants []Grant, rule string) []cgroup.Want {
 	var list []cgroup.Want
-	var order []string
-	byDevice := map[string]*cgroup.Want{}
+	type at struct {
+		device device.Number
+		weight bool
+	}
+	var order []at
+	byDevice := map[at]*cgroup.Want{}
 	for _, g := range grants {
 		if g.Rule != rule {
 			continue
 		}
-		at := g.Device
-		if g.Key == limit.Weight {
-			at = "weight " + at
-		}
+		at := at{g.Device, g.Key == limit.Weight}
 		w := byDevice[at]
 		if w == nil {
 			w = &cgroup.Want{}
 			byDevice[at] = w
 			order = append(order, at)
-			if d, ok := number(g.Device); ok && g.Key == limit.Weight {
-				w.WeightDevices = []device.Number{d}
-			} else if ok {
-				w.Devices = []device.Number{d}
+			switch {
+			case at.device.IsZero():
+			case at.weight:
+				w.WeightDevices = []device.Number{at.device}
+			default:
+				w.Devices = []device.Number{at.device}
 			}
 		}
 		if g.limits.IsZero() {
@@ -365,13 +368,4 @@ func wants(grants []Grant, rule string) []cgroup.Want {
 func mergeable(a, b cgroup.Want) bool {
 	return a.Change.Set == b.Change.Set && slices.Equal(a.Change.Remove, b.Change.Remove) &&
 		(len(a.Devices) > 0) == (len(b.Devices) > 0) && (len(a.WeightDevices) > 0) == (len(b.WeightDevices) > 0)
-}
-
-// number parses a slot's device.
-func number(s string) (device.Number, bool) {
-	var d device.Number
-	if s == "" {
-		return d, false
-	}
-	return d, d.UnmarshalText([]byte(s)) == nil
 }

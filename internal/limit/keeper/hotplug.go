@@ -12,7 +12,7 @@ import (
 
 // disks handles block devices that have come, gone or changed: it evaluates the rules that name them, retries refused
 // limits, and checks the limits on disks that have come back. nil stands for all devices.
-func (k *Keeper) disks(numbers map[string]bool) {
+func (k *Keeper) disks(numbers map[device.Number]bool) {
 	k.ceiling.forget()
 	k.disk.Forget()
 	k.renamed()

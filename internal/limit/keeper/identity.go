@@ -32,11 +32,10 @@ var errReplaced = errors.New("its disk is another one now")
 
 // fateOf is the fate of the disk of h.
 func (k *Keeper) fateOf(h *Held) fate {
-	d, ok := number(h.Device)
-	if !ok {
+	if h.Device.IsZero() {
 		return stays
 	}
-	id, err := k.diskOf(d)
+	id, err := k.diskOf(h.Device)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return left
@@ -48,11 +47,10 @@ func (k *Keeper) fateOf(h *Held) fate {
 
 // identityOf is the identity of a slot's disk, "" where it isn't known.
 func (k *Keeper) identityOf(s Slot) string {
-	d, ok := number(s.Device)
-	if !ok {
+	if s.Device.IsZero() {
 		return ""
 	}
-	id, _ := k.diskOf(d)
+	id, _ := k.diskOf(s.Device)
 	return id
 }
 

@@ -71,12 +71,13 @@ func TestUnplugged(t *testing.T) {
 	b.has("1048576")
 	eventually(t, "the second is held", func() bool { return rate(base(b.group), second) == "2097152" })
 	disks.unplug(b.number)
-	b.k.disks(map[string]bool{b.number: true})
+	number, _ := device.ParseNumber(b.number)
+	b.k.disks(map[device.Number]bool{number: true})
 	b.load(strings.ReplaceAll(both[:len("rules:\n")]+both[strings.Index(both, "- {name: two"):], "2MiB", "3MiB"))
 	eventually(t, "the second's new limit comes", func() bool { return rate(base(b.group), second) == "3145728" })
 	eventually(t, "nothing is noted of the first", func() bool {
 		c := b.k.Status().Containers
-		return len(c) == 1 && len(c[0].Held) == 1 && len(c[0].Faults) == 0 && c[0].Held[0].Device == second
+		return len(c) == 1 && len(c[0].Held) == 1 && len(c[0].Faults) == 0 && c[0].Held[0].Device.String() == second
 	})
 	if b.said("take away limits") {
 		t.Error("a limit on a disk that has gone was to be taken away")

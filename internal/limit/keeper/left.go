@@ -99,6 +99,5 @@ func (h Held) Whose() string { return policy.Called(h.Rule) + " of plimsoll daem
 
 // Noted is h as a record of the root group's limits.
 func (h Held) Noted() hold.Wide {
-	d, _ := number(h.Device)
-	return hold.Wide{For: h.Whose(), Device: d, Disk: h.DeviceName, Limits: h.limits}
+	return hold.Wide{For: h.Whose(), Device: h.Device, Disk: h.DeviceName, Limits: h.limits}
 }

@@ -30,7 +30,7 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 	wanted := map[device.Number]limit.Limits{}
 	names := map[device.Number]string{}
 	for _, g := range grants {
-		if d, ok := number(g.Device); ok {
+		if d := g.Device; !d.IsZero() {
 			wanted[d], names[d] = wanted[d].With(g.Key, g.limits), g.DeviceName
 		}
 	}
@@ -44,8 +44,7 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 		}
 	}
 	for _, g := range grants {
-		d, _ := number(g.Device)
-		if t := taken[d]; t != nil {
+		if t := taken[g.Device]; t != nil {
 			f := Fault{Rule: g.Rule, Text: t.Error(), Err: t}
 			if !slices.ContainsFunc(faults, func(o Fault) bool { return o.Rule == f.Rule && o.Text == f.Text }) {
 				faults = append(faults, f)
@@ -66,9 +65,7 @@ func (k *Keeper) giveUpDevices() error {
 	defer cancel()
 	limited := map[device.Number]bool{}
 	for s := range k.root.held {
-		if n, ok := number(s.Device); ok {
-			limited[n] = true
-		}
+		limited[s.Device] = true
 	}
 	return k.opt.Notes.Disclaim(ctx, k.opt.Run, func(d device.Number) bool { return limited[d] })
 }

@@ -155,6 +155,7 @@ func TestDeviceWideRestart(t *testing.T) {
 	needV1(t)
 	one, two := disktest.Loop(t, disktest.Image(t, 16<<20), false), disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	first, second := disktest.Number(t, one), disktest.Number(t, two)
+	firstNumber, _ := device.ParseNumber(first)
 	policy := fmt.Sprintf("rules:\n- {name: a, match: {name: \"*/a\"}, where: {device: %s, device_wide: true}, limits: {write_bps: 1MiB}}\n"+
 		"- {name: b, match: {name: \"*/b\"}, where: {device: %s, device_wide: true}, limits: {write_bps: 2MiB}}\n", one, two)
 	b := newBench(t, Options{}, policy)
@@ -187,7 +188,7 @@ func TestDeviceWideRestart(t *testing.T) {
 	eventually(t, "the engines were asked, and a is known", func() bool {
 		b.k.root.mu.Lock()
 		defer b.k.root.mu.Unlock()
-		h := b.k.root.held[Slot{Key: "write_bps", Device: first, Wide: true}]
+		h := b.k.root.held[Slot{Key: "write_bps", Device: firstNumber, Wide: true}]
 		return b.k.listed.Load() && h != nil && !h.inherited
 	})
 	if got := rate("", first) + " " + rate("", second); got != "1048576 2097152" {

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/internal/host/device"
@@ -315,5 +314,5 @@ func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missin
 
 // compareSlots orders slots as tables show them.
 func compareSlots(a, b Slot) int {
-	return cmp.Or(strings.Compare(a.Device, b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
+	return cmp.Or(a.Device.Compare(b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
 }

@@ -2,7 +2,11 @@
 
 package keeper
 
-import "context"
+import (
+	"context"
+
+	"plimsoll/internal/host/device"
+)
 
 // A groupWatch watches nothing where there are no control groups.
 type groupWatch struct{}
@@ -13,4 +17,4 @@ func (*groupWatch) remove(*entry)       {}
 func (*groupWatch) close()              {}
 
 // diskEvents reports nothing.
-func diskEvents(context.Context) <-chan map[string]bool { return nil }
+func diskEvents(context.Context) <-chan map[device.Number]bool { return nil }

@@ -62,7 +62,7 @@ func TestWeight(t *testing.T) {
 		c := r.k.Status().Containers
 		return len(c) == 1 && len(c[0].Held) == 1 && len(c[0].Faults) == 0
 	})
-	if h := r.k.Status().Containers[0].Held[0]; h.Rule != "share" || h.Key != "weight" || h.Device != number {
+	if h := r.k.Status().Containers[0].Held[0]; h.Rule != "share" || h.Key != "weight" || h.Device.String() != number {
 		t.Errorf("held: %+v", h)
 	}
 	// Somebody changes it.

@@ -24,10 +24,10 @@ type Limited struct {
 	Target string `json:"target"`
 	Group  string `json:"group"`
 	// Device is the number, DeviceName the kernel's name; both are empty for limits that aren't for a device.
-	Device     string    `json:"device,omitempty"`
-	DeviceName string    `json:"device_name,omitempty"`
-	Key        limit.Key `json:"key"`
-	Value      string    `json:"value"`
+	Device     device.Number `json:"device,omitzero"`
+	DeviceName string        `json:"device_name,omitempty"`
+	Key        limit.Key     `json:"key"`
+	Value      string        `json:"value"`
 	// By says who set it, as far as that is known: "plimsoll daemon, rule web", "plimsoll limit set, 2026-11-23 00:45:00", "docker 29.6 has it stored".
 	By string `json:"by"`
 
@@ -89,7 +89,7 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 				}
 				x := Limited{Target: groupName(s.Group), Group: s.Group, Key: k, Value: of.Text(k), words: limit.Limits{}.With(k, of).Words()}
 				if d != nil {
-					x.Device, x.DeviceName = d.String(), r.diskName(*d)
+					x.Device, x.DeviceName = *d, r.diskName(*d)
 				}
 				if owner != nil {
 					x.Target = owner.ref
@@ -175,7 +175,7 @@ func groupName(group string) string {
 func whoSet(x Limited, d *device.Number, o *owner, wides []hold.Wide, settings []hold.Setting) string {
 	if x.Group == "/" {
 		for _, w := range wides {
-			if w.Device.String() == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
+			if w.Device == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
 				return strings.TrimSpace("set for " + w.For + " (--device-wide) " + w.When())
 			}
 		}
@@ -208,7 +208,7 @@ func whoSet(x Limited, d *device.Number, o *owner, wides []hold.Wide, settings [
 // gave reports whether the daemon set a limit of a container, of which it holds h. In version 1 it writes rates into each group below the
 // container's own as well, and nothing else. The kernel keeps rates as they are written: another value is another program's.
 func (o *owner) gave(h keeper.Held, x Limited) bool {
-	if h.Key != x.Key || h.Device != "" && h.Device != x.Device {
+	if h.Key != x.Key || !h.Device.IsZero() && h.Device != x.Device {
 		return false
 	}
 	if x.Key.Rate() {

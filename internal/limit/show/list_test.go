@@ -3,6 +3,7 @@ package show
 import (
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
@@ -29,28 +30,29 @@ func TestWhoSetStored(t *testing.T) {
 
 // TestWhoSetBelow: a group below a container's own has a limit of the same kind as plimsoll daemon holds the container to, from another program.
 func TestWhoSetBelow(t *testing.T) {
-	held := func(k limit.Key, device, value string) keeper.Held {
-		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: device}, Value: value, Rule: "web"}}
+	none, sda := device.Number{}, device.Number{Major: 8}
+	held := func(k limit.Key, on device.Number, value string) keeper.Held {
+		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: on}, Value: value, Rule: "web"}}
 	}
-	o := &owner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Held{held(limit.WriteBPS, "8:0", "1MiB"), held(limit.Memory, "", "256MiB")}}
+	o := &owner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Held{held(limit.WriteBPS, sda, "1MiB"), held(limit.Memory, none, "256MiB")}}
 	const daemon = "plimsoll daemon, rule web"
 	for _, row := range []struct {
 		group  string
 		key    limit.Key
-		device string
+		device device.Number
 		value  string
 		want   string
 	}{
-		{"/docker/1", limit.WriteBPS, "8:0", "1MiB", daemon},
-		{"/docker/1/below", limit.WriteBPS, "8:0", "1MiB", daemon},
-		{"/docker/1/below", limit.WriteBPS, "8:0", "9MiB", byAnybody},
-		{"/docker/1", limit.WriteBPS, "8:0", "9MiB", byAnybody},
-		{"/docker/1/below", limit.WriteBPS, "8:16", "1MiB", byAnybody},
-		{"/docker/1", limit.Memory, "", "256MiB", daemon},
-		{"/docker/1/below", limit.Memory, "", "64MiB", byAnybody},
+		{"/docker/1", limit.WriteBPS, sda, "1MiB", daemon},
+		{"/docker/1/below", limit.WriteBPS, sda, "1MiB", daemon},
+		{"/docker/1/below", limit.WriteBPS, sda, "9MiB", byAnybody},
+		{"/docker/1", limit.WriteBPS, sda, "9MiB", byAnybody},
+		{"/docker/1/below", limit.WriteBPS, device.Number{Major: 8, Minor: 16}, "1MiB", byAnybody},
+		{"/docker/1", limit.Memory, none, "256MiB", daemon},
+		{"/docker/1/below", limit.Memory, none, "64MiB", byAnybody},
 	} {
 		if got := whoSet(Limited{Group: row.group, Device: row.device, Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
-			t.Errorf("%s of %s on %q in %s: %q, want %q", row.key, row.value, row.device, row.group, got, row.want)
+			t.Errorf("%s of %s on %s in %s: %q, want %q", row.key, row.value, row.device, row.group, got, row.want)
 		}
 	}
 }

@@ -116,8 +116,8 @@ func (l *List) Text() string {
 			fmt.Fprintln(w, "TARGET\tGROUP\tDEVICE\tLIMIT\tSET BY")
 		}
 		device := ""
-		if x.Device != "" {
-			device = x.DeviceName + " (" + x.Device + ")"
+		if !x.Device.IsZero() {
+			device = x.DeviceName + " (" + x.Device.String() + ")"
 		}
 		cells := []string{pasted(x.Target), pasted(x.Group), device, x.words, x.By}
 		for i, c := range cells {

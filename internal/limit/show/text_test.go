@@ -51,10 +51,10 @@ func TestText(t *testing.T) {
 		{"a volume that has gone", &Answer{Scope: &hold.Scope{Notes: []string{errors.New("there is no volume data").Error()}}, DeviceWide: inRoot, name: name}},
 		{"nothing in the root group", &Answer{name: name}},
 		{"the machine", &List{Limited: []Limited{
-			{Target: "docker:web", Group: "/docker/1", Device: "8:0", DeviceName: "sda", words: rates.Words(), By: "plimsoll limit set, " + time.DateTime},
+			{Target: "docker:web", Group: "/docker/1", Device: device.Number{Major: 8}, DeviceName: "sda", words: rates.Words(), By: "plimsoll limit set, " + time.DateTime},
 			{Target: groupName("/batch"), Group: "/batch", words: memory.Words(), By: byAnybody},
 			{Target: groupName("/system.slice/backup.service"), Group: "/system.slice/backup.service", words: "cpus=1.5", By: bySystemd},
-			{Target: groupName("/"), Group: "/", Device: "7:1", DeviceName: "loop1", words: "write_bps=1MiB", By: byAnybody},
+			{Target: groupName("/"), Group: "/", Device: device.Number{Major: 7, Minor: 1}, DeviceName: "loop1", words: "write_bps=1MiB", By: byAnybody},
 			{Target: groupName(foreign), Group: foreign, words: "write_bps=1MiB", By: byAnybody},
 		}, Notes: []string{"something is not known"}}},
 		{"a machine without limits", &List{}},

@@ -115,7 +115,7 @@ func (s Systemd) same(a, b string) bool {
 		return a == b
 	}
 	n := s.Device(a)
-	return n != "" && n == s.Device(b)
+	return !n.IsZero() && n == s.Device(b)
 }
 
 // Apply sets all of an edit's properties or none. systemd writes the groups' files soon after, not before it returns.

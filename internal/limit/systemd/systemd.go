@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -56,9 +57,9 @@ type Device struct {
 type Systemd struct {
 	// Systemctl runs systemctl.
 	Systemctl target.Program
-	// Device reports a path the number of the whole disk that systemd takes it for, "" where it isn't known. nil: paths
+	// Device reports a path the number of the whole disk that systemd takes it for, zero where it isn't known. nil: paths
 	// are compared as they are.
-	Device func(path string) string
+	Device func(path string) device.Number
 }
 
 // setProperty sets all of the properties or none.

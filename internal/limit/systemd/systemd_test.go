@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 )
 
@@ -139,8 +140,8 @@ func TestGetAndClear(t *testing.T) {
 	} {
 		f := &fake{t: t, show: x.show}
 		s := f.systemd()
-		s.Device = func(path string) string {
-			return map[string]string{"/dev/sdb": "8:16", "/srv": "8:16", "/dev/sdc": "8:32"}[path]
+		s.Device = func(path string) device.Number {
+			return map[string]device.Number{"/dev/sdb": {Major: 8, Minor: 16}, "/srv": {Major: 8, Minor: 16}, "/dev/sdc": {Major: 8, Minor: 32}}[path]
 		}
 		got, err := f.change(s, x.c)
 		if got = strings.TrimPrefix(got, "set-property --runtime -- web.service "); err != nil || got != x.want {

@@ -64,8 +64,9 @@ func Files(version int, by string) []string {
 
 // A Disk is a whole disk.
 type Disk struct {
-	// Name is "sda", and Number "8:0".
-	Name, Number string
+	// Name is "sda".
+	Name   string
+	Number device.Number
 	// Dir is its folder in sysfs; "" if the disk is gone.
 	Dir string
 }
@@ -84,7 +85,7 @@ func (p Place) Effect(d Disk) Effect {
 	case p.Root == nil:
 		return Effect{Why: "no I/O controller"}
 	case d.Dir == "":
-		return Effect{Why: "there is no block device " + d.Number + " here (any more)"}
+		return Effect{Why: "there is no block device " + d.Number.String() + " here (any more)"}
 	}
 	chosen, offered := Schedulers(device.Text(d.Dir, "queue/scheduler"))
 	for _, by := range []string{ByBFQ, ByCFQ} {
@@ -142,9 +143,9 @@ func (p Place) qos() string {
 }
 
 // enabled reads "254:0 enable=1 ctrl=auto ...".
-func enabled(qos, number string) bool {
+func enabled(qos string, d device.Number) bool {
 	for line := range strings.Lines(qos) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == number {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == d.String() {
 			return slices.Contains(f, "enable=1")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 )
 
@@ -60,7 +61,7 @@ func TestEffect(t *testing.T) {
 		root := &hierarchy.Group{Controller: hierarchy.IO, Version: tt.version, Dir: filepath.Join(dir, "cg"), Root: filepath.Join(dir, "cg"), Path: "/"}
 		group := *root
 		group.Dir, group.Path = filepath.Join(dir, "cg/a"), "/a"
-		d := Disk{Name: "sda", Number: "8:0", Dir: filepath.Join(dir, "sda")}
+		d := Disk{Name: "sda", Number: device.Number{Major: 8}, Dir: filepath.Join(dir, "sda")}
 		e := Place{Root: root}.Effect(d)
 		if e.By != tt.any || e.Ready != tt.ready || !strings.Contains(e.Fix, tt.fix) || (e.Fix == "") != (tt.fix == "") || e.Why == "" {
 			t.Errorf("%s, no group: %+v", tt.name, e)
@@ -69,10 +70,10 @@ func TestEffect(t *testing.T) {
 			t.Errorf("%s, group: %+v", tt.name, e)
 		}
 	}
-	if e := (Place{}).Effect(Disk{Name: "sda", Number: "8:0", Dir: t.TempDir()}); e.Works() || e.Why != "no I/O controller" {
+	if e := (Place{}).Effect(Disk{Name: "sda", Number: device.Number{Major: 8}, Dir: t.TempDir()}); e.Works() || e.Why != "no I/O controller" {
 		t.Errorf("no controller: %+v", e)
 	}
-	if e := (Place{Root: &hierarchy.Group{}}).Effect(Disk{Number: "8:0"}); !strings.Contains(e.Why, "no block device 8:0") {
+	if e := (Place{Root: &hierarchy.Group{}}).Effect(Disk{Number: device.Number{Major: 8}}); !strings.Contains(e.Why, "no block device 8:0") {
 		t.Errorf("gone: %+v", e)
 	}
 }

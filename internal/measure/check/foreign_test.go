@@ -15,7 +15,7 @@ import (
 // TestForeignLimit: a limit that the cell doesn't have is a doubt where it may be what was measured, and nothing where it can't be.
 func TestForeignLimit(t *testing.T) {
 	const mib = 1 << 20
-	own := limit.Applied{Key: limit.WriteBPS, Value: 20 * mib, Device: "loop0", Number: "7:0", By: limit.ByGroup, Group: "/unit", File: "io.max"}
+	own := limit.Applied{Key: limit.WriteBPS, Value: 20 * mib, Device: "loop0", Number: device.Number{Major: 7}, By: limit.ByGroup, Group: "/unit", File: "io.max"}
 	with := func(f func(*limit.Applied)) limit.Applied { l := own; f(&l); return l }
 	root := with(func(l *limit.Applied) { l.By, l.Group = limit.ByDevice, "/" })
 	var sheet golden.Sheet

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
@@ -32,7 +33,7 @@ func limitedRun(blocks int, cells map[string]float64) (record.Run, []record.Tria
 				t.Results = append(t.Results, workload.Result{Elapsed: time.Second, Classes: []load.Class{{Name: "write", Ops: bytes >> 16, Bytes: bytes}}, File: workload.FileState{DirectOpen: true}})
 				w := record.Where{FSType: "ext4", Limits: limits}
 				if limits != "none" {
-					w.Held = &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 << 20, Device: "loop0", Number: "7:0", By: limit.ByGroup, Group: "/plimsoll-1"}}}
+					w.Held = &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 << 20, Device: "loop0", Number: device.Number{Major: 7}, By: limit.ByGroup, Group: "/plimsoll-1"}}}
 				}
 				t.Where = append(t.Where, w)
 			}

@@ -146,7 +146,7 @@ blocks: 1
 			unproved++
 			continue
 		}
-		if got := tr.Where[0].Held.Applied; len(got) != 2 || got[0].Number != disktest.Number(t, loop) || got[0].By != limit.ByGroup || !strings.Contains(got[0].Group, "/plimsoll-") {
+		if got := tr.Where[0].Held.Applied; len(got) != 2 || got[0].Number.String() != disktest.Number(t, loop) || got[0].By != limit.ByGroup || !strings.Contains(got[0].Group, "/plimsoll-") {
 			t.Errorf("%s: applied %v", tr.Key, got)
 		}
 		if text := warned(tr, check.Limited, record.Note); !strings.Contains(text, "shows the limit") {

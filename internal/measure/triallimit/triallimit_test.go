@@ -37,7 +37,7 @@ func in(t *record.Trial, d time.Duration) *record.Trial {
 func TestOf(t *testing.T) {
 	const mib = 1 << 20
 	group := func(k limit.Key, v float64) []limit.Applied {
-		return []limit.Applied{{Key: k, Value: v, Device: "loop0", Number: "7:0", By: limit.ByGroup}}
+		return []limit.Applied{{Key: k, Value: v, Device: "loop0", Number: record.Device{Major: 7}.Number(), By: limit.ByGroup}}
 	}
 	direct, buffered := load.Job{RW: load.Write, Direct: true}, load.Job{RW: load.Write}
 	flushed := trial(buffered, "write", group(limit.WriteBPS, 10*mib), 400*mib)

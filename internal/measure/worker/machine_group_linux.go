@@ -24,8 +24,9 @@ const (
 // A group is the control group, of version 2, that the agent of a virtual machine and its trials are in.
 type group struct {
 	memory int64
-	// device is the number of the disk, rates what io.max says of it; empty: nothing.
-	device, rates string
+	// device is the disk, rates what io.max says of it; zero: nothing.
+	device device.Number
+	rates  string
 }
 
 // enterGroup makes the machine's group, gives it the limits that hold all the time, and moves this process into it. A
@@ -71,7 +72,7 @@ func (g *group) enter(s *wire.Setup) error {
 		if err := unix.Stat(s.Place.Dir, &st); err != nil {
 			return err
 		}
-		g.device = device.NumberOf(st.Dev).String()
+		g.device = device.NumberOf(st.Dev)
 	}
 	return g.set("cgroup.procs", "0")
 }
@@ -88,18 +89,18 @@ func (g *group) set(file, value string) error {
 
 // hold puts the rates in force until release is called. Of a nil group, or without rates, both do nothing.
 func (g *group) hold() error {
-	if g == nil || g.device == "" {
+	if g == nil || g.device.IsZero() {
 		return nil
 	}
-	if err := g.set("io.max", g.device+g.rates); err != nil {
+	if err := g.set("io.max", g.device.String()+g.rates); err != nil {
 		return fmt.Errorf("limits in the guest: %w", err)
 	}
 	return nil
 }
 
 func (g *group) release() {
-	if g != nil && g.device != "" {
-		_ = g.set("io.max", g.device+" rbps=max wbps=max riops=max wiops=max")
+	if g != nil && !g.device.IsZero() {
+		_ = g.set("io.max", g.device.String()+" rbps=max wbps=max riops=max wiops=max")
 	}
 }
 

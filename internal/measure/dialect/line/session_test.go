@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
@@ -24,7 +25,7 @@ func TestLineOutcome(t *testing.T) {
 				Disks: []workload.DiskDelta{{Major: 7, Writes: n / 4096, WrittenBytes: n}},
 			}},
 			Where: []record.Where{{Device: &record.Device{Name: "loop0", Major: 7},
-				Held: &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 * mib, Device: "loop0", Number: "7:0", By: limit.ByGroup}}}}},
+				Held: &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 * mib, Device: "loop0", Number: device.Number{Major: 7}, By: limit.ByGroup}}}}},
 		}
 	}
 	for _, row := range []struct {

@@ -36,7 +36,7 @@ func testDockerIOLimits(t *testing.T, l *labDaemon) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := h.Of(0).Applied; len(got) != 4 || got[1].Value != 1<<20 || got[1].Number != disktest.Number(t, loop) || got[1].By != limit.ByEngine {
+	if got := h.Of(0).Applied; len(got) != 4 || got[1].Value != 1<<20 || got[1].Number.String() != disktest.Number(t, loop) || got[1].By != limit.ByEngine {
 		t.Errorf("applied %v", got)
 	}
 	if e := h.Of(0).Escape("buffered"); e == nil || e.Closed || !strings.Contains(e.Why, "flusher") {
