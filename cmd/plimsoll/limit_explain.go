@@ -135,11 +135,11 @@ func (a *app) explainOne(ctx context.Context, h *explain.Host, name string) ([]*
 	if err != nil {
 		return nil, limitError(err)
 	}
-	if len(s.Grounds) == 0 {
+	if len(s.Places) == 0 {
 		return nil, &exitError{exitCannot, fmt.Errorf("%s has no known files of its own: name a path", strings.Join(append([]string{t.Ref()}, s.Notes...), ": "))}
 	}
 	var list []*explain.Explanation
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		g.Explanation.Path = t.Ref() + ", " + g.Name
 		if g.Path != "" && g.Path != g.Name {
 			g.Explanation.Path += " (" + g.Path + ")"

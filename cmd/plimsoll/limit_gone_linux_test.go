@@ -97,7 +97,7 @@ func TestLimitMapperGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Grounds = append(s.Grounds, other.Grounds...)
+			s.Places = append(s.Places, other.Places...)
 			writes := 0
 			goes := func() {
 				if writes == tt.after {

@@ -221,7 +221,7 @@ func (m *meter) subject(k keeper.Kept) metered {
 	// If the target ends meanwhile, its data isn't known, and its counters show that.
 	if scope, err := m.holder.Look(t); err == nil {
 		s.Notes = scope.Notes
-		for _, g := range scope.Grounds {
+		for _, g := range scope.Places {
 			s.Places = append(s.Places, watch.PlaceOf(g))
 		}
 	}

@@ -73,7 +73,7 @@ func newLabOf(t *testing.T, group disktest.Group, folders []string) *lab {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sub.Places = append(sub.Places, PlaceOf(hold.Ground{Name: dir, Path: dir, Explanation: e}))
+		sub.Places = append(sub.Places, PlaceOf(hold.Place{Name: dir, Path: dir, Explanation: e}))
 	}
 	return &lab{t, group, h, s, sub}
 }

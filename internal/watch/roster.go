@@ -203,8 +203,8 @@ func (r *Roster) look(t target.Target) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Subject{Ref: t.Ref(), Target: t, Groups: scope.Parts[0].Groups, Notes: scope.Notes, Buffered: Buffered(r.holder.Explain)}
-	for _, g := range scope.Grounds {
+	s := &Subject{Ref: t.Ref(), Target: t, Groups: scope.GroupSets[0].Groups, Notes: scope.Notes, Buffered: Buffered(r.holder.Explain)}
+	for _, g := range scope.Places {
 		s.Places = append(s.Places, PlaceOf(g))
 	}
 	return s, nil

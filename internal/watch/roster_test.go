@@ -46,7 +46,7 @@ func TestBuffered(t *testing.T) {
 
 // TestPlaceOf: limits go on the devices, and of a place that can't be limited the reason is kept.
 func TestPlaceOf(t *testing.T) {
-	p := PlaceOf(hold.Ground{Name: "/srv", Explanation: &explain.Explanation{
+	p := PlaceOf(hold.Place{Name: "/srv", Explanation: &explain.Explanation{
 		Hard:  []explain.Spot{{Major: 7}, {Major: 8, Minor: 16}},
 		Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks}},
 	}})
@@ -57,7 +57,7 @@ func TestPlaceOf(t *testing.T) {
 	if s.buffered(sdb) != explain.Leaks || s.buffered(vda) != explain.Late || s.buffered(device.Number{Major: 9, Minor: 9}) != explain.Leaks || !s.leaks() {
 		t.Errorf("buffered: %s, %s, %s", s.buffered(sdb), s.buffered(vda), s.buffered(device.Number{Major: 9, Minor: 9}))
 	}
-	if n := PlaceOf(hold.Ground{Name: "/tmp", Explanation: &explain.Explanation{Why: "memory"}}); n.Why != "memory" || len(n.Devices) > 0 {
+	if n := PlaceOf(hold.Place{Name: "/tmp", Explanation: &explain.Explanation{Why: "memory"}}); n.Why != "memory" || len(n.Devices) > 0 {
 		t.Errorf("PlaceOf() = %+v", n)
 	}
 }

@@ -52,7 +52,7 @@ type Volume struct {
 }
 
 // PlaceOf describes a part of a target's data.
-func PlaceOf(g hold.Ground) Place {
+func PlaceOf(g hold.Place) Place {
 	e := g.Explanation
 	p := Place{Name: g.Name, Why: e.Why}
 	for _, s := range e.Hard {

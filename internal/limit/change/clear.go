@@ -32,7 +32,7 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 	s, err := m.Scope(ctx, ref, at, named)
 	if err != nil {
 		// A volume that has gone, or isn't used, may have limits in the root group all the same.
-		list, bad := m.Wides(m.Machine).For(ref)
+		list, bad := m.DeviceLimits(m.Machine).For(ref)
 		if bad != nil || len(list) == 0 {
 			return nil, refusedThere(err, limit.Limits{})
 		}
@@ -49,7 +49,7 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 
 // ClearDeviceWide removes the limits that Plimsoll has set in the root group for any target.
 func (m *Maker) ClearDeviceWide(ctx context.Context, where Options) (*Result, error) {
-	list, err := m.Wides(m.Machine).List()
+	list, err := m.DeviceLimits(m.Machine).List()
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +57,13 @@ func (m *Maker) ClearDeviceWide(ctx context.Context, where Options) (*Result, er
 }
 
 // clearWides removes limits that were set in the root group, those of --device alone if there is one.
-func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Wide, where Options) (*Result, error) {
+func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, where Options) (*Result, error) {
 	if where.Device != "" {
 		var number device.Number
 		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
 			number = stack.Device.Number()
 		}
-		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
+		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
 			return w.Device != number && w.Disk != filepath.Base(where.Device)
 		})
 	}
@@ -74,7 +74,7 @@ func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Wide,
 		if left, kept, err = m.clearKeepers(where); err != nil {
 			return nil, err
 		}
-		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
+		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
 			switch {
 			case w.OfDaemon(m.Run): // Its own notes say more.
 				return m.daemonHas(w.Device)
@@ -89,7 +89,7 @@ func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Wide,
 	if len(list)+len(left)+len(kept) == 0 {
 		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
 	}
-	done, err := m.Wides(m.Machine).Clear(ctx, list, where.Only, where.Dry)
+	done, err := m.DeviceLimits(m.Machine).Clear(ctx, list, where.Only, where.Dry)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, er
 			number = stack.Device.Number()
 		}
 	}
-	return keeper.ClearRootGroup(m.Holder, m.Run, m.Wides(m.Machine), func(h keeper.Held) bool {
+	return keeper.ClearRootGroup(m.Holder, m.Run, m.DeviceLimits(m.Machine), func(h keeper.Held) bool {
 		return (len(where.Only) == 0 || slices.Contains(where.Only, h.Key)) && (where.Device == "" || h.Device == number || h.DeviceName == filepath.Base(where.Device))
 	}, where.Dry)
 }
@@ -118,6 +118,6 @@ func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, er
 // wide makes a change together with what was set in the root group for its target.
 func (m *Maker) wide(apply applier, dry bool) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
-		return m.Wides(m.Machine).Around(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
+		return m.DeviceLimits(m.Machine).Change(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
 	}
 }

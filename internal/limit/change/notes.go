@@ -30,7 +30,7 @@ func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, 
 		if n := together(s, c.Set); n != "" {
 			notes = append(notes, n)
 		}
-		for _, g := range s.Grounds {
+		for _, g := range s.Places {
 			if n := g.Explanation.Several(); n != "" {
 				notes = append(notes, g.Name+": "+n)
 			}
@@ -51,7 +51,7 @@ func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, 
 // together says what a volume's containers may do in all once each has the limits that are set.
 func together(s *hold.Scope, set limit.Limits) string {
 	var each []limit.Limits
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.Target != nil && !p.DeviceWide {
 			each = append(each, set)
 		}
@@ -61,7 +61,7 @@ func together(s *hold.Scope, set limit.Limits) string {
 
 // laterNote says that version 1 holds each group by itself, so that one which is made later has no limit.
 func laterNote(s *hold.Scope, set limit.Limits) []string {
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.Target == nil || set.ReadBPS == 0 && set.WriteBPS == 0 && set.ReadIOPS == 0 && set.WriteIOPS == 0 {
 			continue
 		}
@@ -84,10 +84,10 @@ func sharedDevice(e *explain.Explanation, devices []explain.Spot) (string, bool)
 
 // besideNotes say which other data of the containers has the limits too that were changed, because it is on the same device.
 func (m *Maker) besideNotes(s *hold.Scope, c limit.Change, where Options) (notes []string) {
-	if len(s.Grounds) == 0 || where.Device != "" || where.Volume == "" && where.Path == "" && s.Target.Kind != target.Volume {
+	if len(s.Places) == 0 || where.Device != "" || where.Volume == "" && where.Path == "" && s.Target.Kind != target.Volume {
 		return nil
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.Target == nil || p.Target.PID == 0 {
 			continue
 		}
@@ -96,8 +96,8 @@ func (m *Maker) besideNotes(s *hold.Scope, c limit.Change, where Options) (notes
 			continue
 		}
 		var names, disks []string
-		for _, g := range all.Grounds {
-			if name, ok := sharedDevice(g.Explanation, s.Devices()); ok && !m.named(s, g, all.Grounds, where) {
+		for _, g := range all.Places {
+			if name, ok := sharedDevice(g.Explanation, s.Devices()); ok && !m.named(s, g, all.Places, where) {
 				names = append(names, g.Name)
 				if !slices.Contains(disks, name) {
 					disks = append(disks, name)
@@ -117,9 +117,9 @@ func (m *Maker) besideNotes(s *hold.Scope, c limit.Change, where Options) (notes
 }
 
 // named reports whether a container's ground is what the scope is for.
-func (m *Maker) named(s *hold.Scope, g hold.Ground, all []hold.Ground, where Options) bool {
+func (m *Maker) named(s *hold.Scope, g hold.Place, all []hold.Place, where Options) bool {
 	if where.Path == "" {
-		return g.Name == s.Grounds[0].Name
+		return g.Name == s.Places[0].Name
 	}
 	best := ""
 	for _, o := range all {
@@ -156,10 +156,10 @@ func (m *Maker) elsewhere(ctx context.Context, s *hold.Scope, where Options) []s
 	}
 	ref := target.Ref{Kind: target.Process, PID: s.Target.PID, Name: s.Target.Name}
 	there, err := m.Scope(ctx, ref, hold.Where{Path: cwd}, true)
-	if err != nil || len(there.Grounds) == 0 {
+	if err != nil || len(there.Places) == 0 {
 		return nil
 	}
-	if _, ok := sharedDevice(there.Grounds[0].Explanation, s.Devices()); ok || len(there.Devices()) == 0 {
+	if _, ok := sharedDevice(there.Places[0].Explanation, s.Devices()); ok || len(there.Devices()) == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, clean.Shell(cwd))}
@@ -167,10 +167,10 @@ func (m *Maker) elsewhere(ctx context.Context, s *hold.Scope, where Options) []s
 
 // stillWide says that the root group goes on holding what was set there for a target, where that was set without now.
 func (m *Maker) stillWide(s *hold.Scope, c limit.Change) (notes []string) {
-	if s.HasWide() {
+	if s.HasRootGroup() {
 		return nil
 	}
-	all, err := m.Wides(m.Machine).List()
+	all, err := m.DeviceLimits(m.Machine).List()
 	if err != nil {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 			notes = append(notes, fmt.Sprintf("the daemon (process %d) holds %s to %s, and puts that back at once: change its policy %s instead", is.s.PID, name, strings.Join(slices.Compact(words), ", "), is.s.Policy.Path))
 		}
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.DeviceWide {
 			if is.s.RootGroup != nil {
 				told("the root group", is.s.RootGroup.Held, s.Devices())

@@ -18,17 +18,17 @@ func (m *Maker) otherDevice(s *hold.Scope, where Options) (notes []string) {
 	if where.Device == "" {
 		return nil
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.Target == nil || p.Target.PID == 0 {
 			continue
 		}
 		all, err := m.Look(*p.Target)
-		if err != nil || len(all.Grounds) == 0 {
+		if err != nil || len(all.Places) == 0 {
 			continue
 		}
 		var on []string
 		shared := false
-		for _, g := range all.Grounds {
+		for _, g := range all.Places {
 			_, is := sharedDevice(g.Explanation, s.Devices())
 			shared = shared || is
 			for _, d := range g.Explanation.Hard {
@@ -47,7 +47,7 @@ func (m *Maker) otherDevice(s *hold.Scope, where Options) (notes []string) {
 // leftNotes say that the root group goes on holding what a daemon of the folder m.Run holds it to, or has left there, on devices of the
 // data whose own limits were changed.
 func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
-	if s.HasWide() {
+	if s.HasRootGroup() {
 		return nil
 	}
 	held, err := keeper.RootGroup(m.Holder, m.Run)
@@ -58,7 +58,7 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	for _, d := range s.Devices() {
 		on[d.Number()] = true
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if len(on) > 0 || p.Target == nil || p.Target.PID == 0 {
 			continue
 		}

@@ -45,7 +45,7 @@ func (m *Maker) proveIt(s *hold.Scope, c limit.Change, where Options) string {
 // folderOn is a folder on the device that a scope is for: the target's own, or one of the machine's for a target without any.
 func (m *Maker) folderOn(s *hold.Scope) string {
 	if s.Target.PID == 0 {
-		for _, g := range s.Grounds {
+		for _, g := range s.Places {
 			if others := g.Explanation.Others(); len(others) > 0 {
 				return others[0]
 			}
@@ -56,7 +56,7 @@ func (m *Maker) folderOn(s *hold.Scope) string {
 	if err != nil {
 		return ""
 	}
-	for _, g := range all.Grounds {
+	for _, g := range all.Places {
 		if _, ok := sharedDevice(g.Explanation, s.Devices()); ok {
 			return g.Path
 		}

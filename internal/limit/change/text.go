@@ -19,28 +19,28 @@ func (r *Result) Text() string {
 	for _, d := range r.Done {
 		switch {
 		case r.DryRun && !d.Changes():
-			say("%s: nothing to write", d.Part.Name)
+			say("%s: nothing to write", d.GroupSet.Name)
 		case r.DryRun:
-			say("%s: would write", d.Part.Name)
+			say("%s: would write", d.GroupSet.Name)
 			for _, p := range d.Properties {
-				say("  %s to the unit %s", p, d.Part.Unit)
+				say("  %s to the unit %s", p, d.GroupSet.Unit)
 			}
 			for _, e := range d.Diff.Edits {
 				say("  %s", e)
 			}
 		case !d.Changes():
-			say("%s: unchanged", d.Part.Name)
-		case r.Set.IsZero() || d.Part.For != "":
-			say("%s: cleared", d.Part.Name)
+			say("%s: unchanged", d.GroupSet.Name)
+		case r.Set.IsZero() || d.GroupSet.For != "":
+			say("%s: cleared", d.GroupSet.Name)
 		default:
 			set := r.Set
-			if d.Part.DeviceWide {
+			if d.GroupSet.DeviceWide {
 				set = set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), limit.Key.Rate)...) // It has no others.
 			}
-			say("%s: set %s", d.Part.Name, set.Words())
+			say("%s: set %s", d.GroupSet.Name, set.Words())
 		}
 		if len(d.Properties) > 0 && !r.DryRun {
-			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)
+			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.GroupSet.Unit)
 		}
 		if d.Kept != "" {
 			say("  stored by %s for the next start", d.Kept)
@@ -55,7 +55,7 @@ func (r *Result) Text() string {
 			say("  note: %s", d.Stored)
 		}
 	}
-	for _, g := range r.Grounds {
+	for _, g := range r.Places {
 		for _, d := range g.Explanation.Hard {
 			say("%s: on %s (%s)", clean.Name(g.Name), d.Name, d.Number())
 		}

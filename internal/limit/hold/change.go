@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// want is what a part shall have for a change.
-func (s *Scope) want(p Part, c limit.Change) cgroup.Want {
+// want is what a set of groups shall have after a change.
+func (s *Scope) want(p GroupSet, c limit.Change) cgroup.Want {
 	w := cgroup.Want{Change: c}
 	if p.DeviceWide {
 		w.Change = rates(c)
@@ -36,7 +36,7 @@ func (s *Scope) want(p Part, c limit.Change) cgroup.Want {
 // weights are the disks that weights go on, each once.
 func (s *Scope) weights() []explain.Weight {
 	var list []explain.Weight
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		for _, d := range g.Explanation.Weights {
 			if !slices.ContainsFunc(list, func(o explain.Weight) bool { return o.Name == d.Name }) {
 				list = append(list, d)
@@ -46,7 +46,7 @@ func (s *Scope) weights() []explain.Weight {
 	return list
 }
 
-// rates is the part of a change that the root group can be told.
+// rates is the rates of a change, which are all that the root group has.
 func rates(c limit.Change) limit.Change {
 	var out limit.Change
 	out.Set = limit.Limits{Name: c.Set.Name, ReadBPS: c.Set.ReadBPS, WriteBPS: c.Set.WriteBPS, ReadIOPS: c.Set.ReadIOPS, WriteIOPS: c.Set.WriteIOPS}
@@ -58,12 +58,12 @@ func rates(c limit.Change) limit.Change {
 	return out
 }
 
-// A Done is what became of one part.
+// A Done is what a change did to one set of groups.
 type Done struct {
-	Part   Part         `json:"part"`
-	Diff   *cgroup.Diff `json:"diff"`
-	Writes int          `json:"writes"`
-	// Properties are those that systemd was given for the part's unit.
+	GroupSet GroupSet     `json:"part"`
+	Diff     *cgroup.Diff `json:"diff"`
+	Writes   int          `json:"writes"`
+	// Properties are those that systemd was given for the groups' unit.
 	Properties []string `json:"properties"`
 	// Forgot are limits that the engine had stored and has no more, each in words.
 	Forgot []string `json:"forgot"`
@@ -74,7 +74,7 @@ type Done struct {
 	// Notes say what could not be found out.
 	Notes []string `json:"notes"`
 
-	// unit is what is set of the part's unit for the change.
+	// unit is what is set of the groups' unit for the change.
 	unit   systemd.Edit
 	change systemd.Change
 	// want is what its groups shall have, and lacks why they can't yet: systemd has to give them a controller first.
@@ -115,31 +115,31 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			}
 		}
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.Target != nil && p.Target.PID != 0 {
 			// Its number may be another's by now, and so may its groups.
 			if err := h.Finder.Alive(*p.Target); err != nil {
 				return nil, err
 			}
 		}
-		done := Done{Part: p, want: s.want(p, c)}
+		done := Done{GroupSet: p, want: s.want(p, c)}
 		d, err := h.Groups.Plan(p.Groups, done.want)
 		if done.lacks = err; err != nil {
-			d = ungiven(err, &done)
+			d = awaited(err, &done)
 		}
 		if d == nil {
-			return nil, &partError{p.Name, err}
+			return nil, &groupSetError{p.Name, err}
 		}
 		done.Diff = d
 		if p.Unit != "" {
 			done.change = h.unitChange(s, p, c)
 			if done.unit, err = h.Systemd.Plan(ctx, p.Unit, done.change); err != nil {
-				return nil, &partError{p.Name, err}
+				return nil, &groupSetError{p.Name, err}
 			}
 			done.Properties = done.unit.Set
 			if done.lacks != nil && len(done.Properties) == 0 {
 				// It has been told already, and doesn't.
-				return nil, &partError{p.Name, done.lacks}
+				return nil, &groupSetError{p.Name, done.lacks}
 			}
 		}
 		all = append(all, done)
@@ -147,7 +147,7 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 	return all, nil
 }
 
-// Apply makes a change in all parts, or in none. A container may make groups while its others are written: what
+// Apply makes a change in all sets of groups, or in none. A container may make groups while its others are written: what
 // it has made by the end is written too.
 //
 // What is removed is taken out of what an engine has stored first: its update has the runtime write what that
@@ -172,12 +172,12 @@ func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c l
 		h.forget(ctx, x, s, &all[i], c)
 	}
 	for i := range all {
-		if err := h.applyPart(ctx, x, &all[i]); err != nil {
-			return nil, &partError{all[i].Part.Name, err}
+		if err := h.applySet(ctx, x, &all[i]); err != nil {
+			return nil, &groupSetError{all[i].GroupSet.Name, err}
 		}
 	}
 	for i := range all {
-		if err := h.holdPart(ctx, x, &all[i]); err != nil {
+		if err := h.holdSet(ctx, x, &all[i]); err != nil {
 			return nil, err
 		}
 		h.lookStored(ctx, s, &all[i], c)
@@ -185,59 +185,59 @@ func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c l
 	return all, nil
 }
 
-// applyPart writes one part.
-func (h *Holder) applyPart(ctx context.Context, x *cgroup.Transaction, d *Done) error {
-	if d.Part.Unit != "" && len(d.unit.Set) > 0 {
+// applySet writes to one set of groups.
+func (h *Holder) applySet(ctx context.Context, x *cgroup.Transaction, d *Done) error {
+	if d.GroupSet.Unit != "" && len(d.unit.Set) > 0 {
 		err := h.Systemd.Apply(ctx, d.unit)
 		// A systemctl that was killed, or got no answer in time, may have had all set.
 		if err == nil || ctx.Err() != nil || h.unitChanged(ctx, d) {
-			x.Also("the properties of "+d.Part.Unit, func(ctx context.Context) error { return h.Systemd.Undo(ctx, d.unit) })
+			x.Also("the properties of "+d.GroupSet.Unit, func(ctx context.Context) error { return h.Systemd.Undo(ctx, d.unit) })
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return h.whenGiven(ctx, d, d.lacks, func() error {
+	return h.withController(ctx, d, d.lacks, func() error {
 		n, err := x.Apply(d.Diff)
 		d.Writes += n
 		return err
 	})
 }
 
-// unitChanged reports whether a part's unit is no more as it was planned to be changed, or that can't be told.
+// unitChanged reports whether the groups' unit differs from what the change was planned for, or can't be asked.
 func (h *Holder) unitChanged(ctx context.Context, d *Done) bool {
-	again, err := h.Systemd.Plan(ctx, d.Part.Unit, d.change)
+	again, err := h.Systemd.Plan(ctx, d.GroupSet.Unit, d.change)
 	return err != nil || !slices.Equal(again.Set, d.unit.Set)
 }
 
-// holdPart writes what differs in a part by now. One that has ended meanwhile has nothing to hold.
-func (h *Holder) holdPart(ctx context.Context, x *cgroup.Transaction, d *Done) error {
-	err := h.whenGiven(ctx, d, nil, func() error {
-		n, err := x.Hold(d.Part.Groups, d.want)
+// holdSet writes what differs by now. Groups that have gone meanwhile have nothing to hold.
+func (h *Holder) holdSet(ctx context.Context, x *cgroup.Transaction, d *Done) error {
+	err := h.withController(ctx, d, nil, func() error {
+		n, err := x.Hold(d.GroupSet.Groups, d.want)
 		d.Writes += n
 		return err
 	})
 	if err != nil && !errors.Is(err, cgroup.ErrGone) {
-		return &partError{d.Part.Name, err}
+		return &groupSetError{d.GroupSet.Name, err}
 	}
 	return nil
 }
 
-// A partError says which part of a target an error is about. What is noted in the error afterwards, such as that all was
-// put back, is told as well.
-type partError struct {
-	part string
-	err  error
+// A groupSetError says which groups an error is about. Its text is made when it is printed, so that it has what is added to the error later,
+// such as that all was undone.
+type groupSetError struct {
+	set string
+	err error
 }
 
 // Error implements error.
-func (e *partError) Error() string { return e.part + ": " + e.err.Error() }
+func (e *groupSetError) Error() string { return e.set + ": " + e.err.Error() }
 
 // Unwrap gives the error beneath.
-func (e *partError) Unwrap() error { return e.err }
+func (e *groupSetError) Unwrap() error { return e.err }
 
 // unitChange is a change in systemd's terms.
-func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) systemd.Change {
+func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change {
 	u := systemd.Change{Remove: c.Remove}
 	u.Set = systemd.Limits{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
 	for _, d := range s.Devices() {
@@ -267,9 +267,9 @@ func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) systemd.Change {
 	return u
 }
 
-// dividedBy is what divides a disk by weight now, for a part: --enable-weights may have changed it since the disk was looked at, and
+// dividedBy is what divides a disk by weight now, for some groups: --enable-weights may have changed it since the disk was looked at, and
 // where no group has the I/O controller yet that look sees no weights of bfq.
-func (h *Holder) dividedBy(p Part, w explain.Weight) string {
+func (h *Holder) dividedBy(p GroupSet, w explain.Weight) string {
 	g, err := p.Groups.Group(hierarchy.IO)
 	if err != nil {
 		return w.By

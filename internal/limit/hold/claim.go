@@ -15,11 +15,11 @@ import (
 
 // Claim makes the daemon of the folder run the owner of a device, before it sets the device's rates in the root group. The error is a refusal if
 // the device has another owner. Limits that a former owner left there are removed.
-func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk string, rates limit.Limits) error {
+func (w *DeviceLimits) Claim(ctx context.Context, run string, d device.Number, disk string, rates limit.Limits) error {
 	run = absolute(run)
-	n := Wide{For: "plimsoll daemon of " + run, Daemon: run, Device: d, Disk: disk, Limits: rates, Boot: w.boot}
+	n := DeviceLimit{For: "plimsoll daemon of " + run, Daemon: run, Device: d, Disk: disk, Limits: rates, Boot: w.boot}
 	n.Medium, _ = mediumOf(w.fs, d)
-	claimed := func(all []Wide) (bool, error) {
+	claimed := func(all []DeviceLimit) (bool, error) {
 		switch o := on(all, d); {
 		case o == nil || o.left():
 			return false, nil
@@ -39,21 +39,21 @@ func (w *Wides) Claim(ctx context.Context, run string, d device.Number, disk str
 	if err != nil {
 		return err
 	}
-	return w.While(ctx, func(all []Wide) error {
+	return w.While(ctx, func(all []DeviceLimit) error {
 		if _, err := claimed(all); err != nil {
 			return err
 		}
 		if o := on(all, d); o != nil && o.left() && o.Daemon != run {
-			if _, _, err := w.remove([]Wide{*o}, false); err != nil {
+			if _, _, err := w.remove([]DeviceLimit{*o}, false); err != nil {
 				return err
 			}
 		}
-		return w.journal.Keep(ctx, wideKind, d.String(), n)
+		return w.journal.Keep(ctx, deviceLimitKind, d.String(), n)
 	})
 }
 
 // OfDaemon reports whether n is the limit of the daemon of the folder run.
-func (n Wide) OfDaemon(run string) bool { return n.Daemon != "" && n.Daemon == absolute(run) }
+func (n DeviceLimit) OfDaemon(run string) bool { return n.Daemon != "" && n.Daemon == absolute(run) }
 
 // absolute is a folder's absolute path, or dir itself where the current folder isn't known.
 func absolute(dir string) string {
@@ -64,17 +64,17 @@ func absolute(dir string) string {
 }
 
 // Disclaim gives up the devices of the daemon of the folder run, but for those that keeps reports.
-func (w *Wides) Disclaim(ctx context.Context, run string, keeps func(device.Number) bool) error {
+func (w *DeviceLimits) Disclaim(ctx context.Context, run string, keeps func(device.Number) bool) error {
 	run = absolute(run)
-	lost := func(n Wide) bool { return n.Daemon == run && !keeps(n.Device) }
+	lost := func(n DeviceLimit) bool { return n.Daemon == run && !keeps(n.Device) }
 	if all, err := w.List(); err == nil && !slices.ContainsFunc(all, lost) {
 		return nil
 	}
-	return w.While(ctx, func(all []Wide) error {
+	return w.While(ctx, func(all []DeviceLimit) error {
 		var errs []error
 		for _, n := range all {
 			if lost(n) {
-				errs = append(errs, w.journal.Discard(context.WithoutCancel(ctx), wideKind, n.Device.String()))
+				errs = append(errs, w.journal.Discard(context.WithoutCancel(ctx), deviceLimitKind, n.Device.String()))
 			}
 		}
 		return errors.Join(errs...)

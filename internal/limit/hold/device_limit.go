@@ -16,9 +16,9 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// A Wide is the record of a device-wide limit: one in the root group of version 1, which applies to all users of a device. It names
+// A DeviceLimit is the record of a device's limit in the root group of version 1, which applies to all users of the device. It names
 // the owner. The kernel doesn't record that, and the limit outlives the owner.
-type Wide struct {
+type DeviceLimit struct {
 	// For is the owner: a target's reference ("volume:docker:data"), a run or a daemon.
 	For string `json:"for"`
 	// ForBytes is For where that is no UTF-8, which JSON can't carry: a group's name may have any bytes.
@@ -46,53 +46,55 @@ type Wide struct {
 }
 
 // String says what was set, and where: "write_bps=6MiB on loop1 (7:1)".
-func (w Wide) String() string { return fmt.Sprintf("%s on %s (%s)", w.Limits, w.Disk, w.Device) }
+func (w DeviceLimit) String() string { return fmt.Sprintf("%s on %s (%s)", w.Limits, w.Disk, w.Device) }
 
 // has reports whether a rate of the kernel's, as text, is w's: as it is recorded, or as it was before that.
-func (w Wide) has(k limit.Key, text string) bool {
+func (w DeviceLimit) has(k limit.Key, text string) bool {
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }
 
 // left reports whether the limits have no owner any more, though the kernel may still have them.
-func (w Wide) left() bool { return w.Former || w.Ended }
+func (w DeviceLimit) left() bool { return w.Former || w.Ended }
 
-// Wides are the device-wide limits of a machine. Each device has one owner at most, who is recorded in the journal before
+// DeviceLimits are a machine's limits of devices in the root group. Each device has one owner at most, who is recorded in the journal before
 // the limit is set: a target for which plimsoll limit set has set it, a run, or a daemon. A second one is refused. What another program has
 // set there has no record, and is left as it is where it was not replaced on demand.
-type Wides struct {
+type DeviceLimits struct {
 	fs      device.FS
 	groups  *cgroup.Host
 	boot    string
 	journal *journal.Journal
 }
 
-// wideKind is the kind of the entries of device-wide limits. Their id is the device's number.
-const wideKind = "device-limit"
+// deviceLimitKind is the kind of their entries. Their id is the device's number.
+const deviceLimitKind = "device-limit"
 
-// Wides returns the device-wide limits that are recorded in the machine's folder.
-func (h *Holder) Wides(machine string) *Wides { return NewWides(h.FS, h.Groups, machine) }
+// DeviceLimits returns the limits of devices that are recorded in the machine's folder.
+func (h *Holder) DeviceLimits(machine string) *DeviceLimits {
+	return NewDeviceLimits(h.FS, h.Groups, machine)
+}
 
-// NewWides returns the device-wide limits that are recorded in the machine's folder. Without a folder nothing is recorded.
-func NewWides(fs device.FS, groups *cgroup.Host, machine string) *Wides {
-	return &Wides{fs, groups, device.BootID(fs.Proc), journal.In(machine)}
+// NewDeviceLimits returns the limits of devices that are recorded in the machine's folder. Without a folder nothing is recorded.
+func NewDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceLimits {
+	return &DeviceLimits{fs, groups, device.BootID(fs.Proc), journal.In(machine)}
 }
 
 // List returns what is recorded and still there, by device: of this boot, on disks that this machine has. A number
 // that is another device's by now keeps what the kernel still has for it: that of a loop device does so.
-func (w *Wides) List() ([]Wide, error) {
+func (w *DeviceLimits) List() ([]DeviceLimit, error) {
 	all, _, err := w.look()
 	return all, err
 }
 
 // look is List, with the ids of stale entries: those whose limits are gone.
-func (w *Wides) look() (all []Wide, stale []string, err error) {
-	entries, err := w.journal.Entries(wideKind)
+func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
+	entries, err := w.journal.Entries(deviceLimitKind)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w; the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them", err)
 	}
 	var now map[device.Number]limit.Limits
 	for _, e := range entries {
-		var n Wide
+		var n DeviceLimit
 		if err := json.Unmarshal(e.Payload, &n); err != nil {
 			return nil, nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
 		}
@@ -127,15 +129,15 @@ func (w *Wides) look() (all []Wide, stale []string, err error) {
 
 // While calls f with what List returns. No other process changes that until f has returned; one that is changing it is waited for until ctx ends.
 // Stale records are removed before.
-func (w *Wides) While(ctx context.Context, f func(all []Wide) error) error {
-	return w.journal.Alone(ctx, wideKind, func() error {
+func (w *DeviceLimits) While(ctx context.Context, f func(all []DeviceLimit) error) error {
+	return w.journal.Alone(ctx, deviceLimitKind, func() error {
 		all, stale, err := w.look()
 		if err != nil {
 			return err
 		}
 		for _, id := range stale {
 			var owned *journal.OwnedError
-			if err := w.journal.Discard(ctx, wideKind, id); err != nil && !errors.As(err, &owned) {
+			if err := w.journal.Discard(ctx, deviceLimitKind, id); err != nil && !errors.As(err, &owned) {
 				return err
 			}
 		}
@@ -144,7 +146,7 @@ func (w *Wides) While(ctx context.Context, f func(all []Wide) error) error {
 }
 
 // now is the root group, and what it has for each device; nothing with version 2, whose root group has no limits.
-func (w *Wides) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
+func (w *DeviceLimits) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
 	root, err := w.groups.Device()
 	if errors.Is(err, cgroup.ErrUnsupported) {
 		return nil, map[device.Number]limit.Limits{}, nil
@@ -160,9 +162,9 @@ func (w *Wides) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
 }
 
 // For is what is recorded for a target, of all of a kind and name if the reference names no engine.
-func (w *Wides) For(r target.Ref) ([]Wide, error) {
+func (w *DeviceLimits) For(r target.Ref) ([]DeviceLimit, error) {
 	all, err := w.List()
-	return slices.DeleteFunc(all, func(n Wide) bool {
+	return slices.DeleteFunc(all, func(n DeviceLimit) bool {
 		o, err := target.Parse(n.For)
 		return err != nil || n.By != nil || n.Daemon != "" || o.Kind != r.Kind || o.Name != r.Name || r.Engine != "" && o.Engine != r.Engine || r.Namespace != "" && o.Namespace != r.Namespace
 	}), err
@@ -172,33 +174,33 @@ func (w *Wides) For(r target.Ref) ([]Wide, error) {
 func (s *Scope) Owner() string { return s.Target.Ref() }
 
 // on is the record of a device, nil if there is none.
-func on(all []Wide, d device.Number) *Wide {
-	if i := slices.IndexFunc(all, func(n Wide) bool { return n.Device == d }); i >= 0 {
+func on(all []DeviceLimit, d device.Number) *DeviceLimit {
+	if i := slices.IndexFunc(all, func(n DeviceLimit) bool { return n.Device == d }); i >= 0 {
 		return &all[i]
 	}
 	return nil
 }
 
-// written records that the device-wide limits, which were before, are after. Those of other processes are the same in both.
-func (w *Wides) written(ctx context.Context, before, after []Wide) error {
+// written records that the limits of devices, which were before, are after. Those of other processes are the same in both.
+func (w *DeviceLimits) written(ctx context.Context, before, after []DeviceLimit) error {
 	// An interrupt ends the change, not what is to be recorded of it.
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for _, n := range after {
 		if o := on(before, n.Device); o == nil || o.record() != n.record() {
-			errs = append(errs, w.journal.Keep(ctx, wideKind, n.Device.String(), n))
+			errs = append(errs, w.journal.Keep(ctx, deviceLimitKind, n.Device.String(), n))
 		}
 	}
 	for _, o := range before {
 		if on(after, o.Device) == nil {
-			errs = append(errs, w.journal.Discard(ctx, wideKind, o.Device.String()))
+			errs = append(errs, w.journal.Discard(ctx, deviceLimitKind, o.Device.String()))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // record is w as it is recorded.
-func (w Wide) record() string {
+func (w DeviceLimit) record() string {
 	b, _ := json.Marshal(w) // It has nothing that JSON can't carry.
 	return string(b)
 }

@@ -14,12 +14,12 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Around makes a change by apply and looks after what the root group has for the scope's target: rates that are set there are
+// Change makes a change by apply and looks after what the root group has for the scope's target: rates that are set there are
 // recorded, and those that are removed elsewhere are removed there as well. The error is a refusal if a device is another's. With dry apply only
-// plans, and so does Around.
-func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
+// plans, and so does Change.
+func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
 	all, err := w.List()
-	if err != nil && !s.HasWide() {
+	if err != nil && !s.HasRootGroup() {
 		// The target's own limits have nothing to do with that.
 		done, failed := apply()
 		if len(done) > 0 {
@@ -31,30 +31,30 @@ func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, 
 		return nil, err
 	}
 	r := rates(c)
-	if !(s.HasWide() && r.Set.IO()) && (len(r.Remove) == 0 || len(all) == 0) {
+	if !(s.HasRootGroup() && r.Set.IO()) && (len(r.Remove) == 0 || len(all) == 0) {
 		return apply()
 	}
 	if dry {
-		return w.around(ctx, s, r, all, true, apply)
+		return w.change(ctx, s, r, all, true, apply)
 	}
-	if !s.HasWide() && !slices.ContainsFunc(all, func(n Wide) bool { return n.For == s.Owner() }) {
+	if !s.HasRootGroup() && !slices.ContainsFunc(all, func(n DeviceLimit) bool { return n.For == s.Owner() }) {
 		return apply() // The records don't change, and a folder that can't be written is no matter.
 	}
-	err = w.While(ctx, func(all []Wide) error {
-		done, err = w.around(ctx, s, r, all, false, apply)
+	err = w.While(ctx, func(all []DeviceLimit) error {
+		done, err = w.change(ctx, s, r, all, false, apply)
 		return err
 	})
 	return done, err
 }
 
-// HasWide reports whether the root group is a part of the scope.
-func (s *Scope) HasWide() bool {
-	return slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide })
+// HasRootGroup reports whether limits of the scope go on the root group too.
+func (s *Scope) HasRootGroup() bool {
+	return slices.ContainsFunc(s.GroupSets, func(p GroupSet) bool { return p.DeviceWide })
 }
 
-// around is Around with the records at hand; the caller keeps other processes from changing them. A limit is recorded before it is set, and its
+// change is Change with the records at hand; the caller keeps other processes from changing them. A limit is recorded before it is set, and its
 // record is removed after it.
-func (w *Wides) around(ctx context.Context, s *Scope, r limit.Change, all []Wide, dry bool, apply func() ([]Done, error)) ([]Done, error) {
+func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all []DeviceLimit, dry bool, apply func() ([]Done, error)) ([]Done, error) {
 	x, err := w.intend(s, r, all)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (w *Wides) around(ctx context.Context, s *Scope, r limit.Change, all []Wide
 		done, err := apply()
 		return append(tell(done, x.told), extra...), err
 	}
-	before := slices.DeleteFunc(slices.Clone(all), func(n Wide) bool { return on(x.left, n.Device) != nil })
+	before := slices.DeleteFunc(slices.Clone(all), func(n DeviceLimit) bool { return on(x.left, n.Device) != nil })
 	if err := w.written(ctx, all, x.during); err != nil {
 		return nil, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}
@@ -87,17 +87,17 @@ func (w *Wides) around(ctx context.Context, s *Scope, r limit.Change, all []Wide
 // An intent is what a change of a scope means for the records.
 type intent struct {
 	// during is what is recorded while the change is made, and after what is then.
-	during, after []Wide
+	during, after []DeviceLimit
 	// left is what the owners before have left on the devices, and mine what is the target's own: both are removed.
-	left, mine []Wide
+	left, mine []DeviceLimit
 	// told are sentences for the user.
 	told []string
 }
 
 // intend plans a change's records. The error is a refusal if it is about a device that is another's.
-func (w *Wides) intend(s *Scope, r limit.Change, all []Wide) (x intent, err error) {
+func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x intent, err error) {
 	x.during = slices.Clone(all)
-	if s.HasWide() && r.Set.IO() {
+	if s.HasRootGroup() && r.Set.IO() {
 		_, now, err := w.now()
 		if err != nil {
 			return x, err
@@ -117,13 +117,13 @@ func (w *Wides) intend(s *Scope, r limit.Change, all []Wide) (x intent, err erro
 		}
 	}
 	for _, n := range all {
-		if len(s.Grounds) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
+		if len(s.Places) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
 			continue
 		}
 		both := n.only(r.Remove)
 		switch {
 		case both.Limits.IsZero():
-		case s.HasWide(): // The change itself removes them, whichever owner has them.
+		case s.HasRootGroup(): // The change itself removes them, whichever owner has them.
 			if n.For != s.Owner() && !n.left() {
 				if n.By != nil || n.Daemon != "" {
 					return x, n.taken()
@@ -139,8 +139,8 @@ func (w *Wides) intend(s *Scope, r limit.Change, all []Wide) (x intent, err erro
 }
 
 // recordOf is the record of an owner's rates of a device.
-func (w *Wides) recordOf(owner string, d explain.Spot, rates limit.Limits) Wide {
-	n := Wide{For: owner, Device: d.Number(), Disk: d.Name, Limits: rates, Boot: w.boot}
+func (w *DeviceLimits) recordOf(owner string, d explain.Spot, rates limit.Limits) DeviceLimit {
+	n := DeviceLimit{For: owner, Device: d.Number(), Disk: d.Name, Limits: rates, Boot: w.boot}
 	// One that goes meanwhile is refused by the kernel.
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	if !utf8.ValidString(n.For) {
@@ -150,7 +150,7 @@ func (w *Wides) recordOf(owner string, d explain.Spot, rates limit.Limits) Wide 
 }
 
 // take makes n's owner that of its device, beside whose older rates n's are. now is what the kernel has.
-func (x *intent) take(n Wide, now map[device.Number]limit.Limits) error {
+func (x *intent) take(n DeviceLimit, now map[device.Number]limit.Limits) error {
 	has := now[n.Device]
 	before := on(x.during, n.Device)
 	switch {
@@ -168,12 +168,12 @@ func (x *intent) take(n Wide, now map[device.Number]limit.Limits) error {
 	if before != nil && !before.left() {
 		n = n.beside(*before, has)
 	}
-	x.during = append(slices.DeleteFunc(x.during, func(o Wide) bool { return o.Device == n.Device }), n)
+	x.during = append(slices.DeleteFunc(x.during, func(o DeviceLimit) bool { return o.Device == n.Device }), n)
 	return nil
 }
 
 // beside is n with what its owner had before: rates that stay, and those that the kernel has until n's are written.
-func (n Wide) beside(before Wide, has limit.Limits) Wide {
+func (n DeviceLimit) beside(before DeviceLimit, has limit.Limits) DeviceLimit {
 	for _, k := range keysOf(before.Limits) {
 		switch {
 		case !n.Limits.Has(k):
@@ -188,18 +188,18 @@ func (n Wide) beside(before Wide, has limit.Limits) Wide {
 }
 
 // Clear removes what is recorded of a list, of the keys; nil: all. It returns what was done of each. What a process has that runs stays.
-func (w *Wides) Clear(ctx context.Context, list []Wide, keys []limit.Key, dry bool) (done []Done, err error) {
+func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []limit.Key, dry bool) (done []Done, err error) {
 	c := limit.Clear(keys...)
-	change := func(all []Wide) error {
-		var mine []Wide
+	change := func(all []DeviceLimit) error {
+		var mine []DeviceLimit
 		var stay []Done
 		after := slices.Clone(all)
 		for _, n := range all {
-			if !slices.ContainsFunc(list, func(o Wide) bool { return o.For == n.For && o.Device == n.Device }) || n.only(c.Remove).Limits.IsZero() {
+			if !slices.ContainsFunc(list, func(o DeviceLimit) bool { return o.For == n.For && o.Device == n.Device }) || n.only(c.Remove).Limits.IsZero() {
 				continue
 			}
 			if n.By != nil && !n.left() {
-				stay = append(stay, Done{Part: n.part(nil), Diff: &cgroup.Diff{}, Notes: []string{fmt.Sprintf("%s stays: it is for %s, process %d, which removes it at its end", n.Limits, n.For, n.By.PID)}})
+				stay = append(stay, Done{GroupSet: n.groupSet(nil), Diff: &cgroup.Diff{}, Notes: []string{fmt.Sprintf("%s stays: it is for %s, process %d, which removes it at its end", n.Limits, n.For, n.By.PID)}})
 				continue
 			}
 			mine, after = append(mine, n.only(c.Remove)), without(after, n, c.Remove)
@@ -228,7 +228,7 @@ func (w *Wides) Clear(ctx context.Context, list []Wide, keys []limit.Key, dry bo
 // tell notes sentences with what was done in the root group.
 func tell(done []Done, told []string) []Done {
 	for i := range done {
-		if done[i].Part.DeviceWide {
+		if done[i].GroupSet.DeviceWide {
 			done[i].Notes = append(done[i].Notes, told...)
 		}
 	}

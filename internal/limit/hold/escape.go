@@ -13,7 +13,7 @@ import (
 // An Escape is data whose writes get past a limit on them in some modes: on version 1 of control groups, what the kernel writes
 // back from the page cache.
 type Escape struct {
-	// Data is what it is, as a Ground's name.
+	// Data is what it is, as a Place's name.
 	Data string `json:"data"`
 	// Modes are those in which writes are not held, Partly those of them in which a part is, and Why says why.
 	Modes  []string `json:"modes"`
@@ -59,13 +59,13 @@ func (e Escape) HeldBy(root map[device.Number]limit.Limits) bool {
 	return len(e.devices) > 0
 }
 
-// Escapes are the scope's data of which limits on writes let some through. wide is what a user says to have the root group hold it:
+// Escapes are the scope's data of which limits on writes let some through. flag is what a user says to have the root group hold it:
 // "--device-wide".
-func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
-	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasWide() {
+func (s *Scope) Escapes(set limit.Limits, flag string) (all []Escape) {
+	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasRootGroup() {
 		return nil
 	}
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		e, root := Escape{Data: g.Name, set: set}, false
 		var why []string
 		for _, m := range g.Explanation.Modes {
@@ -87,11 +87,11 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 		others := g.Explanation.Others()
 		switch {
 		case root && len(others) == 0:
-			e.Instead = wide + " holds them too"
+			e.Instead = flag + " holds them too"
 		case root && !slices.Contains(others, "/"):
-			e.Instead = wide + " holds them too, for all writers of the device (" + strings.Join(others, ", ") + ")"
+			e.Instead = flag + " holds them too, for all writers of the device (" + strings.Join(others, ", ") + ")"
 		case root:
-			e.Instead = "give the data a device of its own, on which " + wide + " holds them (docs/how-to/own-device.md shows how)"
+			e.Instead = "give the data a device of its own, on which " + flag + " holds them (docs/how-to/own-device.md shows how)"
 		}
 		for _, d := range g.Explanation.Hard {
 			if !d.ReadsOnly {

@@ -22,7 +22,7 @@ func TestEscapesInPart(t *testing.T) {
 			"data: writes are held only in part in the mode direct, dsync: twice"},
 		{[]explain.Mode{{Name: explain.BufferedSync, Group: explain.Held, Why: "by the fsync"}, leaks}, "data: writes are NOT held in the mode buffered: the flusher"},
 	} {
-		s := Scope{Grounds: []Ground{{Name: "data", Explanation: &explain.Explanation{Modes: row.modes}}}}
+		s := Scope{Places: []Place{{Name: "data", Explanation: &explain.Explanation{Modes: row.modes}}}}
 		all := s.Escapes(limit.Limits{WriteBPS: 1 << 20}, "--device-wide")
 		if len(all) != 1 || all[0].String() != row.want {
 			t.Errorf("%v: %v, want %q", row.modes, all, row.want)

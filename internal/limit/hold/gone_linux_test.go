@@ -38,11 +38,11 @@ func TestGone(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w := NewWides(fs, groups, folder)
-	note := func(minor uint32) Wide {
-		return Wide{For: "volume:docker:data", Device: device.Number{Major: 7, Minor: minor}, Disk: "loop", Limits: limit.Limits{WriteBPS: 6 << 20}, Boot: "boot", Medium: Medium{Seq: "8"}}
+	w := NewDeviceLimits(fs, groups, folder)
+	note := func(minor uint32) DeviceLimit {
+		return DeviceLimit{For: "volume:docker:data", Device: device.Number{Major: 7, Minor: minor}, Disk: "loop", Limits: limit.Limits{WriteBPS: 6 << 20}, Boot: "boot", Medium: Medium{Seq: "8"}}
 	}
-	if err := w.written(t.Context(), nil, []Wide{note(3), note(4)}); err != nil {
+	if err := w.written(t.Context(), nil, []DeviceLimit{note(3), note(4)}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := w.List()

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// parts finds the groups of a scope's target.
-func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
+// groupSets finds the groups of a scope's target.
+func (h *Holder) groupSets(ctx context.Context, s *Scope, where Where) error {
 	t := &s.Target
 	if t.Kind == target.Volume {
 		for i := range t.Users {
@@ -26,33 +26,33 @@ func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
 	} else if err := h.container(ctx, s, t); err != nil {
 		return err
 	}
-	own := t.Kind == target.Volume && len(s.Grounds) == 1 && s.Grounds[0].Explanation.Own()
+	own := t.Kind == target.Volume && len(s.Places) == 1 && s.Places[0].Explanation.Own()
 	if !where.DeviceWide && !own {
-		if len(s.Parts) == 0 {
+		if len(s.GroupSets) == 0 {
 			return unused(s)
 		}
 		return nil
 	}
 	root, err := h.Groups.Device()
 	switch {
-	case errors.Is(err, cgroup.ErrUnsupported) && len(s.Parts) > 0:
+	case errors.Is(err, cgroup.ErrUnsupported) && len(s.GroupSets) > 0:
 		// Version 2 charges buffered writes to who wrote them.
 		return nil
 	case err != nil:
 		return err
 	}
-	s.Parts = append(s.Parts, Part{Name: rootGroup, Groups: root, DeviceWide: true})
+	s.GroupSets = append(s.GroupSets, GroupSet{Name: rootGroup, Groups: root, DeviceWide: true})
 	return nil
 }
 
-// rootGroup is what the part of the root group is called.
+// rootGroup is what the root group is called.
 const rootGroup = "the root group, which does the writeback of other groups"
 
 // HoldsOthers says whom else a limit in the root group slows down, in a sentence; "" if the scope has none there, or nobody else is
 // on its devices.
 func (s *Scope) HoldsOthers() string {
 	others := s.others()
-	if len(others) == 0 || !s.HasWide() {
+	if len(others) == 0 || !s.HasRootGroup() {
 		return ""
 	}
 	return fmt.Sprintf("the limit in the root group holds all buffered writes to %s, which has other data too: %s", strings.Join(s.written(), ", "), strings.Join(others, ", "))
@@ -75,7 +75,7 @@ func unused(s *Scope) error {
 // others lists where other data is on the devices of a scope.
 func (s *Scope) others() []string {
 	var list []string
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		for _, point := range g.Explanation.Others() {
 			if !slices.Contains(list, point) {
 				list = append(list, point)
@@ -96,21 +96,21 @@ func (s *Scope) written() []string {
 	return names
 }
 
-// container adds the part of a container, process, group or unit, with the unit of systemd's that made it.
+// container adds the groups of a container, process, group or unit, with the unit of systemd's that made it.
 func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) error {
-	p, err := h.part(s, t)
+	p, err := h.groupSet(s, t)
 	if err != nil {
 		return err
 	}
 	if !s.noUnit {
 		p.Unit = h.unitOf(ctx, s, t)
 	}
-	s.Parts = append(s.Parts, p)
+	s.GroupSets = append(s.GroupSets, p)
 	return nil
 }
 
-// part is that of a container, process, group or unit, as the kernel tells it.
-func (h *Holder) part(s *Scope, t *target.Target) (Part, error) {
+// groupSet is the groups of a container, process, group or unit, as the kernel shows them.
+func (h *Holder) groupSet(s *Scope, t *target.Target) (GroupSet, error) {
 	var groups *cgroup.Target
 	var err error
 	switch t.Kind {
@@ -125,18 +125,18 @@ func (h *Holder) part(s *Scope, t *target.Target) (Part, error) {
 		groups, err = h.Groups.At(t.Name)
 	default:
 		if len(t.Groups) == 0 {
-			return Part{}, fmt.Errorf("%s has no control group", t.Ref())
+			return GroupSet{}, fmt.Errorf("%s has no control group", t.Ref())
 		}
 		groups, err = h.Groups.At(t.Groups[0].Path)
 	}
 	if err != nil {
-		return Part{}, err
+		return GroupSet{}, err
 	}
 	name := t.Ref()
 	if t.Kind == target.Container {
 		name = "container " + t.Name
 	}
-	return Part{Name: name, Groups: groups, Target: t}, nil
+	return GroupSet{Name: name, Groups: groups, Target: t}, nil
 }
 
 // unitOf is the unit that made a target's groups, "" if none did.

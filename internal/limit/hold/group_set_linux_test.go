@@ -41,7 +41,7 @@ func TestOwnDevice(t *testing.T) {
 			t.Errorf("%s: %v", tt.dir, err)
 			continue
 		}
-		if root := slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide }); root != tt.root {
+		if root := slices.ContainsFunc(s.GroupSets, func(p GroupSet) bool { return p.DeviceWide }); root != tt.root {
 			t.Errorf("%s: its limit goes to the root group: %v, want %v", tt.dir, root, tt.root)
 		}
 	}

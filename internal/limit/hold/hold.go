@@ -1,13 +1,13 @@
 // Package hold sets limits on a target that a user names: it finds the target's control groups and the devices of its
 // data, and writes the limits to the kernel.
 //
-// A target has one or more parts, each with its own control groups. A container is one part. A volume has one part
-// for each container that uses it, and with control groups of version 1 also the root group, which does the writeback
-// of their data. A change is planned for all parts before the first write. If the kernel refuses one, the earlier
+// A target's limits go on one or more sets of control groups. A container has one, with a group in each hierarchy. A volume has
+// one for each container that uses it, and with version 1 also the root group, which does the writeback
+// of their data. A change is planned for all of them before the first write. If the kernel refuses one, the earlier
 // writes are undone.
 //
-// Two words of this package: a Ground is a part of the target's data with the devices under it; a limit is device-wide
-// (Wide) if it is in the root group and so applies to all users of its device.
+// A Scope is all of that for one target: its groups, and the places of its data with the devices under them. A DeviceLimit is a device's limit
+// in the root group, which applies to all users of the device. A Temporary is limits that end with the process, such as a trial's.
 package hold
 
 import (
@@ -36,7 +36,7 @@ type Where struct {
 	DeviceWide bool
 }
 
-// A Holder finds and writes. Its parts are this machine's, or a test's.
+// A Holder finds and writes. Its fields are this machine's, or a test's.
 type Holder struct {
 	FS      device.FS
 	Finder  *target.Finder
@@ -73,9 +73,8 @@ func (h *Holder) diskOf(path string) device.Number {
 	return stack.Device.Number()
 }
 
-// A Ground is a part of a target's data together with the devices under it: the place where limits on I/O to this data
-// are set.
-type Ground struct {
+// A Place is where a target has data, with the devices under it, on which limits on I/O to this data are set.
+type Place struct {
 	// Name says what it is: "volume data", "its own layer", "/srv".
 	Name string `json:"name"`
 	// Path is what the container calls it, of a volume the host.
@@ -84,8 +83,8 @@ type Ground struct {
 	Explanation *explain.Explanation `json:"explanation"`
 }
 
-// A Part is one of the things that are limited for a target.
-type Part struct {
+// A GroupSet is the control groups of one container, process or unit, one in each hierarchy; or the root group.
+type GroupSet struct {
 	// Name says what it is: "container web", "the root group".
 	Name string `json:"name"`
 	// Groups are its control groups.
@@ -103,13 +102,13 @@ type Part struct {
 
 // A Scope is what was named, found.
 type Scope struct {
-	Target  target.Target `json:"target"`
-	Parts   []Part        `json:"parts"`
-	Grounds []Ground      `json:"grounds"`
+	Target    target.Target `json:"target"`
+	GroupSets []GroupSet    `json:"parts"`
+	Places    []Place       `json:"grounds"`
 	// Notes are sentences to be told.
 	Notes []string `json:"notes"`
 
-	// Unlimited says of the data that was left out of the grounds why it can't be limited, and what can be done instead: a sentence
+	// Unlimited says of the data that was left out of the places why it can't be limited, and what can be done instead: a sentence
 	// each. A change that limits I/O has them in Notes.
 	Unlimited []string `json:"-"`
 
@@ -132,7 +131,7 @@ func (h *Holder) ScopeOf(t target.Target, where Where, io bool) (*Scope, error) 
 	return h.scope(context.Background(), &Scope{Target: t, noUnit: true}, where, io)
 }
 
-// scope fills in a scope's parts, and its grounds if io is set.
+// scope fills in a scope's groups, and its places if io is set.
 func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *Scope, err error) {
 	t := s.Target
 	if t.Elsewhere != "" {
@@ -140,11 +139,11 @@ func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *
 	}
 	s.Notes = slices.Clone(t.Notes)
 	if io {
-		if s.Grounds, err = h.grounds(s, where); err != nil {
+		if s.Places, err = h.places(s, where); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.parts(ctx, s, where); err != nil {
+	if err := h.groupSets(ctx, s, where); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -152,9 +151,9 @@ func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *
 
 // ScopeIn is the scope of groups that are known already, and of data that was explained, nil for none. It asks no engine.
 func ScopeIn(groups *cgroup.Target, data string, e *explain.Explanation) *Scope {
-	s := &Scope{Parts: []Part{{Name: groups.Name, Groups: groups}}}
+	s := &Scope{GroupSets: []GroupSet{{Name: groups.Name, Groups: groups}}}
 	if e != nil {
-		s.Grounds = []Ground{{data, data, e}}
+		s.Places = []Place{{data, data, e}}
 	}
 	return s
 }

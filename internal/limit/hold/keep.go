@@ -13,7 +13,7 @@ import (
 // Keep is Apply, and has the containers' engines store what is set, so that their next start has it too. Where an
 // engine can't, nothing is changed.
 func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, error) {
-	apis := make([]*engineapi.API, len(s.Parts))
+	apis := make([]*engineapi.API, len(s.GroupSets))
 	defer func() {
 		for _, a := range apis {
 			if a != nil {
@@ -21,19 +21,19 @@ func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			}
 		}
 	}()
-	for i, p := range s.Parts {
+	for i, p := range s.GroupSets {
 		if p.DeviceWide {
 			continue
 		}
 		if err := canKeep(p, c); err != nil {
-			return nil, &partError{p.Name, err}
+			return nil, &groupSetError{p.Name, err}
 		}
 		var err error
 		if apis[i], err = engineapi.Open(ctx, p.Target.Host); err != nil {
-			return nil, &partError{p.Name, err}
+			return nil, &groupSetError{p.Name, err}
 		}
 		if err := apis[i].Keeps(s.forAPI(c.Set)); err != nil {
-			return nil, &partError{p.Name, err}
+			return nil, &groupSetError{p.Name, err}
 		}
 	}
 	x := h.Groups.Begin()
@@ -50,23 +50,23 @@ func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 	return all, nil
 }
 
-// keep has one part's engine store what is set.
+// keep has one container's engine store what is set.
 func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi.API, s *Scope, d *Done, c limit.Change) error {
-	id := d.Part.Target.ID
+	id := d.GroupSet.Target.ID
 	before, err := api.Config(ctx, id)
 	if err != nil {
-		return &partError{d.Part.Name, err}
+		return &groupSetError{d.GroupSet.Name, err}
 	}
 	// What is refused in the middle may be stored in part.
-	x.Also("what "+api.Title()+" has stored of "+d.Part.Name, func(ctx context.Context) error { return api.Restore(ctx, id, before) })
+	x.Also("what "+api.Title()+" has stored of "+d.GroupSet.Name, func(ctx context.Context) error { return api.Restore(ctx, id, before) })
 	o, err := api.Set(ctx, id, s.forAPI(c.Set))
 	if err != nil {
-		return &partError{d.Part.Name, err}
+		return &groupSetError{d.GroupSet.Name, err}
 	}
 	d.Kept = api.Title()
 	d.Notes = append(d.Notes, o.Notes...)
 	// An engine has its own mind about swap, and its runtime writes again what it knows of.
-	if err := h.holdPart(ctx, x, d); err != nil {
+	if err := h.holdSet(ctx, x, d); err != nil {
 		return err
 	}
 	d.Stored = nil
@@ -74,8 +74,8 @@ func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi
 	return nil
 }
 
-// canKeep reports what can't be stored for a part.
-func canKeep(p Part, c limit.Change) error {
+// canKeep reports what can't be stored for a container.
+func canKeep(p GroupSet, c limit.Change) error {
 	no := func(what, why, fix string) error { return &refusal.Error{What: what, Why: why, Fix: fix} }
 	switch {
 	case p.Target.Kind != target.Container:

@@ -205,7 +205,7 @@ func (d *daemon) two(loop string) (*Holder, *Scope) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	s.Parts = append(s.Parts, other.Parts...)
+	s.GroupSets = append(s.GroupSets, other.GroupSets...)
 	return h, s
 }
 
@@ -223,7 +223,7 @@ func TestKeep(t *testing.T) {
 	}
 	// The first has another limit, and none of reading.
 	first := *s
-	first.Parts = s.Parts[:1]
+	first.GroupSets = s.GroupSets[:1]
 	if _, err := h.Keep(t.Context(), &first, limit.Change{Set: limit.Limits{WriteBPS: 3 << 20}}); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestKeepRefused(t *testing.T) {
 		{container(target.Podman, "unix:///x"), limit.Limits{Latency: 5e6}, "latency: no engine stores it"},
 	} {
 		h := &Holder{}
-		_, err := h.Keep(t.Context(), &Scope{Parts: []Part{{Name: "it", Target: tt.target}}}, limit.Change{Set: tt.set})
+		_, err := h.Keep(t.Context(), &Scope{GroupSets: []GroupSet{{Name: "it", Target: tt.target}}}, limit.Change{Set: tt.set})
 		var u *refusal.Error
 		if !errors.As(err, &u) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Keep() = %v, want %q", err, tt.want)

@@ -70,7 +70,7 @@ func newKilled(dir string) (*killed, error) {
 	disk := &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "vda", Major: 254, MQ: true}}, Weights: []explain.Weight{{Name: "vda", Major: 254}}}
 	s := ScopeIn(own, "/srv", disk)
 	s.Target = target.Target{Kind: target.Cgroup, Name: "/shop"}
-	s.Parts = append(s.Parts, Part{Name: rootGroup, Groups: root, DeviceWide: true})
+	s.GroupSets = append(s.GroupSets, GroupSet{Name: rootGroup, Groups: root, DeviceWide: true})
 	return &killed{h, s, filepath.Join(dir, "state")}, nil
 }
 
@@ -97,7 +97,7 @@ func answer(path, text string, _ func(string, string) error) error {
 // set is plimsoll limit set --device-wide --enable-weights.
 func (k *killed) set(ctx context.Context, l limit.Limits) error {
 	c := limit.Change{Set: l}
-	_, err := k.Wides(k.state).Around(ctx, k.scope, c, false, func() ([]Done, error) {
+	_, err := k.DeviceLimits(k.state).Change(ctx, k.scope, c, false, func() ([]Done, error) {
 		if l.Weight > 0 {
 			if _, _, err := k.Weights(k.state).Enable(ctx, k.scope, ""); err != nil {
 				return nil, err
@@ -115,7 +115,7 @@ func (k *killed) set(ctx context.Context, l limit.Limits) error {
 // clear is plimsoll limit clear.
 func (k *killed) clear(ctx context.Context) error {
 	c := limit.Clear()
-	_, err := k.Wides(k.state).Around(ctx, k.scope, c, false, func() ([]Done, error) {
+	_, err := k.DeviceLimits(k.state).Change(ctx, k.scope, c, false, func() ([]Done, error) {
 		done, err := k.Apply(ctx, k.scope, c)
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func liveHold(dir string) error {
 	}
 	ctx := context.Background()
 	say := func(words string) { os.Stdout.WriteString(words + "\n") }
-	trial := Request{Scope: ScopeIn(k.scope.Parts[0].Groups, "/srv", k.scope.Grounds[0].Explanation), Limits: limit.Limits{WriteBPS: 7 << 20, DeviceWide: true}}
+	trial := Request{Scope: ScopeIn(k.scope.GroupSets[0].Groups, "/srv", k.scope.Places[0].Explanation), Limits: limit.Limits{WriteBPS: 7 << 20, DeviceWide: true}}
 	t, err := k.Hold(ctx, k.state, "a run", []Request{trial})
 	if err != nil {
 		return err
@@ -203,11 +203,11 @@ func (k *killed) has(t *testing.T, file string) string {
 // recorded fails unless the records say whose the limits in the root group are, and how the disk was scheduled before.
 func (k *killed) recorded(t *testing.T, at string) {
 	t.Helper()
-	all, err := k.Wides(k.state).List()
+	all, err := k.DeviceLimits(k.state).List()
 	if err != nil {
 		t.Fatalf("killed at %s: %v", at, err)
 	}
-	root, now, err := k.Wides(k.state).now()
+	root, now, err := k.DeviceLimits(k.state).now()
 	if err != nil || root == nil {
 		t.Fatal(root, err)
 	}

@@ -14,11 +14,11 @@ func (h *Holder) Look(t target.Target) (*Scope, error) {
 	if t.Elsewhere != "" {
 		return nil, elsewhere(t)
 	}
-	p, err := h.part(s, &s.Target)
+	p, err := h.groupSet(s, &s.Target)
 	if err != nil {
 		return nil, err
 	}
-	s.Parts = append(s.Parts, p)
+	s.GroupSets = append(s.GroupSets, p)
 	if t.PID == 0 {
 		return s, nil
 	}
@@ -28,7 +28,7 @@ func (h *Holder) Look(t target.Target) (*Scope, error) {
 			s.Notes = append(s.Notes, fmt.Sprintf("the device under %s isn't known: %v", name, err))
 			return
 		}
-		s.Grounds = append(s.Grounds, g)
+		s.Places = append(s.Places, g)
 	}
 	root := "its own layer"
 	if t.Kind != target.Container {
@@ -36,13 +36,13 @@ func (h *Holder) Look(t target.Target) (*Scope, error) {
 	}
 	add(root, "/")
 	for _, m := range t.Mounts {
-		add(groundName(m), m.Destination)
+		add(mountName(m), m.Destination)
 	}
 	return s, nil
 }
 
-// groundName is what a mount is called.
-func groundName(m target.Mount) string {
+// mountName is what a mount is called.
+func mountName(m target.Mount) string {
 	if m.Volume != "" {
 		return "volume " + m.Volume
 	}

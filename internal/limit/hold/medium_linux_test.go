@@ -30,7 +30,7 @@ func wideOf(t *testing.T, loop, key string) string {
 }
 
 // wideSetter returns what sets limits of a new group and of the root group for a device, and for whom that is.
-func wideSetter(t *testing.T, h *Holder, w *Wides, loop string) (set func(limit.Limits) (told string), owner string) {
+func wideSetter(t *testing.T, h *Holder, w *DeviceLimits, loop string) (set func(limit.Limits) (told string), owner string) {
 	t.Helper()
 	try, owner := trySetter(t, h, w, loop)
 	return func(l limit.Limits) string {
@@ -44,7 +44,7 @@ func wideSetter(t *testing.T, h *Holder, w *Wides, loop string) (set func(limit.
 }
 
 // trySetter is wideSetter where that may be refused.
-func trySetter(t *testing.T, h *Holder, w *Wides, loop string) (set func(limit.Limits) (told string, err error), owner string) {
+func trySetter(t *testing.T, h *Holder, w *DeviceLimits, loop string) (set func(limit.Limits) (told string, err error), owner string) {
 	t.Helper()
 	group := disktest.NewBlkioGroup(t)
 	scope := func() *Scope {
@@ -58,7 +58,7 @@ func trySetter(t *testing.T, h *Holder, w *Wides, loop string) (set func(limit.L
 	return func(l limit.Limits) (string, error) {
 		t.Helper()
 		s, c := scope(), limit.Change{Set: l}
-		done, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) { return h.Apply(t.Context(), s, c) })
+		done, err := w.Change(t.Context(), s, c, false, func() ([]Done, error) { return h.Apply(t.Context(), s, c) })
 		var told []string
 		for _, d := range done {
 			told = append(told, d.Notes...)
@@ -75,7 +75,7 @@ func TestNumberReused(t *testing.T) {
 	loop := disktest.Loop(t, one, false, other)
 	h := holder(t)
 	machine := t.TempDir()
-	w := h.Wides(machine)
+	w := h.DeviceLimits(machine)
 	a, forA := wideSetter(t, h, w, loop)
 	b, forB := wideSetter(t, h, w, loop)
 	clear := func(owner string) {
@@ -84,7 +84,7 @@ func TestNumberReused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var list []Wide
+		var list []DeviceLimit
 		for _, n := range all {
 			if owner == "" || n.For == owner {
 				list = append(list, n)

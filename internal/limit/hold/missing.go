@@ -43,7 +43,7 @@ func (e *NameError) Error() string { return e.text }
 func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
 
 // named is the path that a user named for a target, of the target itself or, if that has no files of its own, of the host.
-func (h *Holder) named(t target.Target, path string) ([]Ground, error) {
+func (h *Holder) named(t target.Target, path string) ([]Place, error) {
 	path = filepath.Clean(path)
 	if t.PID != 0 {
 		g, err := h.inside(t, path, path)
@@ -60,5 +60,5 @@ func (h *Holder) named(t target.Target, path string) ([]Ground, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.hostGround(path, path)
+	return h.hostPlace(path, path)
 }

@@ -15,15 +15,15 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// TestAroundWaits: who needs the notes waits for a change that asks slow engines, as long as that may take, or until it is
+// TestChangeWaits: who needs the notes waits for a change that asks slow engines, as long as that may take, or until it is
 // interrupted. The clock is the test's.
-func TestAroundWaits(t *testing.T) {
+func TestChangeWaits(t *testing.T) {
 	h := holder(t)
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, c := &Scope{Parts: []Part{{DeviceWide: true}}}, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}
+		s, c := &Scope{GroupSets: []GroupSet{{DeviceWide: true}}}, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}
 		around := func(ctx context.Context, apply func()) error {
-			_, err := h.Wides(folder).Around(ctx, s, c, false, func() ([]Done, error) {
+			_, err := h.DeviceLimits(folder).Change(ctx, s, c, false, func() ([]Done, error) {
 				apply()
 				return nil, nil
 			})

@@ -78,7 +78,7 @@ func TestReadsOnly(t *testing.T) {
 	}
 	has("cleared", map[string][]string{})
 
-	for _, d := range h.unitChange(s, s.Parts[0], limit.Change{Set: set}).Set.Devices {
+	for _, d := range h.unitChange(s, s.GroupSets[0], limit.Change{Set: set}).Set.Devices {
 		if d.ReadBPS != 1<<20 || (d.WriteBPS == 0) != (d.Path == lower) || (d.WriteIOPS == 0) != (d.Path == lower) {
 			t.Errorf("systemd is told %+v", d)
 		}
@@ -95,7 +95,7 @@ func TestReadsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	both.Grounds = append(slices.Clone(s.Grounds), both.Grounds...)
+	both.Places = append(slices.Clone(s.Places), both.Places...)
 	if devices := both.Devices(); len(devices) != 2 || devices[0].ReadsOnly || devices[1].ReadsOnly {
 		t.Errorf("devices %+v, want both to be written to", devices)
 	}

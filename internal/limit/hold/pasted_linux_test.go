@@ -30,7 +30,7 @@ func pasted(t *testing.T, text, begin, after string) string {
 // names were printed as they are, so that the terminal's cleaning took bytes out of them.
 func TestPastedNames(t *testing.T) {
 	for _, name := range hostileGroups {
-		w := Wide{For: name, Disk: "sda", Former: true}
+		w := DeviceLimit{For: name, Disk: "sda", Former: true}
 		if got := pasted(t, w.Still(" --state /x"), "plimsoll limit clear ", " --state"); got != name {
 			t.Errorf("the command to clear %q names %q", name, got)
 		}

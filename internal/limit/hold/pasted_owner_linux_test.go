@@ -14,13 +14,13 @@ func TestPastedOwner(t *testing.T) {
 	group := disktest.NewBlkioGroup(t)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
-	w := h.Wides(t.TempDir())
+	w := h.DeviceLimits(t.TempDir())
 	s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop, DeviceWide: true}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := s.Devices()[0]
-	n := Wide{For: "cgroup:/another", Device: d.Number(), Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
+	n := DeviceLimit{For: "cgroup:/another", Device: d.Number(), Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	remove := limit.Change{Remove: []limit.Key{limit.WriteBPS}}
 	for _, name := range hostileGroups {
@@ -28,7 +28,7 @@ func TestPastedOwner(t *testing.T) {
 		if s.Owner() != name {
 			t.Fatalf("the target is %q, want %q", s.Owner(), name)
 		}
-		done, err := w.around(t.Context(), s, remove, []Wide{n}, true, func() ([]Done, error) { return []Done{{Part: Part{DeviceWide: true}}}, nil })
+		done, err := w.change(t.Context(), s, remove, []DeviceLimit{n}, true, func() ([]Done, error) { return []Done{{GroupSet: GroupSet{DeviceWide: true}}}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestPastedOwner(t *testing.T) {
 			t.Errorf("the command to clear %q names %q", name, got)
 		}
 
-		if err := w.written(t.Context(), nil, []Wide{w.recordOf(s.Owner(), d, limit.Limits{WriteBPS: 1 << 20})}); err != nil {
+		if err := w.written(t.Context(), nil, []DeviceLimit{w.recordOf(s.Owner(), d, limit.Limits{WriteBPS: 1 << 20})}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := w.List()

@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// grounds finds the data that a limit is for.
-func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
+// places finds the data that a limit is for.
+func (h *Holder) places(s *Scope, where Where) ([]Place, error) {
 	t := s.Target
 	switch {
 	case where.Device != "":
@@ -28,7 +28,7 @@ func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
 		if err != nil {
 			return nil, err
 		}
-		return h.hostGround("volume "+t.Name, path)
+		return h.hostPlace("volume "+t.Name, path)
 	case where.Volume != "":
 		for _, m := range t.Mounts {
 			if m.Volume == where.Volume {
@@ -45,7 +45,7 @@ func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
 }
 
 // device is a block device of the host.
-func (h *Holder) device(path string) ([]Ground, error) {
+func (h *Holder) device(path string) ([]Place, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -59,7 +59,7 @@ func (h *Holder) device(path string) ([]Ground, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hostGroundOf(path, path, e)
+	return hostPlaceOf(path, path, e)
 }
 
 // A deviceNode is a device's, with its numbers: another device that gets a name is another one.
@@ -78,24 +78,24 @@ func (h *Holder) node(path string) (*explain.Explanation, error) {
 	return h.recent.Of(deviceNode{path, number}, look)
 }
 
-// hostGround is a path of the host.
-func (h *Holder) hostGround(name, path string) ([]Ground, error) {
+// hostPlace is a path of the host.
+func (h *Holder) hostPlace(name, path string) ([]Place, error) {
 	e, err := h.Explain.Path(path)
 	if err != nil {
 		return nil, err
 	}
-	return hostGroundOf(name, path, e)
+	return hostPlaceOf(name, path, e)
 }
 
-func hostGroundOf(name, path string, e *explain.Explanation) ([]Ground, error) {
+func hostPlaceOf(name, path string, e *explain.Explanation) ([]Place, error) {
 	if !e.Possible {
 		return nil, &refusal.Error{Act: refusal.Limited, What: name, Why: e.Why, Fix: e.Instead}
 	}
-	return []Ground{{name, path, e}}, nil
+	return []Place{{name, path, e}}, nil
 }
 
 // inside is a path of a container.
-func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
+func (h *Holder) inside(t target.Target, name, path string) ([]Place, error) {
 	g, err := h.look(t, name, path)
 	if err != nil {
 		return nil, err
@@ -103,33 +103,33 @@ func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
 	if e := g.Explanation; !e.Possible {
 		return nil, &refusal.Error{Act: refusal.Limited, What: name, Why: e.Why, Fix: e.Instead}
 	}
-	return []Ground{g}, nil
+	return []Place{g}, nil
 }
 
-func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
+func (h *Holder) look(t target.Target, name, path string) (Place, error) {
 	if t.Rootfs != "" {
 		e, err := h.beneath(t, path)
 		if err != nil {
-			return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
+			return Place{}, fmt.Errorf("%s: %w", t.Ref(), err)
 		}
-		return Ground{name, path, e}, nil
+		return Place{name, path, e}, nil
 	}
 	id, err := inroot.MountID(inroot.Of(t.PID), path)
 	if err != nil {
-		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
+		return Place{}, fmt.Errorf("%s: %w", t.Ref(), err)
 	}
 	e, err := h.Explain.Inside(path, t.PID, id)
 	if err != nil {
-		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
+		return Place{}, fmt.Errorf("%s: %w", t.Ref(), err)
 	}
-	return Ground{name, path, e}, nil
+	return Place{name, path, e}, nil
 }
 
 // all are a container's own layer and what is mounted into it. What can't be limited is left out and
 // told, unless that is everything.
-func (h *Holder) all(s *Scope) ([]Ground, error) {
+func (h *Holder) all(s *Scope) ([]Place, error) {
 	t := s.Target
-	var list []Ground
+	var list []Place
 	var first *refusal.Error
 	add := func(name, path string) error {
 		g, err := h.look(t, name, path)
@@ -155,7 +155,7 @@ func (h *Holder) all(s *Scope) ([]Ground, error) {
 		return nil, err
 	}
 	for _, m := range t.Mounts {
-		if err := add(groundName(m), m.Destination); err != nil {
+		if err := add(mountName(m), m.Destination); err != nil {
 			return nil, err
 		}
 	}
@@ -179,10 +179,10 @@ func volumesOf(t target.Target) string {
 	return ": it has " + strings.Join(names, ", ")
 }
 
-// Devices are those that rates go on, each once, in the order of the grounds.
+// Devices are those that rates go on, each once, in the order of the places.
 func (s *Scope) Devices() []explain.Spot {
 	var list []explain.Spot
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		for _, d := range g.Explanation.Hard {
 			i := slices.IndexFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() })
 			if i < 0 {
@@ -219,12 +219,12 @@ func (s *Scope) Latency() error {
 // Written returns why a limit of what is written holds nothing here: all of it goes where there is no limit. Where nothing can be
 // written, there is nothing to hold, and no error.
 func (s *Scope) Written() error {
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		if slices.ContainsFunc(g.Explanation.Hard, func(d explain.Spot) bool { return !d.ReadsOnly }) {
 			return nil
 		}
 	}
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		for _, m := range g.Explanation.Modes {
 			if m.Name == explain.Direct && m.Group != explain.Never {
 				return &refusal.Error{Act: refusal.Limited, What: "what is written to " + g.Name, Why: m.Why, Fix: "have it written to a volume on a disk; reads can be limited"}

@@ -31,8 +31,8 @@ func TestUnlimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(s.Grounds, func(g Ground) bool { return g.Name == "volume data" }); i < 0 || len(s.Notes) > 0 {
-		t.Errorf("grounds %+v, notes %q", s.Grounds, s.Notes)
+	if i := slices.IndexFunc(s.Places, func(g Place) bool { return g.Name == "volume data" }); i < 0 || len(s.Notes) > 0 {
+		t.Errorf("grounds %+v, notes %q", s.Places, s.Notes)
 	}
 	if _, err := h.Plan(t.Context(), s, limit.Clear()); err != nil || len(s.Notes) > 0 {
 		t.Errorf("clear: %v, notes %q", err, s.Notes)
@@ -74,7 +74,7 @@ func TestLookVolume(t *testing.T) {
 	if e, err := h.LookVolume(later); err != nil || !e.Possible || "/dev/"+e.Hard[0].Name != loop {
 		t.Errorf("LookVolume(%+v) = %+v, %v", later, e, err)
 	}
-	if g, err := h.grounds(&Scope{Target: later}, Where{}); err != nil || "/dev/"+g[0].Explanation.Hard[0].Name != loop {
+	if g, err := h.places(&Scope{Target: later}, Where{}); err != nil || "/dev/"+g[0].Explanation.Hard[0].Name != loop {
 		t.Errorf("grounds(%+v) = %+v, %v", later, g, err)
 	}
 	later.Mounts[0].Later = "nfs::/export"
@@ -93,12 +93,12 @@ func TestLookVolume(t *testing.T) {
 func TestRates(t *testing.T) {
 	s := &Scope{}
 	set := limit.Limits{Name: "x", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 5, Latency: 6, Memory: 7, CPUs: 8, CPUShares: 9}
-	w := s.want(Part{DeviceWide: true}, limit.Change{Set: set, Remove: limit.Keys})
+	w := s.want(GroupSet{DeviceWide: true}, limit.Change{Set: set, Remove: limit.Keys})
 	want := limit.Limits{Name: "x", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4}
 	if w.Change.Set != want || !slices.Equal(w.Change.Remove, []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS}) {
 		t.Errorf("want() = %+v", w.Change)
 	}
-	if w := s.want(Part{}, limit.Change{Set: set}); w.Change.Set != set {
+	if w := s.want(GroupSet{}, limit.Change{Set: set}); w.Change.Set != set {
 		t.Errorf("want() of a container = %+v", w.Change)
 	}
 }
@@ -106,7 +106,7 @@ func TestRates(t *testing.T) {
 // TestLatencyWhere: a latency target does something on devices with queues only.
 func TestLatencyWhere(t *testing.T) {
 	on := func(spots ...explain.Spot) *Scope {
-		return &Scope{Grounds: []Ground{{Name: "volume data", Explanation: &explain.Explanation{Possible: true, Hard: spots}}}}
+		return &Scope{Places: []Place{{Name: "volume data", Explanation: &explain.Explanation{Possible: true, Hard: spots}}}}
 	}
 	disk, mapped := explain.Spot{Name: "sda", Major: 8, MQ: true}, explain.Spot{Name: "dm-0", Major: 253}
 	if err := on(disk).Latency(); err != nil {
@@ -122,7 +122,7 @@ func TestLatencyWhere(t *testing.T) {
 	}
 	// A real disk has them.
 	loop := disktest.Loop(t, disktest.Image(t, 1<<20), false)
-	if g, err := h.grounds(&Scope{}, Where{Device: loop}); err != nil || !g[0].Explanation.Hard[0].MQ {
+	if g, err := h.places(&Scope{}, Where{Device: loop}); err != nil || !g[0].Explanation.Hard[0].MQ {
 		t.Errorf("grounds(%s) = %+v, %v", loop, g, err)
 	}
 }

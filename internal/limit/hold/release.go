@@ -11,7 +11,7 @@ import (
 )
 
 // remove takes limits out of the root group, and with dry plans that. What another program has set in their place stays. back puts them back.
-func (w *Wides) remove(list []Wide, dry bool) (done []Done, back func() error, err error) {
+func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back func() error, err error) {
 	var undo []func() error
 	back = func() error {
 		var errs []error
@@ -33,13 +33,13 @@ func (w *Wides) remove(list []Wide, dry bool) (done []Done, back func() error, e
 		if len(keys) == 0 && len(notes) == 0 {
 			continue
 		}
-		d := Done{Part: n.part(root), Notes: notes}
+		d := Done{GroupSet: n.groupSet(root), Notes: notes}
 		want := cgroup.Want{Change: limit.Change{Remove: keys}, Devices: []device.Number{n.Device}}
 		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
 			d.Writes, err = d.Diff.Apply()
 		}
 		if err != nil {
-			return nil, back, errors.Join(fmt.Errorf("%s: %w", d.Part.Name, err), back())
+			return nil, back, errors.Join(fmt.Errorf("%s: %w", d.GroupSet.Name, err), back())
 		}
 		undo = append(undo, func() error {
 			before := limit.Change{}
@@ -57,13 +57,13 @@ func (w *Wides) remove(list []Wide, dry bool) (done []Done, back func() error, e
 	return done, back, nil
 }
 
-// part is the root group's, as far as it is about n.
-func (n Wide) part(root *cgroup.Target) Part {
-	return Part{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
+// groupSet is the root group, as far as it is about n.
+func (n DeviceLimit) groupSet(root *cgroup.Target) GroupSet {
+	return GroupSet{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
 }
 
 // removable are the rates of n that the kernel has, which is now. notes say which are another program's.
-func (n Wide) removable(now limit.Limits) (keys []limit.Key, notes []string) {
+func (n DeviceLimit) removable(now limit.Limits) (keys []limit.Key, notes []string) {
 	for _, k := range keysOf(n.Limits) {
 		switch text := now.Text(k); {
 		case !now.Has(k):
@@ -77,7 +77,7 @@ func (n Wide) removable(now limit.Limits) (keys []limit.Key, notes []string) {
 }
 
 // only is n with the rates of some keys alone.
-func (n Wide) only(keys []limit.Key) Wide {
+func (n DeviceLimit) only(keys []limit.Key) DeviceLimit {
 	for _, k := range keysOf(n.Limits) {
 		if !slices.Contains(keys, k) {
 			n.Limits = n.Limits.Without(k)
@@ -87,14 +87,14 @@ func (n Wide) only(keys []limit.Key) Wide {
 }
 
 // without takes keys out of what is recorded of n's device for n's owner.
-func without(all []Wide, n Wide, keys []limit.Key) []Wide {
+func without(all []DeviceLimit, n DeviceLimit, keys []limit.Key) []DeviceLimit {
 	all = slices.Clone(all)
 	for i := range all {
 		if all[i].For == n.For && all[i].Device == n.Device {
 			all[i].Limits = all[i].Limits.Without(keys...)
 		}
 	}
-	return slices.DeleteFunc(all, func(o Wide) bool { return o.Limits.IsZero() })
+	return slices.DeleteFunc(all, func(o DeviceLimit) bool { return o.Limits.IsZero() })
 }
 
 // keysOf lists what l bounds.

@@ -21,7 +21,7 @@ func TestOneOwner(t *testing.T) {
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
 	machine := t.TempDir()
-	w := h.Wides(machine)
+	w := h.DeviceLimits(machine)
 	one, forOne := wideSetter(t, h, w, loop)
 	other, _ := trySetter(t, h, w, loop)
 	s, err := h.Scope(t.Context(), ref(t, disktest.NewBlkioGroup(t)), Where{Device: loop}, true)
@@ -29,7 +29,7 @@ func TestOneOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.Devices()[0]
-	run := func() (Wide, error) {
+	run := func() (DeviceLimit, error) {
 		return w.Hold(t.Context(), "plimsoll run (r1)", d, limit.Limits{WriteBPS: 2 << 20})
 	}
 	daemon := func() error {
@@ -115,7 +115,7 @@ func TestKilledBetween(t *testing.T) {
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
 	machine := t.TempDir()
-	w := h.Wides(machine)
+	w := h.DeviceLimits(machine)
 	group := disktest.NewBlkioGroup(t)
 	scope := func(wide bool) *Scope {
 		t.Helper()
@@ -125,12 +125,12 @@ func TestKilledBetween(t *testing.T) {
 		}
 		return s
 	}
-	entry := filepath.Join(machine, "journal", wideKind, url.PathEscape(disktest.Number(t, loop))+".json")
+	entry := filepath.Join(machine, "journal", deviceLimitKind, url.PathEscape(disktest.Number(t, loop))+".json")
 	// set changes the limit; with apply not called it is killed before it writes.
 	set := func(bps int64, killed bool) (noted []byte) {
 		t.Helper()
 		s, c := scope(true), limit.Change{Set: limit.Limits{WriteBPS: bps}}
-		_, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) {
+		_, err := w.Change(t.Context(), s, c, false, func() ([]Done, error) {
 			var err error
 			if noted, err = os.ReadFile(entry); err != nil {
 				t.Error(err)
@@ -150,7 +150,7 @@ func TestKilledBetween(t *testing.T) {
 	clear := func() {
 		t.Helper()
 		s, c := scope(false), limit.Clear()
-		if _, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) { return h.Apply(t.Context(), s, c) }); err != nil {
+		if _, err := w.Change(t.Context(), s, c, false, func() ([]Done, error) { return h.Apply(t.Context(), s, c) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestSomebodyElsesInRootGroup(t *testing.T) {
 	disktest.NewBlkioGroup(t)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
-	w := h.Wides(t.TempDir())
+	w := h.DeviceLimits(t.TempDir())
 	set, _ := wideSetter(t, h, w, loop)
 	t.Cleanup(func() {
 		list, err := w.List()

@@ -16,13 +16,13 @@ import (
 
 // Hold sets rates in the root group that go with this process, on a disk that has none there: the error is a refusal if it has. Release removes them,
 // and if this process is killed Sweep does. With version 2, which has no such limits, the error wraps cgroup.ErrUnsupported.
-func (w *Wides) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n Wide, err error) {
+func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n DeviceLimit, err error) {
 	root, err := w.groups.Device()
 	if err != nil {
 		return n, err
 	}
 	n = w.recordOf(owner, d, rates)
-	return n, w.While(ctx, func(all []Wide) error {
+	return n, w.While(ctx, func(all []DeviceLimit) error {
 		_, now, err := w.now()
 		if err != nil {
 			return err
@@ -32,15 +32,15 @@ func (w *Wides) Hold(ctx context.Context, owner string, d explain.Spot, rates li
 			return err
 		}
 		if before != nil {
-			if _, _, err := w.remove([]Wide{*before}, false); err != nil {
+			if _, _, err := w.remove([]DeviceLimit{*before}, false); err != nil {
 				return err
 			}
 		}
-		if err := w.journal.Put(ctx, wideKind, n.Device.String(), n); err != nil {
+		if err := w.journal.Put(ctx, deviceLimitKind, n.Device.String(), n); err != nil {
 			return err
 		}
 		if _, err := w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []device.Number{n.Device}}); err != nil {
-			return errors.Join(err, w.journal.Remove(wideKind, n.Device.String()))
+			return errors.Join(err, w.journal.Remove(deviceLimitKind, n.Device.String()))
 		}
 		return nil
 	})
@@ -48,17 +48,17 @@ func (w *Wides) Hold(ctx context.Context, owner string, d explain.Spot, rates li
 
 // Release removes what Hold has set. What another program has set in its place stays. A number that is another device's by now is left
 // alone: the error says what that still has of it, which stays recorded.
-func (w *Wides) Release(ctx context.Context, n Wide) error {
-	return w.While(ctx, func([]Wide) error {
+func (w *DeviceLimits) Release(ctx context.Context, n DeviceLimit) error {
+	return w.While(ctx, func([]DeviceLimit) error {
 		if err := w.giveBack(n); err != nil {
 			return err
 		}
-		return w.journal.Remove(wideKind, n.Device.String())
+		return w.journal.Remove(deviceLimitKind, n.Device.String())
 	})
 }
 
 // giveBack removes a run's limits from the root group.
-func (w *Wides) giveBack(n Wide) error {
+func (w *DeviceLimits) giveBack(n DeviceLimit) error {
 	if n.Boot != w.boot {
 		return nil // The kernel's limits went with that boot.
 	}
@@ -70,7 +70,7 @@ func (w *Wides) giveBack(n Wide) error {
 		n.Former = true
 		return errors.New(n.Still(""))
 	}
-	_, _, err = w.remove([]Wide{n}, false)
+	_, _, err = w.remove([]DeviceLimit{n}, false)
 	return err
 }
 
@@ -80,21 +80,21 @@ func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []str
 	if err != nil {
 		return nil, nil // There are no groups any more, and no limits.
 	}
-	return NewWides(fs, groups, machine).Sweep(ctx)
+	return NewDeviceLimits(fs, groups, machine).Sweep(ctx)
 }
 
 // Sweep removes the limits that killed runs left in the root group.
-func (w *Wides) Sweep(ctx context.Context) (removed []string, err error) {
-	entries, err := w.journal.Entries(wideKind)
+func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) {
+	entries, err := w.journal.Entries(deviceLimitKind)
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) == 0 {
 		return w.journal.Sweep(ctx, nil) // One that was killed may have left a lock, or half an entry.
 	}
-	err = w.journal.Alone(ctx, wideKind, func() error {
-		removed, err = w.journal.Sweep(ctx, map[string]journal.Undo{wideKind: func(_ context.Context, e journal.Entry) ([]string, error) {
-			var n Wide
+	err = w.journal.Alone(ctx, deviceLimitKind, func() error {
+		removed, err = w.journal.Sweep(ctx, map[string]journal.Undo{deviceLimitKind: func(_ context.Context, e journal.Entry) ([]string, error) {
+			var n DeviceLimit
 			if err := json.Unmarshal(e.Payload, &n); err != nil {
 				return nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
 			}

@@ -95,7 +95,7 @@ func (n Setting) Is(group string, d *device.Number, k limit.Key, value string) b
 func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) error {
 	return s.records.change(ctx, func(recorded *[][]Setting) error {
 		all := s.standing(*recorded)
-		for _, p := range scope.Parts {
+		for _, p := range scope.GroupSets {
 			if p.DeviceWide {
 				continue // The root group's have notes of their own.
 			}

@@ -100,7 +100,7 @@ func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Chan
 	if len(keys) == 0 {
 		return
 	}
-	stored, err := h.stored(ctx, d.Part.Target, s.which(keys), c.Set)
+	stored, err := h.stored(ctx, d.GroupSet.Target, s.which(keys), c.Set)
 	if err != nil {
 		d.Notes = append(d.Notes, fmt.Sprintf("the limits that the engine has stored and sets at the next start are not known: %v", err))
 		return
@@ -111,7 +111,7 @@ func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Chan
 // forget takes what is removed out of what the engine has stored, as far as that can. An engine that can't be
 // asked keeps nobody from clearing what the kernel holds.
 func (h *Holder) forget(ctx context.Context, x *cgroup.Transaction, s *Scope, d *Done, c limit.Change) {
-	if len(c.Remove) == 0 || !byAPI(d.Part.Target) {
+	if len(c.Remove) == 0 || !byAPI(d.GroupSet.Target) {
 		return
 	}
 	if err := forget(ctx, x, d, s.which(c.Remove)); err != nil {
@@ -120,7 +120,7 @@ func (h *Holder) forget(ctx context.Context, x *cgroup.Transaction, s *Scope, d 
 }
 
 func forget(ctx context.Context, x *cgroup.Transaction, d *Done, which engineapi.Which) error {
-	host, id := d.Part.Target.Host, d.Part.Target.ID
+	host, id := d.GroupSet.Target.Host, d.GroupSet.Target.ID
 	api, err := engineapi.Open(ctx, host)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func forget(ctx context.Context, x *cgroup.Transaction, d *Done, which engineapi
 	}
 	if err != nil || len(d.Forgot) > 0 {
 		// Also after an error: what it has done until then isn't known.
-		x.Also("what "+api.Title()+" has stored of "+d.Part.Name, func(ctx context.Context) error {
+		x.Also("what "+api.Title()+" has stored of "+d.GroupSet.Name, func(ctx context.Context) error {
 			api, err := engineapi.Open(ctx, host)
 			if err != nil {
 				return err

@@ -22,26 +22,26 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// A Loose is a group, other than a part's own, that has processes of the part and is not held by the limits of the part's group.
-type Loose struct {
+// A Stray is a group with processes of a container that the limits of the container's own groups don't reach.
+type Stray struct {
 	Group *hierarchy.Group
-	// Processes is how many of the part's are in it, or have threads in it.
+	// Processes is how many of the container's are in it, or have threads in it.
 	Processes int
-	// Outside: the group is not below the part's own, so that setting the part's limits doesn't reach it.
+	// Outside is set if the group is not below the container's own, so that setting the container's limits doesn't reach it.
 	Outside bool
 	// Devices are the rates that the group has itself.
 	Devices map[device.Number]limit.Limits
 }
 
 // Lacks reports whether the group lets more through on a device than a limit.
-func (l Loose) Lacks(d device.Number, k limit.Key, asked int64) bool {
+func (l Stray) Lacks(d device.Number, k limit.Key, asked int64) bool {
 	has := l.Devices[d]
 	n := *has.Whole(k)
 	return n == 0 || n > asked
 }
 
 // Text says which processes are in the group, and what it has of a limit on a device: "1 process of it is in the group /x, which has no write_bps".
-func (l Loose) Text(d device.Number, k limit.Key) string {
+func (l Stray) Text(d device.Number, k limit.Key) string {
 	are, has := "processes of it are", "has no "+string(k)
 	if l.Processes == 1 {
 		are = "process of it is"
@@ -53,7 +53,7 @@ func (l Loose) Text(d device.Number, k limit.Key) string {
 }
 
 // Mend is what helps where a group lacks a limit; later is what does for one that limits can be set in.
-func (l Loose) Mend(later string) string {
+func (l Stray) Mend(later string) string {
 	if l.Outside {
 		return "move the processes back into the target's group, or limit the group that they are in"
 	}
@@ -64,24 +64,24 @@ func (l Loose) Mend(later string) string {
 // milliseconds.
 const Entering = 200 * time.Millisecond
 
-// Loose lists the groups, other than a part's own, that have processes of the part. In version 1 each group has limits of its own, so groups
-// below the part's own count too; in both versions a container's processes may have been moved to another group. now are the processes there are.
+// Strays lists the groups, other than its own, that have processes of a container. In version 1 each group has limits of its own, so groups
+// below the container's own count too; in both versions a container's processes may have been moved to another group. now are the processes there are.
 // Where some are in a group outside, it looks once more after Entering.
-func (h *Holder) Loose(p Part, now *procfs.Processes) ([]Loose, error) {
-	list, err := h.LooseAt(p, now)
-	outside := func(l Loose) bool { return l.Outside }
+func (h *Holder) Strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
+	list, err := h.StraysNow(p, now)
+	outside := func(l Stray) bool { return l.Outside }
 	if err != nil || !slices.ContainsFunc(list, outside) {
 		return list, err
 	}
 	time.Sleep(Entering)
-	later, err := h.LooseAt(p, procfs.Look("/proc"))
-	return slices.DeleteFunc(later, func(l Loose) bool {
-		return l.Outside && !slices.ContainsFunc(list, func(was Loose) bool { return was.Outside && was.Group.Path == l.Group.Path })
+	later, err := h.StraysNow(p, procfs.Look("/proc"))
+	return slices.DeleteFunc(later, func(l Stray) bool {
+		return l.Outside && !slices.ContainsFunc(list, func(was Stray) bool { return was.Outside && was.Group.Path == l.Group.Path })
 	}), err
 }
 
-// LooseAt is Loose of one moment: what is in a group outside may be about to enter the part's.
-func (h *Holder) LooseAt(p Part, now *procfs.Processes) ([]Loose, error) {
+// StraysNow is Strays of one moment: what is in a group outside may be about to enter the container's.
+func (h *Holder) StraysNow(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	if p.Target == nil || p.Groups == nil {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (h *Holder) LooseAt(p Part, now *procfs.Processes) ([]Loose, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Loose
+	var list []Stray
 	held := map[int]bool{}
 	for i, g := range groups {
 		threads, n, err := inGroup(g)
@@ -108,7 +108,7 @@ func (h *Holder) LooseAt(p Part, now *procfs.Processes) ([]Loose, error) {
 		}
 		for _, s := range states[1:] {
 			if s.Group == g.Path {
-				list = append(list, Loose{Group: g, Processes: n, Devices: s.Devices})
+				list = append(list, Stray{Group: g, Processes: n, Devices: s.Devices})
 			}
 		}
 	}
@@ -126,8 +126,8 @@ func (h *Holder) LooseAt(p Part, now *procfs.Processes) ([]Loose, error) {
 
 // moved lists the groups outside of own in which processes of a target are, or threads of them. held are the threads that own and the groups
 // below it have. What ends meanwhile is left out.
-func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []Loose {
-	var list []Loose
+func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []Stray {
+	var list []Stray
 	last := map[string]int{} // The process that was last counted in a group.
 	for _, p := range inside {
 		for _, thread := range threads(p, own) {
@@ -142,15 +142,15 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []
 				continue // Version 1 shows one on its way out in the root group.
 			}
 			last[g.Path] = p
-			if i := slices.IndexFunc(list, func(l Loose) bool { return l.Group.Path == g.Path }); i >= 0 {
+			if i := slices.IndexFunc(list, func(l Stray) bool { return l.Group.Path == g.Path }); i >= 0 {
 				list[i].Processes++
 				continue
 			}
-			has, err := h.around(t)
+			has, err := h.effective(t)
 			if err != nil {
 				continue
 			}
-			list = append(list, Loose{Group: g, Processes: 1, Outside: true, Devices: has})
+			list = append(list, Stray{Group: g, Processes: 1, Outside: true, Devices: has})
 		}
 	}
 	return list
@@ -182,8 +182,8 @@ func (h *Holder) of(thread int) (t *cgroup.Target, g *hierarchy.Group, err error
 	return t, g, err
 }
 
-// around is what a group holds its processes to on each device, with those above it.
-func (h *Holder) around(t *cgroup.Target) (map[device.Number]limit.Limits, error) {
+// effective is what a group holds its processes to on each device, with those above it.
+func (h *Holder) effective(t *cgroup.Target) (map[device.Number]limit.Limits, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -238,10 +238,10 @@ func inGroup(g *hierarchy.Group) (threads []int, processes int, err error) {
 	return threads, processes, nil
 }
 
-// LooseNotes says of each of a part's limits, by device, which of its processes are in groups that it doesn't reach, and what mends that: a sentence
-// each. name is what a device is called, and later what mends it where the group is below the part's own.
-func (h *Holder) LooseNotes(p Part, own map[device.Number]limit.Limits, now *procfs.Processes, name func(device.Number) string, later string) (notes []string, err error) {
-	groups, err := h.Loose(p, now)
+// StrayNotes says of each of a container's limits, by device, which of its processes are in groups that it doesn't reach, and what mends that: a sentence
+// each. name is what a device is called, and later what mends it where the group is below the container's own.
+func (h *Holder) StrayNotes(p GroupSet, own map[device.Number]limit.Limits, now *procfs.Processes, name func(device.Number) string, later string) (notes []string, err error) {
+	groups, err := h.Strays(p, now)
 	for _, g := range groups {
 		for _, d := range slices.SortedFunc(maps.Keys(own), func(a, b device.Number) int { return strings.Compare(a.String(), b.String()) }) {
 			l := own[d]

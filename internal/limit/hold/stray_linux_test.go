@@ -20,8 +20,8 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// TestLooseMoved: a container's process that was moved out of its group is found, with the limits that it has there.
-func TestLooseMoved(t *testing.T) {
+// TestStraysMoved: a container's process that was moved out of its group is found, with the limits that it has there.
+func TestStraysMoved(t *testing.T) {
 	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
 	list := movedTo(t, own, other)
 	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 || !list[0].Outside {
@@ -38,7 +38,7 @@ func TestLieMovedToRoot(t *testing.T) {
 }
 
 // movedTo lists what is loose of a container whose first process is in own, and another in a group that it was moved to.
-func movedTo(t *testing.T, own, other disktest.Group) []Loose {
+func movedTo(t *testing.T, own, other disktest.Group) []Stray {
 	t.Helper()
 	h, err := New(device.Host(), target.New(target.Host(nil)))
 	if err != nil {
@@ -71,7 +71,7 @@ func movedTo(t *testing.T, own, other disktest.Group) []Loose {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &target.Target{Kind: target.Container, PID: cmd.Process.Pid}}, procfs.Look("/proc"))
+	list, err := h.Strays(GroupSet{Name: "web", Groups: groups, Target: &target.Target{Kind: target.Container, PID: cmd.Process.Pid}}, procfs.Look("/proc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func movedTo(t *testing.T, own, other disktest.Group) []Loose {
 }
 
 // loose lists what is loose of a process whose own groups are at a path.
-func loose(t *testing.T, own disktest.Group, of target.Target) []Loose {
+func loose(t *testing.T, own disktest.Group, of target.Target) []Stray {
 	t.Helper()
 	h, err := New(device.Host(), target.New(target.Host(nil)))
 	if err != nil {
@@ -89,7 +89,7 @@ func loose(t *testing.T, own disktest.Group, of target.Target) []Loose {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &of}, procfs.Look("/proc"))
+	list, err := h.Strays(GroupSet{Name: "web", Groups: groups, Target: &of}, procfs.Look("/proc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestLieMovedThread(t *testing.T) {
 	if err := <-moved; err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(list, func(l Loose) bool {
+	if !slices.ContainsFunc(list, func(l Stray) bool {
 		return filepath.Base(l.Group.Path) == filepath.Base(string(other)) && l.Processes == 1
 	}) {
 		t.Errorf("%+v; want one process in %s", list, other)

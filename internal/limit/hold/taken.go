@@ -12,7 +12,7 @@ import (
 )
 
 // taken refuses w's device to all but its owner.
-func (w Wide) taken() error { return taken(w.Disk, "for "+w.For, w.Limits, w.fix()) }
+func (w DeviceLimit) taken() error { return taken(w.Disk, "for "+w.For, w.Limits, w.fix()) }
 
 // taken refuses a device-wide limit: the disk has one already, whose says of which owner.
 func taken(disk, whose string, has limit.Limits, fix string) error {
@@ -20,7 +20,7 @@ func taken(disk, whose string, has limit.Limits, fix string) error {
 }
 
 // fix says what ends w.
-func (w Wide) fix() string {
+func (w DeviceLimit) fix() string {
 	switch {
 	case w.By != nil && !w.left():
 		return fmt.Sprintf("process %d removes it at its end", w.By.PID)
@@ -31,7 +31,7 @@ func (w Wide) fix() string {
 }
 
 // cleared is the command that removes w.
-func (w Wide) cleared() string {
+func (w DeviceLimit) cleared() string {
 	if _, err := target.Parse(w.For); err != nil || w.By != nil || w.Daemon != "" {
 		return "plimsoll limit clear --device-wide --device " + clean.Shell(node(w.Disk))
 	}
@@ -39,7 +39,7 @@ func (w Wide) cleared() string {
 }
 
 // When says what has become of the device that w was set on, "" if that is there as it was.
-func (w Wide) When() string {
+func (w DeviceLimit) When() string {
 	switch {
 	case w.Gone:
 		return "on a device that has gone"
@@ -51,7 +51,7 @@ func (w Wide) When() string {
 
 // Still says of limits whose device isn't there as it was that the kernel has them still, and which command removes them. flags
 // are what it has to be given besides.
-func (w Wide) Still(flags string) string {
+func (w DeviceLimit) Still(flags string) string {
 	s := fmt.Sprintf("the root group still has %s, set for %s %s; ", w, w.For, w.When())
 	if w.Gone {
 		s += "the next device with that number gets this limit; "
@@ -66,7 +66,7 @@ func vacant(f device.FS, n device.Number) bool {
 
 // Free refuses a disk that has limits in the root group which another owner or program has set. Where there are no such limits, as with
 // version 2, the error wraps cgroup.ErrUnsupported.
-func (w *Wides) Free(d explain.Spot) error {
+func (w *DeviceLimits) Free(d explain.Spot) error {
 	if _, err := w.groups.Device(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (w *Wides) Free(d explain.Spot) error {
 }
 
 // free is Free with the disk's record, nil for none, and the kernel's limits. Limits that a former owner left don't count.
-func free(recorded *Wide, has limit.Limits, disk string) error {
+func free(recorded *DeviceLimit, has limit.Limits, disk string) error {
 	if recorded != nil && !recorded.left() {
 		return recorded.taken()
 	}

@@ -28,10 +28,10 @@ func (r Request) change() limit.Change { return limit.Change{Set: r.Limits.OnIO(
 // The groups are the process's own too, and their limits go with them. So nothing else is recorded, no disk is made to be divided by weight, and
 // nothing is stored for a container's next start.
 type Temporary struct {
-	holder *Holder
-	wides  *Wides
-	// wide is what was set in the root group, and requests are those whose groups were told.
-	wide     []Wide
+	holder  *Holder
+	devices *DeviceLimits
+	// inRoot is what was set in the root group, and requests are those whose groups were told.
+	inRoot   []DeviceLimit
 	requests []Request
 	held     []*limit.Held
 }
@@ -48,7 +48,7 @@ func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Di
 		return nil, err
 	}
 	for _, d := range r.deviceWide() {
-		if err := h.Wides(machine).Free(d); err != nil && !errors.Is(err, cgroup.ErrUnsupported) {
+		if err := h.DeviceLimits(machine).Free(d); err != nil && !errors.Is(err, cgroup.ErrUnsupported) {
 			return nil, err
 		}
 	}
@@ -58,7 +58,7 @@ func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Di
 // Hold puts requests in force, all or none; one without a scope asks for nothing. Where several ask for the rates of a device in the root group, the sum
 // is set there for owner. It waits until ctx ends for others who write to the root group.
 func (h *Holder) Hold(ctx context.Context, machine, owner string, all []Request) (*Temporary, error) {
-	t := &Temporary{holder: h, wides: h.Wides(machine), held: make([]*limit.Held, len(all))}
+	t := &Temporary{holder: h, devices: h.DeviceLimits(machine), held: make([]*limit.Held, len(all))}
 	if err := t.hold(ctx, owner, all); err != nil {
 		return nil, errors.Join(err, t.Release())
 	}
@@ -119,14 +119,14 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 		if sum.IsZero() {
 			continue
 		}
-		n, err := t.wides.Hold(ctx, owner, d, sum)
+		n, err := t.devices.Hold(ctx, owner, d, sum)
 		if errors.Is(err, cgroup.ErrUnsupported) {
 			return nil // Version 2 charges buffered writes to who wrote them.
 		}
 		if err != nil {
 			return err
 		}
-		t.wide = append(t.wide, n)
+		t.inRoot = append(t.inRoot, n)
 	}
 	return nil
 }
@@ -137,8 +137,8 @@ func (t *Temporary) Release() error {
 		return nil
 	}
 	var errs []error
-	for _, n := range t.wide {
-		if err := t.wides.Release(context.Background(), n); err != nil {
+	for _, n := range t.inRoot {
+		if err := t.devices.Release(context.Background(), n); err != nil {
 			errs = append(errs, fmt.Errorf("remove the limit of %s for all its users: %w", n.Disk, err))
 		}
 	}
@@ -148,7 +148,7 @@ func (t *Temporary) Release() error {
 			errs = append(errs, fmt.Errorf("remove the limits %s: %w", r.Limits.Name, err))
 		}
 	}
-	t.wide, t.requests = nil, nil
+	t.inRoot, t.requests = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -172,7 +172,7 @@ func (t *Temporary) Foreign(found []limit.Applied) []limit.Applied {
 
 // inForce reads what the kernel has of a request, in its groups and in the root group, and says which of its ways to write that doesn't hold.
 func (t *Temporary) inForce(r Request) (*limit.Held, error) {
-	states, err := t.holder.Groups.Read(r.Parts[0].Groups.Alone())
+	states, err := t.holder.Groups.Read(r.GroupSets[0].Groups.Alone())
 	if err != nil {
 		return nil, err
 	}
@@ -201,17 +201,17 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 			}
 		}
 	}
-	for _, n := range t.wide {
+	for _, n := range t.inRoot {
 		if slices.ContainsFunc(r.deviceWide(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
 			for _, k := range keysOf(n.Limits) {
 				held.Applied = append(held.Applied, limit.Applied{Key: k, Value: n.Limits.Number(k), Device: n.Disk, Number: n.Device, By: limit.ByDevice, Group: "/"})
 			}
 		}
 	}
-	for _, g := range r.Grounds {
+	for _, g := range r.Places {
 		for _, m := range g.Explanation.Modes {
 			if m.Group != explain.Held && m.Group != explain.Never {
-				held.Escapes = append(held.Escapes, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: r.Limits.DeviceWide && len(t.wide) > 0 && m.Device == explain.Held, Why: m.Why})
+				held.Escapes = append(held.Escapes, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: r.Limits.DeviceWide && len(t.inRoot) > 0 && m.Device == explain.Held, Why: m.Why})
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func both(t *testing.T, h *Holder) (s *Scope, one, two disktest.Group) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Parts = append(s.Parts, Part{Name: "the other", Groups: groups})
+	s.GroupSets = append(s.GroupSets, GroupSet{Name: "the other", Groups: groups})
 	return s, one, two
 }
 
@@ -172,9 +172,9 @@ func TestLaterRefused(t *testing.T) {
 	})
 }
 
-// TestPartEnds: a part whose group goes when the first was written undoes that, and one that ends after all were written
+// TestGroupsEnd: a part whose group goes when the first was written undoes that, and one that ends after all were written
 // is no error.
-func TestPartEnds(t *testing.T) {
+func TestGroupsEnd(t *testing.T) {
 	h := holder(t)
 	s, one, two := both(t, h)
 	before := rateFiles(t, string(one))

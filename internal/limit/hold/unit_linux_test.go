@@ -105,8 +105,8 @@ func newUnit(t *testing.T) (group disktest.Group, loop string, sys *fakeSystemd,
 // together, or neither.
 func TestUnit(t *testing.T) {
 	group, loop, sys, h, s := newUnit(t)
-	if len(s.Parts) != 1 || s.Parts[0].Unit != unitName {
-		t.Fatalf("parts %+v", s.Parts)
+	if len(s.GroupSets) != 1 || s.GroupSets[0].Unit != unitName {
+		t.Fatalf("parts %+v", s.GroupSets)
 	}
 	file := filepath.Join(string(group), "blkio.throttle.write_bps_device")
 	check := func(when, property, kernel string, calls int) {
@@ -154,7 +154,7 @@ func TestUnit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		two.Parts = append(slices.Clone(s.Parts), Part{Name: "the other", Groups: groups})
+		two.GroupSets = append(slices.Clone(s.GroupSets), GroupSet{Name: "the other", Groups: groups})
 		refused := through(h, refuse(n+1))
 		_, err = refused.Apply(t.Context(), &two, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
 		if err == nil || !strings.Contains(err.Error(), "the earlier writes were undone") {
@@ -258,8 +258,8 @@ func TestScope(t *testing.T) {
 		if !tt.owns {
 			want = nil
 		}
-		if got := sys.lists["IOWriteBandwidthMax"]; !slices.Equal(got, want) || (s.Parts[0].Unit == scope) != tt.owns || strings.Contains(notes, "this machine's systemd does not know it") == tt.owns {
-			t.Errorf("%s %s: systemd has %q, want %q; unit %q, notes %q", tt.name, tt.group, got, want, s.Parts[0].Unit, notes)
+		if got := sys.lists["IOWriteBandwidthMax"]; !slices.Equal(got, want) || (s.GroupSets[0].Unit == scope) != tt.owns || strings.Contains(notes, "this machine's systemd does not know it") == tt.owns {
+			t.Errorf("%s %s: systemd has %q, want %q; unit %q, notes %q", tt.name, tt.group, got, want, s.GroupSets[0].Unit, notes)
 		}
 		if now := rateFiles(t, string(c.group)); len(now) != 1 {
 			t.Errorf("%s: the kernel has %v", tt.name, now)
@@ -268,7 +268,7 @@ func TestScope(t *testing.T) {
 			t.Errorf("clear: %v; systemd has %v", err, sys.lists)
 		}
 		// Who looks after it all the time asks nobody.
-		if s, err := h.ScopeOf(container, Where{Device: loop}, true); err != nil || s.Parts[0].Unit != "" {
+		if s, err := h.ScopeOf(container, Where{Device: loop}, true); err != nil || s.GroupSets[0].Unit != "" {
 			t.Errorf("ScopeOf() = %+v, %v", s, err)
 		}
 	}

@@ -239,10 +239,10 @@ func gone(e cgroup.Edit) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// groupsOf are the I/O groups of a scope's parts.
+// groupsOf are the I/O groups of a scope, without the root group.
 func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 	var groups []*hierarchy.Group
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.DeviceWide {
 			continue
 		}

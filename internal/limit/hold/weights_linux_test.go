@@ -75,7 +75,7 @@ func TestWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	states, err := h.Groups.Read(a.Parts[0].Groups)
+	states, err := h.Groups.Read(a.GroupSets[0].Groups)
 	if err != nil || len(states) != 1 || len(states[0].Devices) != 1 {
 		t.Errorf("Read() = %+v, %v", states, err)
 	}
@@ -264,7 +264,7 @@ func TestWeightsAllOrNone(t *testing.T) {
 	h := holder(t)
 	group := disktest.NewBlkioGroup(t)
 	s, other := loopScope(t, h, group, loops[0]), loopScope(t, h, group, loops[1])
-	s.Grounds = append(s.Grounds, other.Grounds...)
+	s.Places = append(s.Places, other.Places...)
 	machine := t.TempDir()
 	w := h.Weights(machine)
 	count := 0

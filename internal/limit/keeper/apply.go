@@ -139,13 +139,13 @@ func (k *Keeper) find(e *entry) error {
 		return nil
 	}
 	s, err := k.holder.ScopeOf(e.target, hold.Where{}, false)
-	if err == nil && len(s.Parts) == 0 {
+	if err == nil && len(s.GroupSets) == 0 {
 		err = fmt.Errorf("%s has no control group of its own", e.target.Ref())
 	}
 	if err != nil {
 		return err
 	}
-	e.groups = s.Parts[0].Groups
+	e.groups = s.GroupSets[0].Groups
 	return nil
 }
 

@@ -21,13 +21,13 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 		if !v.held || v.groups == nil || len(own) == 0 {
 			continue
 		}
-		p := hold.Part{Name: v.status.Target, Groups: v.groups, Target: &v.target}
+		p := hold.GroupSet{Name: v.status.Target, Groups: v.groups, Target: &v.target}
 		// Most entries have no such processes. Those that do are looked at again a moment later, together.
-		if groups, err := k.holder.LooseAt(p, now); err != nil || len(groups) == 0 {
+		if groups, err := k.holder.StraysNow(p, now); err != nil || len(groups) == 0 {
 			continue // On an error the container is ending: its exit event follows.
 		}
 		wg.Go(func() {
-			all[i], _ = k.holder.LooseNotes(p, own, procfs.Look(k.holder.FS.Proc), func(d device.Number) string { return cmp.Or(names[d], d.String()) }, "plimsoll daemon sets it soon")
+			all[i], _ = k.holder.StrayNotes(p, own, procfs.Look(k.holder.FS.Proc), func(d device.Number) string { return cmp.Or(names[d], d.String()) }, "plimsoll daemon sets it soon")
 		})
 	}
 	wg.Wait()

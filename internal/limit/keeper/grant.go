@@ -277,7 +277,7 @@ func written(scopes []*hold.Scope, all []explain.Spot, a limit.Ask) error {
 func weightDevices(scopes []*hold.Scope) []explain.Spot {
 	var list []explain.Spot
 	for _, s := range scopes {
-		for _, g := range s.Grounds {
+		for _, g := range s.Places {
 			for _, w := range g.Explanation.Weights {
 				d := explain.Spot{Name: w.Name, Major: w.Major, Minor: w.Minor}
 				if !slices.Contains(list, d) {
@@ -292,7 +292,7 @@ func weightDevices(scopes []*hold.Scope) []explain.Spot {
 // wide reports whether a rule also wants a device-wide limit, which is in the root group and applies to all users of the device.
 func wide(scopes []*hold.Scope) bool {
 	return slices.ContainsFunc(scopes, func(s *hold.Scope) bool {
-		return slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
+		return slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	})
 }
 

@@ -55,7 +55,7 @@ type Options struct {
 	// Poll that between looks at the policy file. 0 is DefaultCheck, DefaultSync and DefaultPoll.
 	Check, Sync, Poll time.Duration
 	// Notes are the owners of the limits in the root group; nil: the keeper is the only one.
-	Notes *hold.Wides
+	Notes *hold.DeviceLimits
 	// Ceilings are the base of percentages; nil: none are known.
 	Ceilings Ceilings
 	// Unnoted lets Once set limits that it can't record.

@@ -33,7 +33,7 @@ func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
 // values before them, as the keeper would; notes are the limits of other owners there. With dry it writes nothing. A
 // running keeper's limits stay, since it would restore them and its policy asks for them: kept has a sentence for
 // each.
-func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(Held) bool, dry bool) (done []hold.Done, kept []string, err error) {
+func ClearRootGroup(h *hold.Holder, run string, notes *hold.DeviceLimits, those func(Held) bool, dry bool) (done []hold.Done, kept []string, err error) {
 	e, s, err := rootOf(h, run)
 	if err != nil {
 		return nil, nil, err
@@ -91,13 +91,13 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(He
 // leftDone is the result for a limit that a keeper has left.
 func leftDone(e *entry, h *Held, diff *cgroup.Diff, notes ...string) hold.Done {
 	name := fmt.Sprintf("the root group, for %s (%s)", h.DeviceName, h.Device)
-	return hold.Done{Part: hold.Part{Name: name, Groups: e.groups, DeviceWide: true, For: h.Whose()}, Diff: diff, Notes: notes}
+	return hold.Done{GroupSet: hold.GroupSet{Name: name, Groups: e.groups, DeviceWide: true, For: h.Whose()}, Diff: diff, Notes: notes}
 }
 
 // Whose names the owner of the root group's limit.
 func (h Held) Whose() string { return policy.Called(h.Rule) + " of plimsoll daemon" }
 
 // Noted is h as a record of the root group's limits.
-func (h Held) Noted() hold.Wide {
-	return hold.Wide{For: h.Whose(), Device: h.Device, Disk: h.DeviceName, Limits: h.limits}
+func (h Held) Noted() hold.DeviceLimit {
+	return hold.DeviceLimit{For: h.Whose(), Device: h.Device, Disk: h.DeviceName, Limits: h.limits}
 }

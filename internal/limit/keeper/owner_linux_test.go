@@ -19,7 +19,7 @@ import (
 func TestRootGroupOwner(t *testing.T) {
 	holder := holderFor(t)
 	machine := t.TempDir()
-	notes := holder.Wides(machine)
+	notes := holder.DeviceLimits(machine)
 	b := newBench(t, Options{Holder: holder, Notes: notes}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
 	group := disktest.NewBlkioGroup(t)
 	t.Cleanup(func() {
@@ -68,7 +68,7 @@ func TestRootGroupOwner(t *testing.T) {
 // TestRootGroupBefore: what another program had set in the root group before the keeper, of which nothing is recorded, comes back with the keeper's end.
 func TestRootGroupBefore(t *testing.T) {
 	holder := holderFor(t)
-	b := newBench(t, Options{Holder: holder, Notes: holder.Wides(t.TempDir())}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
+	b := newBench(t, Options{Holder: holder, Notes: holder.DeviceLimits(t.TempDir())}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
 	t.Cleanup(func() {
 		b.stop()
 		rootPuts(t, b.number, 0)
@@ -90,7 +90,7 @@ func rootPuts(t *testing.T, number string, bps int64) {
 }
 
 // setWide is plimsoll limit set cgroup:GROUP --device DISK --device-wide, and limit clear for 0.
-func setWide(t *testing.T, h *hold.Holder, notes *hold.Wides, group disktest.Group, disk string, bps int64) error {
+func setWide(t *testing.T, h *hold.Holder, notes *hold.DeviceLimits, group disktest.Group, disk string, bps int64) error {
 	t.Helper()
 	r, err := target.Parse("cgroup:/" + base(group))
 	if err != nil {
@@ -104,6 +104,6 @@ func setWide(t *testing.T, h *hold.Holder, notes *hold.Wides, group disktest.Gro
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = notes.Around(t.Context(), s, c, false, func() ([]hold.Done, error) { return h.Apply(t.Context(), s, c) })
+	_, err = notes.Change(t.Context(), s, c, false, func() ([]hold.Done, error) { return h.Apply(t.Context(), s, c) })
 	return err
 }

@@ -16,7 +16,7 @@ import (
 // limits when it restarts. It is empty if none does, as for a process or a unit of systemd.
 func Rules(s *hold.Scope, c limit.Change, where hold.Where) string {
 	var rules strings.Builder
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		if p.DeviceWide || p.Target == nil || p.Target.Kind != target.Container || p.Target.Name == "" {
 			continue
 		}

@@ -63,7 +63,7 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 		return nil, err
 	}
 	owners, notes := r.owners(ctx)
-	wides, err := r.Wides(r.Machine).List()
+	wides, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
 	}
@@ -71,7 +71,7 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits on the root group are not known: %v", err))
 	}
-	wides = slices.DeleteFunc(wides, func(w hold.Wide) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
+	wides = slices.DeleteFunc(wides, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
 	for _, h := range root {
 		wides = append(wides, h.Noted())
 	}
@@ -172,7 +172,7 @@ func groupName(group string) string {
 }
 
 // whoSet names the program that set a limit, if that is on record.
-func whoSet(x Limited, d *device.Number, o *owner, wides []hold.Wide, settings []hold.Setting) string {
+func whoSet(x Limited, d *device.Number, o *owner, wides []hold.DeviceLimit, settings []hold.Setting) string {
 	if x.Group == "/" {
 		for _, w := range wides {
 			if w.Device == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {

@@ -34,7 +34,7 @@ type Reader struct {
 
 // A Shown is the limits of one part of a target.
 type Shown struct {
-	Part   hold.Part      `json:"part"`
+	Part   hold.GroupSet  `json:"part"`
 	Groups []cgroup.State `json:"groups"`
 	// Above are the groups above its own that hold it as well, the nearest first.
 	Above []cgroup.State `json:"above"`
@@ -48,7 +48,7 @@ type Shown struct {
 
 // A DeviceWide is limits that were set in the root group.
 type DeviceWide struct {
-	hold.Wide
+	hold.DeviceLimit
 	// Now is what the kernel has there.
 	Now limit.Limits `json:"now"`
 	// Former is set where they were set when another device had the number, and Gone if none has it now: what they were set on has gone.
@@ -74,11 +74,11 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer
 		return r.gone(ref, err)
 	}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
-	notes, unknown := r.Wides(r.Machine).List()
+	notes, unknown := r.DeviceLimits(r.Machine).List()
 	if unknown != nil && wide {
 		return nil, unknown
 	}
-	notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
+	notes = slices.DeleteFunc(notes, func(w hold.DeviceLimit) bool { return w.For != s.Owner() })
 	if !wide {
 		if x.Shown, err = r.shown(ctx, s); err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer
 // gone shows what a target that isn't found, for the reason why, has in the root group: a volume that has gone, or isn't used, may have
 // limits there all the same.
 func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
-	notes, err := r.Wides(r.Machine).For(ref)
+	notes, err := r.DeviceLimits(r.Machine).For(ref)
 	if err != nil || len(notes) == 0 {
 		return nil, why
 	}
@@ -106,7 +106,7 @@ func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
 
 // DeviceWide shows the limits that were set in the root group, for any target.
 func (r *Reader) DeviceWide() (*Answer, error) {
-	notes, err := r.Wides(r.Machine).List()
+	notes, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *Reader) DeviceWide() (*Answer, error) {
 }
 
 // addWide adds limits in the root group, with those of plimsoll daemon.
-func (r *Reader) addWide(x *Answer, notes []hold.Wide) (err error) {
+func (r *Reader) addWide(x *Answer, notes []hold.DeviceLimit) (err error) {
 	if notes, err = r.keepers(notes, x); err == nil {
 		x.DeviceWide, err = r.wideNow(notes)
 	}
@@ -125,7 +125,7 @@ func (r *Reader) addWide(x *Answer, notes []hold.Wide) (err error) {
 // shown reads what the parts of a scope have. Of a volume those limits count that are on its devices.
 func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 	all := []Shown{}
-	for _, p := range s.Parts {
+	for _, p := range s.GroupSets {
 		groups, err := r.Groups.Read(p.Groups)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Name, err)
@@ -152,7 +152,7 @@ func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 }
 
 // places are what of a part's data is on each device.
-func (r *Reader) places(p hold.Part) map[device.Number][]string {
+func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 	if p.Target == nil || p.Target.PID == 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (r *Reader) places(p hold.Part) map[device.Number][]string {
 		return nil
 	}
 	places := map[device.Number][]string{}
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		for _, d := range g.Explanation.Hard {
 			n := d.Number()
 			name := g.Name
@@ -175,12 +175,12 @@ func (r *Reader) places(p hold.Part) map[device.Number][]string {
 }
 
 // keepers adds what plimsoll daemon holds the root group to, or has left there: of a target that on the devices of its data.
-func (r *Reader) keepers(notes []hold.Wide, out *Answer) ([]hold.Wide, error) {
+func (r *Reader) keepers(notes []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
 	held, err := keeper.RootGroup(r.Holder, r.Run)
 	if errors.Is(err, fs.ErrPermission) {
 		return notes, nil // What another user's daemon holds is not this one's to see.
 	}
-	notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
+	notes = slices.DeleteFunc(notes, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
 	for _, h := range held {
 		if w := h.Noted(); out.concerns(w.Device) {
 			notes = append(notes, w)
@@ -196,7 +196,7 @@ func (x *Answer) concerns(d device.Number) bool {
 }
 
 // wideNow is what the kernel has of what was set in the root group.
-func (r *Reader) wideNow(notes []hold.Wide) (all []DeviceWide, err error) {
+func (r *Reader) wideNow(notes []hold.DeviceLimit) (all []DeviceWide, err error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
@@ -229,7 +229,7 @@ func (r *Reader) looseNotes(shown []Shown) (notes []string) {
 	for _, p := range shown {
 		if len(p.Groups) > 0 {
 			// An error is that it has gone: the lines of its limits say so.
-			more, _ := r.LooseNotes(p.Part, p.Groups[0].Devices, now, r.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
+			more, _ := r.StrayNotes(p.Part, p.Groups[0].Devices, now, r.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
 			notes = append(notes, more...)
 		}
 	}

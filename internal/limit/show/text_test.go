@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 		return cgroup.State{Group: group, Limits: l, Devices: devices}
 	}
 	web := Shown{
-		Part: hold.Part{Name: "container web"},
+		Part: hold.GroupSet{Name: "container web"},
 		Groups: []cgroup.State{
 			state("/docker/1", limit.Limits{CPUs: 1.5}, map[device.Number]limit.Limits{sda: rates, loop: {WriteBPS: 1 << 20}}),
 			state("/docker/1/below", limit.Limits{}, map[device.Number]limit.Limits{sda: rates}),
@@ -34,10 +34,10 @@ func TestText(t *testing.T) {
 		Stored: &hold.Stored{By: "docker 29.6", Limits: []string{"memory=1GiB"}, Fix: "make it anew without"},
 		Notes:  []string{"something is not known"},
 	}
-	wide := func(w hold.Wide, now limit.Limits) DeviceWide { return DeviceWide{Wide: w, Now: now} }
+	wide := func(w hold.DeviceLimit, now limit.Limits) DeviceWide { return DeviceWide{DeviceLimit: w, Now: now} }
 	inRoot := []DeviceWide{
-		wide(hold.Wide{For: "volume:docker:data", Device: loop, Disk: "loop1", Limits: rates}, rates),
-		wide(hold.Wide{For: "cgroup:/backup", Device: loop, Disk: "loop1", Limits: rates}, limit.Limits{}),
+		wide(hold.DeviceLimit{For: "volume:docker:data", Device: loop, Disk: "loop1", Limits: rates}, rates),
+		wide(hold.DeviceLimit{For: "cgroup:/backup", Device: loop, Disk: "loop1", Limits: rates}, limit.Limits{}),
 	}
 	foreign := "/r\x1b[31mv\xffx"
 	var sheet golden.Sheet
@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 		text interface{ Text() string }
 	}{
 		{"a target", &Answer{Scope: &hold.Scope{Notes: []string{"on sda: a note"}}, Shown: []Shown{web}, DeviceWide: inRoot, name: name}},
-		{"no limits", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{Part: hold.Part{Name: "container web"}}}, name: name}},
-		{"none of its own", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{Part: hold.Part{Name: "container web"}, Above: web.Above}}, name: name}},
+		{"no limits", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{Part: hold.GroupSet{Name: "container web"}}}, name: name}},
+		{"none of its own", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{Part: hold.GroupSet{Name: "container web"}, Above: web.Above}}, name: name}},
 		{"a volume that has gone", &Answer{Scope: &hold.Scope{Notes: []string{errors.New("there is no volume data").Error()}}, DeviceWide: inRoot, name: name}},
 		{"nothing in the root group", &Answer{name: name}},
 		{"the machine", &List{Limited: []Limited{

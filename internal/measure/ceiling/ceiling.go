@@ -69,7 +69,7 @@ func diskOf(s *hold.Scope, spot explain.Spot) device.Device {
 			visit(b)
 		}
 	}
-	for _, g := range s.Grounds {
+	for _, g := range s.Places {
 		if g.Explanation.Tree != nil {
 			visit(g.Explanation.Tree)
 		}

@@ -22,40 +22,40 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// A wideSession is a session of which nothing but its process and its folder is needed.
-type wideSession struct {
+// A limitedSession is a session of which nothing but its process and its folder is needed.
+type limitedSession struct {
 	Session
 	pid int
 	dir string
 	io  *IOLimits
 }
 
-func (s *wideSession) Info() Info          { return Info{PID: s.pid, HostPath: s.dir} }
-func (s *wideSession) IOLimits() *IOLimits { return s.io }
+func (s *limitedSession) Info() Info          { return Info{PID: s.pid, HostPath: s.dir} }
+func (s *limitedSession) IOLimits() *IOLimits { return s.io }
 
 // sessionOn is a session of process pid in dir, with 1 MiB/s at the device.
-func sessionOn(dir string, pid int) *wideSession {
-	return &wideSession{pid: pid, dir: dir, io: &IOLimits{Engine: "host", ID: "t",
+func sessionOn(dir string, pid int) *limitedSession {
+	return &limitedSession{pid: pid, dir: dir, io: &IOLimits{Engine: "host", ID: "t",
 		Asked: limit.Limits{Name: "wide", WriteBPS: 1 << 20, DeviceWide: true}}}
 }
 
-// A wideLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
-type wideLab struct {
+// A deviceLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
+type deviceLab struct {
 	// next is the plimsoll that sweeps.
-	next             *hold.Wides
+	next             *hold.DeviceLimits
 	t                *testing.T
 	loop, dir, state string
 	images           [2]string
 	pid              int
 	holder           *hold.Holder
-	wides            *hold.Wides
+	limits           *hold.DeviceLimits
 	group            disktest.Group
 }
 
-func newWideLab(t *testing.T) *wideLab {
+func newDeviceLab(t *testing.T) *deviceLab {
 	t.Helper()
 	group := disktest.NewBlkioGroup(t)
-	l := &wideLab{t: t, state: t.TempDir(), images: [2]string{disktest.Image(t, 16<<20), disktest.Image(t, 16<<20)}, group: disktest.NewBlkioGroup(t)}
+	l := &deviceLab{t: t, state: t.TempDir(), images: [2]string{disktest.Image(t, 16<<20), disktest.Image(t, 16<<20)}, group: disktest.NewBlkioGroup(t)}
 	for _, i := range l.images {
 		disktest.Format(t, i, "ext4")
 	}
@@ -78,14 +78,14 @@ func newWideLab(t *testing.T) *wideLab {
 	if l.holder, err = hold.New(device.Host(), finder); err != nil {
 		t.Fatal(err)
 	}
-	l.wides = l.holder.Wides(l.state)
+	l.limits = l.holder.DeviceLimits(l.state)
 	return l
 }
 
 const rootWriteBPS = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
 
 // put writes to the root group as somebody else would.
-func (l *wideLab) put(value string) {
+func (l *deviceLab) put(value string) {
 	l.t.Helper()
 	if err := os.WriteFile(rootWriteBPS, []byte(disktest.Number(l.t, l.loop)+" "+value), 0); err != nil {
 		l.t.Error(err)
@@ -93,7 +93,7 @@ func (l *wideLab) put(value string) {
 }
 
 // has is checked of the root group.
-func (l *wideLab) has(when, want string) {
+func (l *deviceLab) has(when, want string) {
 	l.t.Helper()
 	b, err := os.ReadFile(rootWriteBPS)
 	got := ""
@@ -108,7 +108,7 @@ func (l *wideLab) has(when, want string) {
 }
 
 // set is plimsoll limit set cgroup:GROUP --device-wide --write-bps, and 0 is limit clear.
-func (l *wideLab) set(bps int64) {
+func (l *deviceLab) set(bps int64) {
 	l.t.Helper()
 	if err := l.trySet(bps); err != nil {
 		l.t.Fatal(err)
@@ -116,7 +116,7 @@ func (l *wideLab) set(bps int64) {
 }
 
 // trySet is set where that may be refused.
-func (l *wideLab) trySet(bps int64) error {
+func (l *deviceLab) trySet(bps int64) error {
 	l.t.Helper()
 	r, err := target.Parse("cgroup:" + strings.TrimPrefix(string(l.group), "/sys/fs/cgroup/blkio"))
 	if err != nil {
@@ -130,14 +130,14 @@ func (l *wideLab) trySet(bps int64) error {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	_, err = l.wides.Around(l.t.Context(), s, c, false, func() ([]hold.Done, error) { return l.holder.Apply(l.t.Context(), s, c) })
+	_, err = l.limits.Change(l.t.Context(), s, c, false, func() ([]hold.Done, error) { return l.holder.Apply(l.t.Context(), s, c) })
 	return err
 }
 
 // noted is checked of what is noted of the root group, by whose it is.
-func (l *wideLab) noted(when string, want ...string) {
+func (l *deviceLab) noted(when string, want ...string) {
 	l.t.Helper()
-	all, err := l.wides.List()
+	all, err := l.limits.List()
 	if err != nil || len(all) != len(want) {
 		l.t.Errorf("%s: noted %+v, %v, want those of %q", when, all, err, want)
 		return
@@ -149,10 +149,10 @@ func (l *wideLab) noted(when string, want ...string) {
 	}
 }
 
-// TestWideMeanwhile: a device that a trial limits has no second owner until the trial's end, and then nothing is left. What another program
+// TestHoldMeanwhile: a device that a trial limits has no second owner until the trial's end, and then nothing is left. What another program
 // has put there stays.
-func TestWideMeanwhile(t *testing.T) {
-	l := newWideLab(t)
+func TestHoldMeanwhile(t *testing.T) {
+	l := newDeviceLab(t)
 	for range 2 {
 		h, err := HoldAll(t.Context(), []Session{sessionOn(l.dir, l.pid)}, l.state)
 		if err != nil {
@@ -187,9 +187,9 @@ func TestWideMeanwhile(t *testing.T) {
 	}
 }
 
-// TestWideBefore: what is in the root group before a trial is left as it is, and the refusal names its owner.
-func TestWideBefore(t *testing.T) {
-	l := newWideLab(t)
+// TestHoldBefore: what is in the root group before a trial is left as it is, and the refusal names its owner.
+func TestHoldBefore(t *testing.T) {
+	l := newDeviceLab(t)
 	s := sessionOn(l.dir, l.pid)
 	refused := func(want string) {
 		t.Helper()
@@ -212,9 +212,9 @@ func TestWideBefore(t *testing.T) {
 	l.put("0")
 }
 
-// TestWideKilled: a sweep removes what a killed plimsoll has left in the root group, and nothing that was set there since.
-func TestWideKilled(t *testing.T) {
-	l := newWideLab(t)
+// TestHoldKilled: a sweep removes what a killed plimsoll has left in the root group, and nothing that was set there since.
+func TestHoldKilled(t *testing.T) {
+	l := newDeviceLab(t)
 	for _, x := range []struct {
 		name        string
 		sets        []int64
@@ -251,10 +251,10 @@ func TestWideKilled(t *testing.T) {
 	l.noted("released")
 }
 
-// TestWideOfAnotherDisk: a sweep leaves a number alone that is another disk's by now, says what it still has, and takes that back when
+// TestHoldOfAnotherDisk: a sweep leaves a number alone that is another disk's by now, says what it still has, and takes that back when
 // the disk is there again, or the device is empty.
-func TestWideOfAnotherDisk(t *testing.T) {
-	l := newWideLab(t)
+func TestHoldOfAnotherDisk(t *testing.T) {
+	l := newDeviceLab(t)
 	l.kill()
 	if err := disktest.Unmount(l.dir); err != nil {
 		t.Fatal(err)
@@ -291,10 +291,10 @@ func TestWideOfAnotherDisk(t *testing.T) {
 }
 
 // sweep is what the next plimsoll run does.
-func (l *wideLab) sweep() error {
+func (l *deviceLab) sweep() error {
 	l.t.Helper()
 	if l.next == nil {
-		l.next = l.holder.Wides(l.state)
+		l.next = l.holder.DeviceLimits(l.state)
 	}
 	_, err := l.next.Sweep(l.t.Context())
 	return err
@@ -304,7 +304,7 @@ func (l *wideLab) sweep() error {
 const killedHold = "PLIMSOLL_TEST_KILLED_HOLD"
 
 // kill has another process hold its limits, and kills it.
-func (l *wideLab) kill() {
+func (l *deviceLab) kill() {
 	l.t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKilledHold$")
 	cmd.Env = append(os.Environ(), killedHold+"="+strings.Join([]string{l.state, l.dir, strconv.Itoa(l.pid)}, "\n"))

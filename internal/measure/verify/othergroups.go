@@ -26,7 +26,7 @@ type looseWatch struct {
 	p *Prover
 	v Subject
 	// last is what was there at the latest look.
-	last  []hold.Loose
+	last  []hold.Stray
 	seen  []*looseSeen
 	began time.Time
 	// next is when it is time for another look: they take no more than one part in looseShare of a CPU.
@@ -35,8 +35,8 @@ type looseWatch struct {
 
 // A looseSeen is a group that was seen.
 type looseSeen struct {
-	// Loose is the group as it was at the look that found most of the limits lacking, or most processes.
-	hold.Loose
+	// Stray is the group as it was at the look that found most of the limits lacking, or most processes.
+	hold.Stray
 	// since and until are between when its counters were read, and before and after what they were. known: they could be.
 	since, until  time.Time
 	before, after cgroupio.Counters
@@ -76,7 +76,7 @@ func (w *looseWatch) again() {
 func (w *looseWatch) look() error {
 	began := time.Now()
 	defer func() { w.next = time.Now().Add(looseShare * time.Since(began)) }()
-	groups, err := w.p.LooseAt(w.v.part, procfs.Look("/proc"))
+	groups, err := w.p.StraysNow(w.v.part, procfs.Look("/proc"))
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func (w *looseWatch) look() error {
 	for _, g := range groups {
 		i := slices.IndexFunc(w.seen, func(s *looseSeen) bool { return s.Group.Path == g.Group.Path })
 		if i < 0 {
-			i, w.seen = len(w.seen), append(w.seen, &looseSeen{Loose: g})
+			i, w.seen = len(w.seen), append(w.seen, &looseSeen{Stray: g})
 		}
 		s := w.seen[i]
-		if w.lacking(g) > w.lacking(s.Loose) || w.lacking(g) == w.lacking(s.Loose) && g.Processes > s.Processes {
-			s.Loose = g
+		if w.lacking(g) > w.lacking(s.Stray) || w.lacking(g) == w.lacking(s.Stray) && g.Processes > s.Processes {
+			s.Stray = g
 		}
 		if s.from.IsZero() {
 			s.from = began
@@ -96,7 +96,7 @@ func (w *looseWatch) look() error {
 		s.sure = s.sure || !s.Outside || began.Sub(s.from) >= hold.Entering
 	}
 	for _, s := range w.seen {
-		if !slices.ContainsFunc(groups, func(g hold.Loose) bool { return g.Group.Path == s.Group.Path }) {
+		if !slices.ContainsFunc(groups, func(g hold.Stray) bool { return g.Group.Path == s.Group.Path }) {
 			s.from = time.Time{}
 		}
 		if s.Group.Dir == "" || s.Group.Version == 2 && s.Group.IsRoot() {
@@ -116,7 +116,7 @@ func (w *looseWatch) look() error {
 }
 
 // lacking is how many of the limits a group lacks.
-func (w *looseWatch) lacking(g hold.Loose) (n int) {
+func (w *looseWatch) lacking(g hold.Stray) (n int) {
 	for key, asked := range w.v.asked {
 		if g.Lacks(w.v.device(), key, asked) {
 			n++
@@ -164,7 +164,7 @@ func (w *looseWatch) rows() (all []row.Row) {
 }
 
 // manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
-func (v Subject) manyNote(groups []hold.Loose) string {
+func (v Subject) manyNote(groups []hold.Stray) string {
 	with := 1
 	for _, g := range groups {
 		for key, asked := range v.asked {
@@ -211,7 +211,7 @@ func (v Subject) together(key limit.Key) (why, fix string) {
 		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
 	}
 	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
-	if i := slices.IndexFunc(v.loose, func(g hold.Loose) bool { return g.Outside }); i >= 0 {
+	if i := slices.IndexFunc(v.loose, func(g hold.Stray) bool { return g.Outside }); i >= 0 {
 		return why, v.loose[i].Mend("")
 	}
 	parts := int64(len(v.loose) + 1)

@@ -18,8 +18,8 @@ func TestLooseRates(t *testing.T) {
 	at := time.Now()
 	seen := func(path string, from time.Duration, before, after int64) *looseSeen {
 		did := func(n int64) cgroupio.Counters { return cgroupio.Counters{WriteBytes: n, Writes: n >> 20} }
-		g := hold.Loose{Group: &hierarchy.Group{Controller: hierarchy.IO, Version: 1, Path: path}, Processes: 1}
-		return &looseSeen{Loose: g, since: at.Add(from), until: at.Add(10 * time.Second), before: did(before), after: did(after), known: true, sure: true}
+		g := hold.Stray{Group: &hierarchy.Group{Controller: hierarchy.IO, Version: 1, Path: path}, Processes: 1}
+		return &looseSeen{Stray: g, since: at.Add(from), until: at.Add(10 * time.Second), before: did(before), after: did(after), known: true, sure: true}
 	}
 	v := Subject{spot: explain.Spot{Name: "vda", Major: 254}, asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Words: Words{Again: "web"}}
 	entering := seen("/entering", 0, 0, 1<<40)

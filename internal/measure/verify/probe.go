@@ -54,7 +54,7 @@ func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, name
 	if err != nil {
 		return nil, fmt.Errorf("the probe container: %w", err)
 	}
-	s := &hold.Scope{Target: t, Grounds: []hold.Ground{{Name: "volume " + volume, Path: info.HostPath, Explanation: x}}}
+	s := &hold.Scope{Target: t, Places: []hold.Place{{Name: "volume " + volume, Path: info.HostPath, Explanation: x}}}
 	asked, err := named(s)
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, name
 		if d.ReadsOnly {
 			continue
 		}
-		done := Proof{Part: "a probe container", Ground: s.Grounds[0].Name, Device: d.Name, number: d.Number()}
-		v := Subject{ground: s.Grounds[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
+		done := Proof{Part: "a probe container", Ground: s.Places[0].Name, Device: d.Name, number: d.Number()}
+		v := Subject{ground: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
 		v.part.Name, done.members = done.Part, v.members()
 		done.Rows, err = p.probe(ctx, t, groups, v, asked, info, r)
 		done.ended(err)

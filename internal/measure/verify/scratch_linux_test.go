@@ -38,7 +38,7 @@ func TestVerifyFolder(t *testing.T) {
 		{1, true, "/srv/v", "/v"},
 		{1, true, "/srv/gone", ""},
 	} {
-		v := Subject{ground: hold.Ground{Path: row.path}, volume: row.volume}
+		v := Subject{ground: hold.Place{Path: row.path}, volume: row.volume}
 		v.part.Target = &target.Target{PID: row.pid, Kind: target.Container, Mounts: mounts}
 		if got, err := v.folder(); got != row.want || (err == nil) != (row.want != "") {
 			t.Errorf("%+v: %q, %v", row, got, err)

@@ -53,8 +53,8 @@ type Words struct {
 
 // A Subject is one container, ground and device to be tried.
 type Subject struct {
-	part   hold.Part
-	ground hold.Ground
+	part   hold.GroupSet
+	ground hold.Place
 	spot   explain.Spot
 	// asked are the limits to be tried, under those that the kernel has.
 	asked, under map[limit.Key]int64
@@ -65,7 +65,7 @@ type Subject struct {
 	// above are the groups above that hold the group as well.
 	above []cgroup.State
 	// loose are the target's other groups, as they were found before.
-	loose []hold.Loose
+	loose []hold.Stray
 	Words
 }
 
@@ -85,9 +85,9 @@ func (p *Prover) Prove(ctx context.Context, v Subject, r row.Request) (Proof, er
 // devices, empty for all.
 func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) ([]Subject, error) {
 	root := p.RootLimits()
-	wide := slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
+	wide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	var list []Subject
-	for _, part := range s.Parts {
+	for _, part := range s.GroupSets {
 		if part.Target == nil {
 			continue // The root group's are tried with each container's.
 		}
@@ -99,7 +99,7 @@ func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) (
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", part.Name, err)
 		}
-		for _, g := range s.Grounds {
+		for _, g := range s.Places {
 			for _, d := range g.Explanation.Hard {
 				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
 					continue
