@@ -1,5 +1,5 @@
-// Package controlfile reads the files that control a program, such as a policy, a configuration or a note, and refuses any that
-// is not a regular file.
+// Package controlfile reads the files that control a program, such as a policy or a configuration, and refuses all
+// but regular files.
 //
 // Another kind of file in their place must not stop the program: opening a named pipe waits
 // for its other end, a terminal or a device may block for ever or never end, and opening some devices has
@@ -14,18 +14,18 @@ import (
 	"os"
 )
 
-// An Error is why a file isn't read although it is there: it is of another kind, or too large.
+// An Error is why an existing file isn't read: it is not a regular file, or too large.
 type Error struct {
-	// Path is the file's, and Why ends a sentence that begins with it.
+	// Path is the file's path; Why completes a sentence that begins with it.
 	Path, Why string
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Path + " " + e.Why }
 
-// Open opens a regular file for reading, or a link to one, and waits for nothing. The error is an *Error for other kinds.
+// Open opens a regular file, or a link to one, for reading, and never blocks. The error is an *Error for other kinds.
 func Open(path string) (*os.File, error) {
-	// A device isn't even opened: that may be enough to rewind a tape.
+	// A device isn't even opened: opening may be enough to rewind a tape.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Another may have taken its place since.
+	// Another file may have replaced it since.
 	if info, err = f.Stat(); err == nil {
 		err = check(path, info)
 	}

@@ -2,5 +2,5 @@
 
 package controlfile
 
-// atOnce is nothing where no file of a folder is a pipe.
+// atOnce is empty where folders contain no pipes.
 const atOnce = 0

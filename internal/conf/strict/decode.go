@@ -1,4 +1,5 @@
-// Package strict reads YAML that people write, and forgives nothing: a key that isn't known is a setting that would be lost.
+// Package strict reads YAML that people write, and tolerates no mistakes: a setting with an unknown key would be
+// lost.
 //
 // A Document turns text into a tree, without aliases and merge keys and with each key once. From there a file is read in one
 // of two ways. A Section is a table of keys: from one table come the reader, the writer and the JSON schema, and each of its
@@ -7,8 +8,8 @@
 // Faults have their line and column, and name the nearest key that exists. They are collected: a file is read to its end,
 // and all faults come as Errors, by their place in the file.
 //
-// Easily got wrong: YAML takes 1_000, on and 010 for what the writer may not have meant. A Scalar looks at the text as it is
-// written, and at the tag that YAML gave it.
+// Easily got wrong: YAML reads 1_000, on and 010 as values that the writer may not have meant. A Scalar checks the
+// text as it is written, and the tag that YAML gave it.
 package strict
 
 import (

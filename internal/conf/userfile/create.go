@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrBlockDevice is the refusal to print to a block device, which holds a file system or data.
+// ErrBlockDevice is the refusal to write output to a block device, which holds a file system or data.
 var ErrBlockDevice = errors.New("is a block device, which is never printed to; name a file")
 
 // IsBlockDevice reports whether st is that of a block device.
@@ -19,13 +19,13 @@ func IsBlockDevice(st fs.FileInfo) bool {
 	return st.Mode()&(fs.ModeDevice|fs.ModeCharDevice) == fs.ModeDevice
 }
 
-// Create opens a file for what a command is about to print, before it does the work that it prints of. What is there stays until
-// Close, and then goes if anything was written and there is space for it; a file that was made and can't be filled, or was never written
-// to, is removed by Close. A named pipe is waited
-// for until ctx ends, and then the error is ctx's cause; one whose reader has stopped reading makes the writes fail a moment
-// after that with os.ErrDeadlineExceeded. A block device is refused with ErrBlockDevice, before it is opened.
+// Create opens a file for a command's output before the command does its work. Existing content stays until Close,
+// which replaces it if anything was written and there is space. Close removes a new file that can't be filled, or was
+// never written to. Create waits for the reader of a named pipe until ctx ends, and then returns ctx's cause; if a
+// reader stops reading, writes fail a moment after the end of ctx with os.ErrDeadlineExceeded. A block device is
+// refused with ErrBlockDevice, before it is opened.
 func Create(ctx context.Context, name string) (*Output, error) {
-	// It may be opened, and removed, only after the current folder has changed.
+	// Close may come after a change of the current folder.
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Create(ctx context.Context, name string) (*Output, error) {
 	})
 }
 
-// await returns what open does, unless ctx ends before. What is opened after that is closed.
+// await returns the result of open, unless ctx ends before. A file that is opened later is closed.
 func await(ctx context.Context, open func() (*Output, error)) (*Output, error) {
 	type answer struct {
 		o   *Output
@@ -58,7 +58,7 @@ func await(ctx context.Context, open func() (*Output, error)) (*Output, error) {
 	select {
 	case a := <-done:
 		if a.err == nil && !a.o.regular {
-			// A file that can't have a deadline, such as a device, doesn't wait for a reader.
+			// A file without deadlines, such as a device, doesn't wait for a reader.
 			a.o.stop = context.AfterFunc(ctx, func() { _ = a.o.f.SetWriteDeadline(time.Now().Add(lastWrites)) })
 		}
 		return a.o, a.err
@@ -72,7 +72,7 @@ func await(ctx context.Context, open func() (*Output, error)) (*Output, error) {
 	}
 }
 
-// lastWrites is how long a reader that does read has for what is printed after an interrupt.
+// lastWrites is how long a reader may take for output after an interrupt.
 const lastWrites = time.Second
 
 // An Output is a file made by Create.
@@ -118,14 +118,14 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.f.Write(p)
 }
 
-// replace makes text the content of a file, or leaves what is there if there is no space for both. It stays the same file: its owner, its
-// mode and its links, and those that lead to it.
+// replace makes text the content of a file, or leaves the old content if there is no space for both. The file stays
+// the same: its owner, mode and links.
 func replace(f *os.File, text []byte) error {
 	st, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	// Behind what is there first.
+	// Written after the old content first.
 	if _, err := f.WriteAt(text, st.Size()); err != nil {
 		return errors.Join(err, f.Truncate(st.Size()))
 	}

@@ -1,8 +1,7 @@
-// Package userfile reads and makes what a user names on a command line: a file, and as well a named pipe, a
-// terminal or standard input, which may say nothing for ever. Even the opening of a named pipe waits for
-// its other end, where the kernel is told of no interrupt (pipe(7), fifo(7)): so all of it is done
-// aside, and left to itself when a context ends. What such a reading takes from a pipe is then lost,
-// as the program ends.
+// Package userfile reads and creates the files that a user names on a command line: regular files, and also named
+// pipes, terminals and standard input, which may never deliver anything. Even opening a named pipe blocks until its
+// other end is open, without regard to interrupts (pipe(7), fifo(7)). So all of this runs in a goroutine, which is
+// abandoned when a context ends. Data that it then takes from a pipe is lost, as the program ends.
 package userfile
 
 import (
@@ -11,8 +10,8 @@ import (
 	"os"
 )
 
-// Open returns a reader of what open opens, which is done with the first read. Its reads end with ctx's cause when ctx does;
-// the errors of open are its reads', unchanged. Close it in any case.
+// Open returns a reader of the file that open opens at the first read. Its reads end with ctx's cause when ctx does;
+// they return open's errors unchanged. Close it in any case.
 func Open(ctx context.Context, open func() (io.ReadCloser, error)) io.ReadCloser {
 	r, w := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
@@ -46,7 +45,7 @@ func Reader(ctx context.Context, stdin io.Reader) func(name string, limit int64)
 	return func(name string, limit int64) ([]byte, error) { return Read(ctx, Argument(name, stdin), limit) }
 }
 
-// Read reads all of what open opens, but no more than limit bytes and one, so that the caller sees that it is too much.
+// Read reads all of the file that open opens, but at most limit+1 bytes, so that the caller sees that it is too long.
 // It gives up with ctx's cause when ctx ends.
 func Read(ctx context.Context, open func() (io.ReadCloser, error), limit int64) ([]byte, error) {
 	r := Open(ctx, open)

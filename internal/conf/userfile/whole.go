@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// WriteWhole writes a regular file whole or not at all, and keeps the mode of one that is
-// there. What else the path leads to, such as a terminal or a pipe, is written to, never
-// replaced, but for a block device, which is refused with ErrBlockDevice; a pipe without a reader is waited for until ctx ends. Errors name path, not the temporary file beside it.
+// WriteWhole writes a regular file whole or not at all, and keeps the mode of an existing one. Other kinds of files,
+// such as a terminal or a pipe, are written to and never replaced, except for a block device, which is refused with
+// ErrBlockDevice. It waits for a pipe's reader until ctx ends. Errors name path, not the temporary file beside it.
 func WriteWhole(ctx context.Context, path string, write func(io.Writer) error) error {
 	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, Reason(err)) }
 	mode := fs.FileMode(0o644)
@@ -26,7 +26,7 @@ func WriteWhole(ctx context.Context, path string, write func(io.Writer) error) e
 		return writeInto(ctx, path, write)
 	case err == nil:
 		mode = st.Mode().Perm()
-		// A link stays, and what it leads to is replaced.
+		// A link stays; its target is replaced.
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return fail(err)
 		}
@@ -52,7 +52,7 @@ func WriteWhole(ctx context.Context, path string, write func(io.Writer) error) e
 	return nil
 }
 
-// writeInto writes to what is no regular file.
+// writeInto writes to a file that is not regular.
 func writeInto(ctx context.Context, path string, write func(io.Writer) error) error {
 	f, err := Create(ctx, path)
 	if err != nil && ctx.Err() != nil {

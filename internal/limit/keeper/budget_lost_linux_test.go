@@ -36,7 +36,7 @@ func TestLostBudgets(t *testing.T) {
 		t.Fatalf("notes %q", noted)
 	}
 	for text, why := range map[string]string{
-		"": "unexpected end", `{"group":`: "unexpected end", "null": "no entry of that name", `{"kind":"group-limits","id":"ID"}`: "unexpected end", `{"kind":"group-limits","id":"ID","payload":{"held":[]}}`: "not a record of limits", "[]": "cannot unmarshal",
+		"": "unexpected end", `{"group":`: "unexpected end", "null": "not an entry of that name", `{"kind":"group-limits","id":"ID"}`: "unexpected end", `{"kind":"group-limits","id":"ID","payload":{"held":[]}}`: "not a record of limits", "[]": "cannot unmarshal",
 	} {
 		r.stop()
 		id, err := url.PathUnescape(strings.TrimSuffix(filepath.Base(noted[0]), ".json"))

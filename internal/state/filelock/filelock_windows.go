@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is the byte that is locked: locks on Windows also keep others from
-// reading, so it is one that is never written.
+// lockOffset is the locked byte: locks on Windows also prevent reading, so it is a byte that is never written.
 const lockOffset = 1 << 30
 
 func try(f *os.File, alone bool) error {
@@ -26,8 +25,8 @@ func try(f *os.File, alone bool) error {
 	return nil
 }
 
-// remove closes the file first: Windows removes no open one, and so none that another process has
-// opened meanwhile. An unlocked file that stays does no harm.
+// remove closes the file first: Windows doesn't remove open files, so a file that another process has opened
+// meanwhile stays. An unlocked file that stays does no harm.
 func remove(f *os.File) error {
 	err := f.Close()
 	if rerr := ignoreMissing(os.Remove(f.Name())); !errors.Is(rerr, windows.ERROR_SHARING_VIOLATION) {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// rename closes the file and gives it another name: one that is open can't be renamed on Windows. If that fails it removes the file.
+// rename closes the file and renames it: Windows doesn't rename open files. If that fails it removes the file.
 func rename(f *os.File, to string) error {
 	err := f.Close()
 	if err == nil {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Write makes the file to, complete or not at all: write fills one beside it, whose name begins with a dot and the prefix, and which
-// takes the place of to at the end. It is locked meanwhile, so that Sweep finds it if the process is killed.
+// Write creates the file to, whole or not at all: write fills a temporary file beside it, whose name begins with a
+// dot and the prefix, and which replaces to at the end. It is locked meanwhile, so that Sweep finds it if the process
+// is killed.
 func Write(to, prefix string, write func(*os.File) error) error {
 	f, err := Create(filepath.Dir(to), "."+prefix+"*")
 	if err != nil {
@@ -17,13 +18,13 @@ func Write(to, prefix string, write func(*os.File) error) error {
 	}
 	err = write(f)
 	if err == nil {
-		// Else a power cut could leave an empty file of that name.
+		// Otherwise a power cut could leave an empty file of that name.
 		err = f.Sync()
 	}
 	if err == nil {
 		return rename(f, to)
 	}
-	err = errors.Join(err, f.Close()) // Windows removes no open file.
+	err = errors.Join(err, f.Close()) // Windows doesn't remove open files.
 	return errors.Join(err, ignoreMissing(os.Remove(f.Name())))
 }
 
@@ -43,7 +44,7 @@ func Create(dir, pattern string) (*os.File, error) {
 		if !errors.Is(locked, ErrLocked) && err == nil && os.SameFile(own, there) {
 			return f, nil
 		}
-		// A sweep came in between and has removed it, or is about to.
+		// A sweep has removed it before it was locked, or is about to.
 		f.Close()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -51,8 +52,8 @@ func Create(dir, pattern string) (*os.File, error) {
 	}
 }
 
-// Sweep removes the files in dir that Writes with that prefix left behind whose process is dead, and lists them. Where there are no locks
-// it leaves them.
+// Sweep removes the temporary files that Writes of dead processes with that prefix have left in dir, and lists them.
+// Without locks it leaves them.
 func Sweep(dir, prefix string) (removed []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -66,13 +67,13 @@ func Sweep(dir, prefix string) (removed []string, err error) {
 		path := filepath.Join(dir, e.Name())
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
-			continue // It is gone, or another user's.
+			continue // It is gone, or belongs to another user.
 		}
 		if Alone(f) != nil {
 			f.Close()
 			continue
 		}
-		// One that got its name before it was locked is no leftover any more, and no longer called so.
+		// A file that was renamed before it was locked is no leftover, and no longer has this name.
 		if err := Remove(f); err != nil {
 			errs = append(errs, err)
 			continue

@@ -14,11 +14,13 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// Patience is how long Alone lets one process change things of a kind before another gives up waiting for it. It is more than a change
-// takes that asks systemd and a container's engine, each of whose answers may take half a minute: a change and its undo ask for less than ten.
+// Patience is how long Alone lets one process change things of a kind before another process gives up. It is longer
+// than any change: one that asks systemd and a container's engine needs, with its undo, fewer than ten answers of up
+// to half a minute each.
 const Patience = 5 * time.Minute
 
-// Alone calls f while no other process is in Alone with that kind: for changes of several steps. It waits for one that is, until ctx ends.
+// Alone calls f while no other process is in Alone with that kind: for changes of several steps. It waits for another
+// process until ctx ends.
 func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error {
 	if j.dir == "" {
 		return f()
@@ -56,7 +58,7 @@ func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error 
 	}
 }
 
-// sign writes into a lock's file which process has it. It is for messages only, so an error doesn't matter.
+// sign writes this process's id into a lock file. It is only for messages, so an error doesn't matter.
 func sign(lock *os.File) {
 	if lock.Truncate(0) == nil {
 		_, _ = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -73,7 +75,7 @@ func holderOf(lock string) string {
 	return fmt.Sprintf("process %d", pid)
 }
 
-// unwritten adds what helps to the error of a folder that can't be written.
+// unwritten adds advice to the error of a folder that can't be written.
 func (j *Journal) unwritten(err error) error {
 	return fmt.Errorf("%w; see that there is room in %s, and that it can be written", err, filepath.Dir(j.dir))
 }

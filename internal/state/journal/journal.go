@@ -43,11 +43,11 @@ type Journal struct {
 	dir string
 
 	mu sync.Mutex
-	// owner is the file whose lock shows that this owner lives, nil while it has no entries, and name its name in the folder.
-	// On a file system without locks owner stays nil, and name is empty.
+	// owner is the file whose lock shows that this owner lives, and name is its name in the folder. Both are unset
+	// while it has no entries, and on a file system without locks.
 	owner *os.File
 	name  string
-	// own are the paths of the entries that it owns, and failed those of them that it adopted and could not undo.
+	// own are the paths of its entries, and failed those of entries that it adopted and could not undo.
 	own, failed map[string]bool
 }
 
@@ -66,19 +66,20 @@ func In(state string) *Journal {
 
 // An Entry is one recorded thing.
 type Entry struct {
-	// Kind says what it is, in one word, such as "loop-disk", and ID which one.
+	// Kind says what the thing is, in one word, such as "loop-disk", and ID which one.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	// Owner made it or adopted it last, and Lock names the owner's lock file in the journal's folder. Lock is empty where there are no locks.
+	// Owner is the process that made or last adopted it, and Lock the name of the owner's lock file in the journal's
+	// folder. Lock is empty where there are no locks.
 	Owner procfs.Process `json:"owner"`
 	Lock  string         `json:"lock,omitempty"`
-	// Made is when the entry was written last.
+	// Made is when the entry was last written.
 	Made time.Time `json:"made"`
 	// Payload is what the kind needs to undo it or to go on.
 	Payload json.RawMessage `json:"payload"`
 }
 
-// An OwnedError is the answer to a Put or an Adopt of a thing whose owner lives.
+// An OwnedError is the error of a Put or an Adopt if another living process owns the entry.
 type OwnedError struct{ Entry Entry }
 
 func (e *OwnedError) Error() string {
@@ -151,7 +152,8 @@ func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err erro
 	return e, nil
 }
 
-// Owns reports whether this owner has the entry, and its file was not removed or replaced. In doubt it has.
+// Owns reports whether this owner has the entry, and its file was not removed or replaced. If it can't tell, the
+// answer is true.
 func (j *Journal) Owns(kind, id string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -187,8 +189,8 @@ func (j *Journal) Remove(kind, id string) error {
 	return j.release()
 }
 
-// Entries lists the entries of a kind, those of living owners too, by id. The error joins a DamagedError for each file that can't be read;
-// the others are listed nevertheless.
+// Entries lists the entries of a kind by id, including those of living owners. The error joins a DamagedError for
+// each file that can't be read; the others are listed nevertheless.
 func (j *Journal) Entries(kind string) (list []Entry, err error) {
 	if j.dir == "" {
 		return nil, nil
@@ -205,7 +207,7 @@ func (j *Journal) Entries(kind string) (list []Entry, err error) {
 		escaped, ok := strings.CutSuffix(f.Name(), ".json")
 		id, err := url.PathUnescape(escaped)
 		if !ok || strings.HasPrefix(f.Name(), ".") || err != nil {
-			continue // It is being written.
+			continue // The entry is being written.
 		}
 		e, err := j.read(kind, id)
 		switch {
@@ -219,7 +221,7 @@ func (j *Journal) Entries(kind string) (list []Entry, err error) {
 	return list, errors.Join(errs...)
 }
 
-// Kinds lists the kinds of which the journal has entries.
+// Kinds lists the kinds that have entries.
 func (j *Journal) Kinds() (kinds []string, err error) {
 	if j.dir == "" {
 		return nil, nil
@@ -236,14 +238,14 @@ func (j *Journal) Kinds() (kinds []string, err error) {
 	return kinds, nil
 }
 
-// Alive reports whether the entry's owner lives. In doubt it does.
+// Alive reports whether the entry's owner lives. If it can't tell, the answer is true.
 func (j *Journal) Alive(e Entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.owns(e) || j.alive(e)
 }
 
-// change calls f while no other owner changes who owns what.
+// change calls f while no other process changes owners.
 func (j *Journal) change(ctx context.Context, f func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -272,10 +274,10 @@ func (j *Journal) change(ctx context.Context, f func() error) error {
 // lockName is the file in the journal's folder that change locks.
 const lockName = "lock"
 
-// entryMax is more bytes than any entry has.
+// entryMax bounds the size of an entry's file, in bytes: no entry is that large.
 const entryMax = 16 << 20
 
-// path is the file of an entry. A dot at the beginning is escaped, too: files that are being written begin with one.
+// path is the file of an entry. A leading dot is escaped too: temporary files begin with one.
 func (j *Journal) path(kind, id string) string {
 	name := url.PathEscape(id) + ".json"
 	if name[0] == '.' {
@@ -284,7 +286,8 @@ func (j *Journal) path(kind, id string) string {
 	return filepath.Join(j.dir, kind, name)
 }
 
-// read reads an entry. The error wraps fs.ErrNotExist if there is none, and is a DamagedError for what is none.
+// read reads an entry. The error wraps fs.ErrNotExist if there is none, and is a DamagedError if the file is not an
+// entry.
 func (j *Journal) read(kind, id string) (e Entry, err error) {
 	path := j.path(kind, id)
 	b, err := controlfile.Read(path, entryMax)
@@ -295,7 +298,7 @@ func (j *Journal) read(kind, id string) (e Entry, err error) {
 		err = json.Unmarshal(b, &e)
 	}
 	if err == nil && (e.Kind != kind || e.ID != id || e.Lock != filepath.Base(e.Lock) && e.Lock != "") {
-		err = errors.New("it is no entry of that name")
+		err = errors.New("it is not an entry of that name")
 	}
 	if err != nil {
 		return Entry{}, &DamagedError{path, err}

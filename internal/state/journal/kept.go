@@ -21,8 +21,8 @@ func (j *Journal) Get(kind, id string) (Entry, error) {
 	return j.read(kind, id)
 }
 
-// Keep is Put for a thing that is to outlive the process: the entry belongs to none. No sweep undoes it, and every process may replace, adopt or
-// discard it.
+// Keep is Put for a thing that is to outlive the process: the entry belongs to no process. No sweep undoes it, and
+// every process may replace, adopt or discard it.
 func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error {
 	if j.dir == "" {
 		return nil
@@ -45,8 +45,8 @@ func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error 
 	return nil
 }
 
-// Discard removes an entry after the thing is gone, whichever process has made it: none, this one, or one that has ended. The error is an
-// OwnedError if the owner lives and is another. Without such an entry Discard does nothing.
+// Discard removes an entry after the thing is gone, if it belongs to no process, to this one, or to one that has
+// ended. The error is an OwnedError if another living process owns it. Without such an entry Discard does nothing.
 func (j *Journal) Discard(ctx context.Context, kind, id string) error {
 	if _, err := j.Get(kind, id); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -18,8 +18,8 @@ import (
 // ownerSuffix ends the names of owners' lock files.
 const ownerSuffix = ".owner"
 
-// held are the lock files of all owners of this process. Go closes a file that nothing refers to any more: without this, the entries of a Journal
-// that its user dropped would pass for a dead owner's while the process lives.
+// held are the lock files of all owners of this process. Go closes files that nothing refers to: without this, the
+// entries of a Journal that its user dropped would seem to belong to a dead owner while the process lives.
 var held sync.Map
 
 // hold makes this owner's lock file, if it has none. j.mu is held.
@@ -34,7 +34,7 @@ func (j *Journal) hold() error {
 		return err
 	}
 	if filelock.Alone(f) != nil {
-		// There are no locks here, or a sweep took the new file for that of a dead owner, and removes it.
+		// There are no locks here, or a sweep took the new file for a dead owner's and is removing it.
 		return filelock.Remove(f)
 	}
 	held.Store(f, true)

@@ -1,5 +1,5 @@
-// Package clean makes foreign text safe for a terminal: what a daemon, a container or a
-// plan says may hold escape sequences and be of any length.
+// Package clean makes foreign text safe for a terminal: messages of daemons, containers and plans may contain escape
+// sequences and be of any length.
 package clean
 
 import (
@@ -42,7 +42,8 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Name is a foreign name as it is, or quoted where a terminal would not show it so: with a line break, an escape sequence or the like in it.
+// Name returns a foreign name unchanged, or quoted if a terminal would not show it so, as with a line break or an
+// escape sequence.
 func Name(s string) string {
 	if Text(s) == s && !strings.Contains(s, "\n") {
 		return s
@@ -59,7 +60,7 @@ func plain(s string) bool {
 	return true
 }
 
-// MaxLine is how much of a foreign message is shown on a line, in bytes.
+// MaxLine is the length to which Short cuts a foreign message, in bytes.
 const MaxLine = 1000
 
 // Short is Line, cut after MaxLine bytes.

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Shell quotes a word for a POSIX shell where it needs it, for a command that is offered for pasting. One that a terminal would not show as
-// it is, with a line break, an escape sequence or invalid bytes in it, is quoted as $'...', which bash, zsh and ksh had before POSIX did.
+// Shell quotes a word for a POSIX shell where needed, for a command that a user may paste. A word that a terminal
+// would not show unchanged, with a line break, an escape sequence or invalid bytes, is quoted as $'...', which bash,
+// zsh and ksh had before POSIX.
 func Shell(w string) string {
 	if Name(w) != w {
 		var b strings.Builder

@@ -1,6 +1,6 @@
-// Package goal prints a benchmark's figure beside its goal, the promised value, in the same words in every
-// benchmark. A missed goal is reported and is no failure by itself: times on a shared machine mean
-// little: a reader decides whether they count.
+// Package goal compares a benchmark's figure with its goal, the promised value, in the same words in every benchmark.
+// A missed goal is reported but fails nothing: times on a shared machine mean little, so a reader decides whether
+// they count.
 package goal
 
 import (
@@ -16,7 +16,7 @@ func Verdict(met bool) string {
 	return "MISSED"
 }
 
-// Took is a line on something that took so long and may take at most that long.
+// Took is a line about a duration and the longest that is allowed.
 func Took(what string, took, most time.Duration) string {
 	return fmt.Sprintf("%s: %.2f s, target <= %g s, %s", what, took.Seconds(), most.Seconds(), Verdict(took <= most))
 }

@@ -1,13 +1,13 @@
-// Package jsonlist has JSON print empty lists where Go has none: a script can't loop over null.
+// Package jsonlist makes JSON print empty lists for Go's nil ones: a script can't loop over null.
 package jsonlist
 
 import "reflect"
 
-// Of is v with empty lists and maps in the place of those that are nil, so that JSON has [] and {} for them.
-// The value that v points to is not changed.
+// Of returns v with empty lists and maps for nil ones, so that JSON has [] and {} for them. The value that v points
+// to is not changed.
 func Of(v any) any { return listsIn(reflect.ValueOf(v)).Interface() }
 
-// listsIn is Of of a value that may be part of another.
+// listsIn is Of for a value that may be part of another.
 func listsIn(v reflect.Value) reflect.Value {
 	t := v.Type()
 	switch t.Kind() {
@@ -20,7 +20,7 @@ func listsIn(v reflect.Value) reflect.Value {
 		return p
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return v // JSON has text for it.
+			return v // It has a JSON form of its own.
 		}
 		list := reflect.MakeSlice(t, v.Len(), v.Len())
 		for i := range v.Len() {
@@ -37,7 +37,7 @@ func listsIn(v reflect.Value) reflect.Value {
 		s := reflect.New(t).Elem()
 		s.Set(v)
 		for i := range t.NumField() {
-			// An unexported field may lead anywhere, also in a circle.
+			// Unexported fields may point anywhere, even in a cycle.
 			if f := t.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
 				s.Field(i).Set(listsIn(v.Field(i)))
 			}

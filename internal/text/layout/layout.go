@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Width is how many letters a line of a sentence has at most.
+// Width is the longest line of a sentence, in characters.
 const Width = 96
 
-// Wrap breaks text into lines of at most width letters.
+// Wrap breaks text into lines of at most width characters.
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	n := 0
@@ -31,7 +31,7 @@ func Wrap(text string, width int) string {
 	return b.String()
 }
 
-// Sentence writes a text after a label, and its further lines below its beginning.
+// Sentence writes a text after a label, with its further lines indented to its beginning.
 func Sentence(b *strings.Builder, label, text string) {
 	lines := Wrap(clean.Line(text), Width-len(label))
 	fmt.Fprintf(b, "%s%s\n", label, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", len(label))))

@@ -10,7 +10,7 @@ import (
 // A Table is rows of cells whose columns are as wide as their widest cell.
 type Table struct {
 	Head []string
-	// Right are the columns whose cells stand to the right, as numbers do.
+	// Right are the columns that are aligned to the right, as numbers are.
 	Right []int
 	rows  [][]string
 }
@@ -18,7 +18,7 @@ type Table struct {
 // Len is the number of rows, without the head.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Add adds a row. What a cell holds is made safe for a terminal.
+// Add adds a row. Its cells are made safe for a terminal.
 func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
 		cells[i] = clean.Line(c)
@@ -26,7 +26,8 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Write writes the table with its head. The only cell behind a name may be a sentence: it widens no column.
+// Write writes the table with its head. If a row has a single cell after its name, that may be a sentence: it widens
+// no column.
 func (t *Table) Write(b *strings.Builder) {
 	width := make([]int, len(t.Head))
 	all := append([][]string{t.Head}, t.rows...)

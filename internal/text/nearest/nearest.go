@@ -1,15 +1,14 @@
-// Package nearest finds the word that was meant when a mistyped one was given:
-// keys and names of plans, flags of the command line.
+// Package nearest finds the word that a mistyped one was meant to be: a key or name of a plan, a flag of the command
+// line.
 package nearest
 
 import "strings"
 
-// maxWord bounds the words that are looked at, in bytes: none of Plimsoll's own is
-// as long, and the work grows with the square.
+// maxWord bounds the length of words, in bytes: none of Plimsoll's own is longer, and the work grows with the square.
 const maxWord = 63
 
-// Word returns the candidate most like word, or "" if none is near: at most
-// three letters, and at most half of the word, may differ. The first of equals wins.
+// Word returns the candidate most like word, or "" if none is near: at most three letters, and at most half of the
+// word, may differ. Of equally near candidates, the first wins.
 func Word(word string, candidates []string) string {
 	best, least := "", max(1, min(3, len(word)/2))
 	for _, c := range candidates {
@@ -20,8 +19,7 @@ func Word(word string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete or change to make a of
-// b (Levenshtein).
+// distance is the number of letters to insert, delete or change to turn a into b (Levenshtein).
 func distance(a, b string) int {
 	if len(a) > maxWord || len(b) > maxWord {
 		return maxWord

@@ -10,7 +10,7 @@ import (
 // use it.
 const DurationPattern = `^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-// longNames are words that people write for units, with Go's.
+// longNames are other words for Go's units.
 var longNames = []struct{ word, unit string }{
 	{"msec", "ms"}, {"usec", "us"}, {"nsec", "ns"}, {"sec", "s"}, {"min", "m"}, {"hour", "h"},
 }
@@ -67,8 +67,7 @@ func durationFix(s string) string {
 
 func parses(s string) bool { _, err := time.ParseDuration(s); return err == nil }
 
-// parsesShape reports whether s is one number with one of the units, whatever
-// its size.
+// parsesShape reports whether s is one number with one of the units, of any magnitude.
 func parsesShape(s string) bool {
 	for _, unit := range []string{"ns", "us", "µs", "μs", "ms", "s", "m", "h"} {
 		if n, ok := strings.CutSuffix(s, unit); ok && isDecimal(n) {

@@ -24,7 +24,7 @@ func (t *Buffer) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	n := len(p)
 	if over := len(p) - t.Max; over > 0 {
-		// Nothing of what was kept stays, and a huge p needs no copy of its own.
+		// Nothing of the old content remains, and a huge p is not copied in full.
 		t.torn = p[over-1] != '\n'
 		t.buf = append(t.buf[:0], p[over:]...)
 		return n, nil
@@ -37,7 +37,7 @@ func (t *Buffer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// String returns what is kept, without a first line that was torn.
+// String returns the kept bytes, without an incomplete first line.
 func (t *Buffer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

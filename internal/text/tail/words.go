@@ -7,18 +7,17 @@ import (
 	"sync"
 )
 
-// maxWords is what a headline has room for, in bytes.
+// maxWords is the length of a headline, in bytes.
 const maxWords = 300
 
-// message is the text of a log line in logrus's form, which runc and podman write
-// where standard error is no terminal (https://github.com/sirupsen/logrus, TextFormatter).
-// It is compiled when it is needed: a worker never needs it.
+// message matches a log line in logrus's form, which runc and podman write where standard error is no terminal
+// (https://github.com/sirupsen/logrus, TextFormatter). It is compiled on first use: a worker never needs it.
 var message = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^time="[^"]*" level=\w+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
 })
 
-// LastWords is the last line of a log that says anything, without a logger's time and
-// level; empty for an empty log. One that is too long for a headline loses its middle.
+// LastWords is the last line of a log that is not empty, without a logger's time and level; "" for an empty log. A
+// line too long for a headline loses its middle.
 func LastWords(log string) string {
 	log = strings.TrimSpace(log)
 	line := strings.TrimSpace(log[strings.LastIndexByte(log, '\n')+1:])
@@ -31,8 +30,8 @@ func LastWords(log string) string {
 	return Cut(line, maxWords)
 }
 
-// Cut takes the middle out of a text of more than n bytes: what was done stands first, and why it
-// could not be done last.
+// Cut takes the middle out of a text of more than n bytes: an error begins with what was done, and ends with why it
+// failed.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
