@@ -268,6 +268,7 @@ for b in ruby jekyll env sh dash; do cp -L "$(command -v $b)" usr/bin/$b; done
 
 // TestJekyllInContainer: the real Jekyll in a container of an image that has it, from a bind into the layer.
 func TestJekyllInContainer(t *testing.T) {
+	t.Parallel()
 	needJekyll(t)
 	root := jekyllRoot(t)
 	state := t.TempDir()

@@ -61,6 +61,7 @@ func TestLieHaltedContainer(t *testing.T) {
 
 // TestLieParentDocker: the daemon's containers are below a group with a CPU quota, and the host is not.
 func TestLieParentDocker(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	root := controllerRoot(t, hierarchy.CPU)
 	if root.Version == 2 {

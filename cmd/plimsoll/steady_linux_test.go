@@ -93,6 +93,7 @@ func eachTrial(dir string, begin, end func()) (stop func()) {
 // together, and only the steady rounds are in the figure, in the histograms, and in the bytes that the device, the process
 // and the application moved.
 func TestRunUntilSteady(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	const slow = 300
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
@@ -165,6 +166,7 @@ blocks: 1
 // TestRunNeverSteady: a device that gets slower all the time. The run says so next to the number, in
 // every form of the report and of the records.
 func TestRunNeverSteady(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	v := newValve(t, loop)

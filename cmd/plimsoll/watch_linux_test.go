@@ -56,6 +56,7 @@ func (w writer) start(t *testing.T, command string) (wait func()) {
 
 // TestWatch watches a container of a daemon of its own, which writes to a volume with a loop device of its own.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs the blkio controller of version 1")
