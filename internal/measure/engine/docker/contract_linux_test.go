@@ -57,6 +57,7 @@ func recorded(t *testing.T, host string) (string, *contracttest.Recorder) {
 // TestDockerContract: all that a daemon is asked for is as the Engine's published description has it, method, path, query and
 // body, on the way to a real one. Podman is asked by the same API, for what goes otherwise with it as well.
 func TestDockerContract(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("root is needed")
 	}

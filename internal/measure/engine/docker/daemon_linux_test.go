@@ -74,6 +74,7 @@ func TestDockerPodman(t *testing.T) {
 // TestDockerPodmanUlimits: a Podman whose own limits can't be given works all the
 // same.
 func TestDockerPodmanUlimits(t *testing.T) {
+	t.Parallel()
 	l := newDockerLab(t, dockertest.Podman(t, dockertest.PodmanOptions{NoUlimits: true}))
 	e := l.engine(nil)
 	for range 2 {

@@ -21,6 +21,7 @@ const nobody = 65534
 // belongs to the root of the containers, who is that user. A folder that the user can't
 // reach is refused with the reason.
 func TestDockerRootless(t *testing.T) {
+	t.Parallel()
 	l := newDockerLab(t, dockertest.Podman(t, dockertest.PodmanOptions{User: nobody}))
 	l.podman = true
 	e := l.engine(nil)

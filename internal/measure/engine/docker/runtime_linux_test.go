@@ -18,6 +18,7 @@ import (
 // TestDockerRuntime: a container is run by the runtime that was asked for, here runc under another name, and the session says so; one
 // that the daemon hasn't got is unsupported, with those that it has.
 func TestDockerRuntime(t *testing.T) {
+	t.Parallel()
 	runc := dockertest.Program(t, "runc") // The daemon's own: an older one refuses what it is asked for.
 	l := newDockerLab(t, dockertest.StartWith(t, fmt.Sprintf(`{"runtimes": {"another": {"path": %q}, "broken": {"path": "/nowhere/runc"}}}`, runc)))
 	e := l.engine(nil)
