@@ -121,7 +121,7 @@ func TestVMTenAtOnce(t *testing.T) {
 		if r.small && status != exitDone {
 			t.Errorf("run %d: status %d\n%s\n%s", i, status, r.errs.String(), r.out.String())
 		}
-		if want := "of memory are available here"; !r.small && (status != exitCannot || !strings.Contains(r.errs.String()+r.out.String(), want)) {
+		if want := "of memory are free here"; !r.small && (status != exitCannot || !strings.Contains(r.errs.String()+r.out.String(), want)) {
 			t.Errorf("run %d: status %d, want %d and %q\n%s", i, status, exitCannot, want, r.errs.String())
 		}
 	}

@@ -33,7 +33,7 @@ type Limited interface {
 	IOLimits() *IOLimits
 }
 
-// No returns an *Unsupported for the keys.
+// No returns a *refusal.Error for the keys.
 func (l *IOLimits) No(keys []limit.Key, reason, fix string) error {
 	names := make([]string, len(keys))
 	for i, k := range keys {

@@ -12,23 +12,22 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// A daemonInfo is what a daemon says about itself.
+// A daemonInfo is what a daemon reports about itself.
 type daemonInfo struct {
 	// name is docker or podman.
 	name                string
 	version, apiVersion string
 	os, arch            string
-	// local is whether the daemon runs on this machine's kernel, so that its
-	// paths and process ids can be looked at.
+	// local reports whether the daemon runs on this machine's kernel, so that its paths and process ids mean the same here.
 	local bool
-	// elsewhere is the reason why it is not local.
+	// elsewhere says why it is not local.
 	elsewhere  string
 	info       system.Info
 	components []system.ComponentVersion
 }
 
-// askDaemon asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is
-// over. source says what named the daemon's address, "" for the default.
+// askDaemon asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is over. source names where the
+// daemon's address comes from, "" for the default.
 func askDaemon(ctx context.Context, api *client.Client, source string) (*daemonInfo, error) {
 	d, err := dockerapi.Ask(ctx, api, source)
 	if err != nil {
@@ -54,8 +53,8 @@ func (d *daemonInfo) title() string {
 	return fmt.Sprintf("%s %s (API %s)", d.name, d.version, d.apiVersion)
 }
 
-// storage names what keeps images and layers: "overlay2", or "overlayfs
-// (containerd snapshotter)" where images live in containerd's store.
+// storage names the store of images and layers: "overlay2", or "overlayfs (containerd snapshotter)" if images live in
+// containerd's store.
 func (d *daemonInfo) storage() string {
 	for _, kv := range d.info.DriverStatus {
 		if kv[0] == "driver-type" && strings.Contains(kv[1], "snapshotter") {
@@ -65,7 +64,7 @@ func (d *daemonInfo) storage() string {
 	return d.info.Driver
 }
 
-// runtime names a runtime of the daemon with its version, as far as it tells.
+// runtime names a runtime of the daemon, with its version if the daemon reports it.
 func (d *daemonInfo) runtime(name string) string {
 	if name == "" || name == "oci" {
 		name = d.info.DefaultRuntime
@@ -93,8 +92,8 @@ func component(cs []system.ComponentVersion, name string) (version string, ok bo
 	return "", false
 }
 
-// goArch turns uname's name of an architecture into Go's. What isn't in the
-// table is Go's already, or else fallback is.
+// goArch turns uname's name of an architecture into Go's. A name that isn't in the table is Go's already, or else replaced
+// by fallback.
 func goArch(machine, fallback string) string {
 	switch machine {
 	case "x86_64", "amd64":

@@ -1,9 +1,9 @@
-// Package docker is the engine docker: the worker runs in a container of any daemon that speaks the Docker Engine API 1.40 or later,
-// such as Docker, Podman, or a daemon of Windows containers.
+// Package docker is the engine docker: the worker runs in a container of any daemon that speaks the Docker Engine API 1.40
+// or later, such as Docker, Podman, or a daemon of Windows containers.
 //
-// The agent's input and output are the container's attached streams. A container removes itself when it ends, and its agent ends with its
-// input: so nothing is left of a plimsoll that was killed but what is labelled with its owner, which Sweep looks for. Nothing is pulled: Plimsoll's
-// own image is imported, and one of the user's must be there.
+// The agent's input and output are the container's attached streams. The agent ends with its input, and the container
+// removes itself when it ends. If plimsoll is killed, only things labelled with their owner remain, which Sweep finds. The
+// engine pulls nothing: it imports Plimsoll's own image, and a user's image must exist.
 package docker
 
 import (
@@ -27,11 +27,10 @@ type Options struct {
 	// or tcp://host:2376. Empty: DOCKER_HOST, else the current docker context, else the
 	// system's default socket. TLS certificates come from DOCKER_CERT_PATH.
 	Host string
-	// Env looks up the environment variables by which the address is found. nil: os.Getenv.
+	// Env looks up the environment variables that give the address. nil: os.Getenv.
 	Env func(string) string
-	// StateDir keeps the notes by which Sweep finds folders on this machine, and
-	// the folders of bind places that name none. Empty: no notes, and such
-	// places are refused.
+	// StateDir keeps the notes by which Sweep finds folders on this machine, and the folders of bind places without a path.
+	// Empty: no notes, and such places are refused.
 	StateDir string
 	// Worker returns the worker's program.
 	Worker engine.WorkerSource
@@ -42,7 +41,7 @@ type Engine struct {
 	opt     Options
 	owner   ownerIdentity
 	journal engine.Journal
-	// nonce tells this engine's things from those of another one in this process.
+	// nonce tells this engine's objects from those of another engine in this process.
 	nonce string
 
 	mu     sync.Mutex
@@ -62,9 +61,8 @@ type Engine struct {
 
 var _ engine.Engine = (*Engine)(nil)
 
-// New returns the engine for containers of a Docker daemon or of anything
-// else that speaks its API, such as Podman. Nothing is asked of the daemon before
-// the first method call.
+// New returns the engine for containers of a Docker daemon or of any other daemon with its API, such as Podman. It sends
+// the daemon nothing before the first method call.
 func New(opt Options) engine.Engine {
 	var b [8]byte
 	rand.Read(b[:])
@@ -74,17 +72,16 @@ func New(opt Options) engine.Engine {
 // Name implements Engine.
 func (e *Engine) Name() string { return "docker" }
 
-// How long the daemon may take for a request. A daemon on a busy two-core machine
-// answers a ping in milliseconds, and needs seconds to create a container when
-// its disk is being measured.
+// How long the daemon may take for a request. A daemon on a busy two-core machine answers a ping in milliseconds, and needs
+// seconds to create a container when its disk is being measured.
 const (
 	pingTimeout         = 2 * time.Second
 	openTimeout         = 2 * time.Minute
 	defaultCloseTimeout = 15 * time.Second
 )
 
-// connect returns the client and what is known about the daemon, asking it the
-// first time, or again when fresh is set.
+// connect returns the client and the daemon's information. It asks the daemon the first time, and each time if fresh is
+// set.
 func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *daemonInfo, error) {
 	e.mu.Lock()
 	api, d := e.api, e.daemon
@@ -92,7 +89,7 @@ func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *daem
 	if d != nil && !fresh {
 		return api, d, nil
 	}
-	// Asked for again, since a client that is there doesn't say it.
+	// The address is looked up again, since a client doesn't report it.
 	address, err := dockerapi.Find(e.opt.Host, e.opt.Env)
 	if api == nil {
 		if err != nil {
@@ -122,7 +119,7 @@ func (e *Engine) connect(ctx context.Context, fresh bool) (*client.Client, *daem
 // worker returns the program for the daemon's containers.
 func (e *Engine) worker(goos, goarch string) ([]byte, error) {
 	if e.opt.Worker == nil {
-		return nil, errors.New("this engine was made without a worker")
+		return nil, errors.New("this engine has no worker program")
 	}
 	b, err := e.opt.Worker(goos, goarch)
 	if err == nil && len(b) == 0 {
@@ -131,7 +128,7 @@ func (e *Engine) worker(goos, goarch string) ([]byte, error) {
 	return b, err
 }
 
-// enter notes a session as living; it refuses an ID that lives already.
+// enter notes a session as living; it refuses an ID that is in use.
 func (e *Engine) enter(id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

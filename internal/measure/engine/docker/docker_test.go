@@ -83,7 +83,7 @@ func TestDockerEndWords(t *testing.T) {
 	test(containerEnd{exit: 137, oom: true}, 64<<20, "killed: out of memory (memory limit 64 MiB)")
 	test(containerEnd{exit: 137, oom: true}, 0, "killed: out of memory")
 	test(containerEnd{exit: 137, killed: "9"}, 1<<30, "killed: through the daemon, with signal 9")
-	test(containerEnd{exit: 137}, 1536<<20, "killed: signal 9; perhaps out of memory (memory limit 1.5 GiB), but the daemon told of no such event")
+	test(containerEnd{exit: 137}, 1536<<20, "killed: signal 9; perhaps out of memory (memory limit 1.5 GiB), but the daemon reported no such event")
 	test(containerEnd{exit: 137}, 0, "killed: signal 9")
 	test(containerEnd{exit: 139}, 0, "killed: signal 11")
 	test(containerEnd{exit: 1, oom: true}, 64<<20, "exit status 1, after one of its processes was killed: out of memory (memory limit 64 MiB)")

@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// boundFolders are the host's folders in which the worker of a session makes its own, in volumes that are a folder of the host
-// (the local driver's o=bind). The worker removes it, unless it is killed, or the disk refuses; a volume that is removed leaves
-// it there.
+// boundFolders are the host folders in which a session's worker makes its own folder, for volumes that are a host folder
+// (the local driver's o=bind). The worker removes its folder, unless it is killed or the disk refuses; removing the volume
+// leaves it there.
 func boundFolders(spec engine.Spec) (paths []string) {
 	for _, p := range spec.Places() {
 		parent := p.DriverOpts["device"]
@@ -26,8 +26,8 @@ func boundFolders(spec engine.Spec) (paths []string) {
 	return paths
 }
 
-// makeFolders makes the folders of a session on its bind places and returns their paths, "" for one that is no bind. bound are
-// noted with them.
+// makeFolders makes the folders of a session in its bind places and returns their paths, "" for a place that is no bind. It
+// also notes the folders bound.
 func (e *Engine) makeFolders(ctx context.Context, spec engine.Spec, bound []string) (data, source string, err error) {
 	var paths []string
 	if spec.Place.Kind == place.Bind {
@@ -52,14 +52,14 @@ func (e *Engine) makeFolders(ctx context.Context, spec engine.Spec, bound []stri
 	}
 	for i, p := range paths {
 		if err := os.Mkdir(p, 0o755); err != nil {
-			cerr := e.journal.Clear(spec.ID, paths[:i]...) // What was there before stays.
+			cerr := e.journal.Clear(spec.ID, paths[:i]...) // Folders that existed before stay.
 			return "", "", errors.Join(fmt.Errorf("place %s: %w", spec.Places()[i].Name, err), cerr)
 		}
 	}
 	return data, source, nil
 }
 
-// folderIn is the host's folder that a bind place names, absolute.
+// folderIn is the absolute path of a bind place's host folder.
 func (e *Engine) folderIn(p place.Spec) (string, error) {
 	parent := p.Path
 	if parent == "" {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostPID returns pid if that process is seen from here and belongs to the
-// container, else 0: the daemon may count processes of another namespace.
+// hostPID returns pid if that process is visible here and belongs to the container, else 0: the daemon may report ids of
+// another namespace.
 func hostPID(pid int, container string) int {
 	if pid <= 0 || container == "" {
 		return 0
@@ -25,8 +25,7 @@ func hostPID(pid int, container string) int {
 	return pid
 }
 
-// upperDir returns the host's path of the writable layer of process pid's
-// root, if that is an overlay.
+// upperDir returns the host's path of the writable layer of process pid's root, if that is an overlay.
 func upperDir(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
@@ -45,8 +44,8 @@ func upperDir(pid int) string {
 	return ""
 }
 
-// ownUlimits are the limits that a daemon without CAP_SYS_RESOURCE can
-// surely give: this process's own hard limits, at most fallback.
+// ownUlimits are limits that even a daemon without CAP_SYS_RESOURCE can give: this process's own hard limits, at most
+// fallback.
 func ownUlimits(fallback int64) []*units.Ulimit {
 	limit := func(name string, resource int) *units.Ulimit {
 		n := fallback
@@ -59,7 +58,7 @@ func ownUlimits(fallback int64) []*units.Ulimit {
 	return []*units.Ulimit{limit(ulimitNofile, unix.RLIMIT_NOFILE), limit(ulimitNproc, unix.RLIMIT_NPROC)}
 }
 
-// socketPeer returns who listens on a socket of this machine: user and group.
+// socketPeer returns the user and group of the process that listens on a socket of this machine.
 func socketPeer(host string) (uid, gid int, ok bool) {
 	path, ok := strings.CutPrefix(host, "unix://")
 	if !ok {

@@ -4,7 +4,7 @@ package docker
 
 import "github.com/docker/go-units"
 
-// hostPID is 0: the container's processes are of another system.
+// hostPID is 0: the container's processes run on another system.
 func hostPID(int, string) int { return 0 }
 
 func upperDir(int) string { return "" }
@@ -13,5 +13,5 @@ func ownUlimits(fallback int64) []*units.Ulimit {
 	return []*units.Ulimit{{Name: ulimitNofile, Soft: fallback, Hard: fallback}, {Name: ulimitNproc, Soft: fallback, Hard: fallback}}
 }
 
-// socketPeer can't be told on this system.
+// socketPeer is unknown on this system.
 func socketPeer(string) (uid, gid int, ok bool) { return 0, 0, false }

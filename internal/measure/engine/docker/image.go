@@ -22,41 +22,40 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// Where things are in a container of Plimsoll's own image. In a user's image they have
-// names that nobody can guess (userPaths): an image may hold a link at any other
-// path, or declare it a volume.
+// Paths in a container of Plimsoll's own image. In a user's image the paths have names that can't be guessed (userPaths):
+// an image may have a link at any other path, or declare it a volume.
 const (
 	workerPathInImage = "/worker"
 	dataPathInImage   = "/data"
 )
 
-// userPaths are where the worker and the place are in a user's image.
+// userPaths are the paths of the worker and the place in a user's image.
 func (e *Engine) userPaths() (worker, data string) {
 	return "/plimsoll-worker-" + e.nonce, "/plimsoll-data-" + e.nonce
 }
 
-// repository names Plimsoll's own images in the daemon.
+// repository is the name of Plimsoll's own images in the daemon.
 const repository = "plimsoll-worker"
 
-// A workerImage is what containers are made from.
+// A workerImage is the image of a session's containers.
 type workerImage struct {
 	// id is the image's id, never a name: a name may be pulled, an id can't be.
 	id string
 	// worker and data are paths in the container.
 	worker, data string
-	// copy is the worker's program if it has to be put into each container.
+	// copy is the worker's program if it has to be copied into each container.
 	copy []byte
-	// imported is set if it was not there before.
+	// imported is set if this session imported the image.
 	imported bool
-	// windows is set if the paths are of Windows.
+	// windows is set if the paths are Windows paths.
 	windows bool
 }
 
-// source is where the sources' own place is in the container.
+// source is the path of the sources' own place in the container.
 func (i *workerImage) source() string { return i.data + engine.SourceSuffix }
 
-// image finds what spec's containers are made from, and imports Plimsoll's own
-// image if the daemon hasn't got it. No registry is asked.
+// image finds the image for spec's containers, and imports Plimsoll's own if the daemon doesn't have it. It asks no
+// registry.
 func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, name string) (*workerImage, error) {
 	if name == "" && d.windows() {
 		return nil, noWindowsImage
@@ -77,8 +76,8 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, n
 		return img, err
 	}
 	if err := importImage(ctx, api, worker, hash, d.arch); err != nil {
-		// Where several plimsolls import it at once, the store of Docker 29 refuses all but one ("already exists, but
-		// accessing it also failed"), whose image is there a moment later.
+		// If several plimsolls import it at the same time, the store of Docker 29 refuses all but one ("already exists, but
+		// accessing it also failed"), whose image appears a moment later.
 		for range 50 {
 			if id, e := findImage(ctx, api, hash); e != nil || id != "" {
 				img.id = id
@@ -105,7 +104,7 @@ func findImage(ctx context.Context, api *client.Client, hash string) (string, er
 		return "", fmt.Errorf("look for the worker's image: %w", daemonErr(err))
 	}
 	for _, i := range list.Items {
-		// Two plimsolls may have imported it at once; the last one has the name.
+		// Two plimsolls may have imported it at the same time; the last one has the name.
 		if len(i.RepoTags) > 0 {
 			return i.ID, nil
 		}
@@ -135,8 +134,7 @@ func importImage(ctx context.Context, api *client.Client, worker []byte, hash, a
 	return readProgress(res)
 }
 
-// readProgress reads a daemon's progress messages to their end: an error comes
-// as one of them, after the status 200.
+// readProgress reads a daemon's progress messages to their end. An error is one of these messages, after the status 200.
 func readProgress(r io.Reader) error {
 	for dec := json.NewDecoder(r); ; {
 		var m struct {
@@ -158,11 +156,11 @@ func readProgress(r io.Reader) error {
 	}
 }
 
-// userImage finds an image of the user's that must be there already.
+// userImage finds a user's image, which must exist.
 func (e *Engine) userImage(ctx context.Context, api *client.Client, d *daemonInfo, name string) (*workerImage, error) {
 	in, err := api.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
-		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
+		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "the daemon doesn't have it, and plimsoll pulls no images", Fix: d.name + " pull " + name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
@@ -187,14 +185,14 @@ func (e *Engine) userImage(ctx context.Context, api *client.Client, d *daemonInf
 	return img, nil
 }
 
-// workerTar is an archive with the worker, an empty folder for data, and others that everybody
-// may write to. Its times are fixed so that the same worker is the same layer.
+// workerTar is an archive with the worker, an empty folder for data, and others that everyone may write to. Its times are
+// fixed, so that the same worker gives the same layer.
 func workerTar(worker []byte, workerPath, dataPath string, open ...string) (*bytes.Buffer, error) {
 	var b bytes.Buffer
 	b.Grow(len(worker) + 8<<10)
 	w := tar.NewWriter(&b)
 	epoch := time.Unix(0, 0)
-	// path.Base knows the one separator only.
+	// path.Base knows only this separator.
 	workerPath, dataPath = strings.ReplaceAll(workerPath, `\`, "/"), strings.ReplaceAll(dataPath, `\`, "/")
 	headers := []*tar.Header{{Name: path.Base(dataPath) + "/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}}
 	for _, dir := range open {
@@ -214,9 +212,9 @@ func workerTar(worker []byte, workerPath, dataPath string, open ...string) (*byt
 	return &b, w.Close()
 }
 
-// imageGone reports whether a container could not be made since its image is not there any more: another plimsoll removed
-// it. Docker's own store says "No such image"; containerd's, whose image is removed before its parts, also"failed to read config
-// content: content digest sha256:...: not found", as an internal error.
+// imageGone reports whether a container could not be made because another plimsoll removed its image. Docker's own store
+// says "No such image". containerd's removes an image before its parts, and also says "failed to read config content:
+// content digest sha256:...: not found", as an internal error.
 func imageGone(err error) bool {
 	text := strings.ToLower(err.Error())
 	return cerrdefs.IsNotFound(err) && strings.Contains(text, "image") || strings.Contains(text, "content digest") && strings.Contains(text, "not found")
@@ -224,7 +222,7 @@ func imageGone(err error) bool {
 
 var _ engine.ImageChecker = (*Engine)(nil)
 
-// CheckImage implements ImageChecker.
+// CheckImage implements engine.ImageChecker.
 func (e *Engine) CheckImage(ctx context.Context, image string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -238,7 +236,7 @@ func (e *Engine) CheckImage(ctx context.Context, image string) error {
 	case errors.As(err, &u):
 		return u
 	case err != nil && (cerrdefs.IsInvalidArgument(err) || strings.Contains(err.Error(), "invalid reference format")):
-		return err // It is no name of an image; Podman says so with the status 500.
+		return err // It is not a valid name; Podman reports that with the status 500.
 	}
 	return nil
 }

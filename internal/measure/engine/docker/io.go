@@ -18,13 +18,13 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// api is the daemon in the words of those who give it limits.
+// api is the daemon as package dockerapi describes it.
 func (d *daemonInfo) api() *dockerapi.Daemon {
 	return &dockerapi.Daemon{Name: d.name, Version: d.version, APIVersion: d.apiVersion, OS: d.os, Arch: d.arch, Elsewhere: d.elsewhere, Info: d.info, Components: d.components}
 }
 
-// setLimits puts a session's limits into the request that makes its container. devices are those that its rates
-// are for. What the daemon would refuse, or take without effect, is a *refusal.Error in its words.
+// setLimits adds a session's limits to the request that makes its container. devices are the devices of its rates. If the
+// daemon would refuse a limit, or accept it without effect, the error is a *refusal.Error with its words.
 func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *container.HostConfig) error {
 	l := spec.Limits
 	ask := engineapi.Limits{
@@ -36,7 +36,7 @@ func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *co
 	}
 	for _, s := range devices {
 		ask.Devices = append(ask.Devices, engineapi.Device{
-			// sysfs writes "!" for the "/" of names such as cciss/c0d0.
+			// sysfs writes "!" for the "/" in names such as cciss/c0d0.
 			Path: "/dev/" + strings.ReplaceAll(s.Name, "!", "/"), Number: s.Number(),
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),
 		})
@@ -50,14 +50,14 @@ func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *co
 		return fmt.Errorf("limits %s: %w", l.Name, err)
 	}
 	if !d.windows() {
-		// Nothing is swapped: with the same limit the oci engine kills, too. Windows does not support MemorySwap.
+		// No swap: the oci engine kills at the same limit, too. Windows does not support MemorySwap.
 		host.MemorySwap = l.Memory
 	}
 	return nil
 }
 
-// limitedDevices are the devices that the rates of a session go on, as far as that can be known before its container is
-// made; CheckHold sees whether they are the right ones. folder is that of a bind place. nil: it has no rates.
+// limitedDevices are the devices that a session's rates apply to, as far as they can be known before its container is made;
+// CheckHold verifies them. folder is that of a bind place. It is nil without rates.
 func limitedDevices(d *daemonInfo, spec engine.Spec, folder string) ([]explain.Spot, error) {
 	l := &engine.IOLimits{Engine: "docker", Asked: spec.Limits}
 	keys := l.Asks()
@@ -78,7 +78,7 @@ func limitedDevices(d *daemonInfo, spec engine.Spec, folder string) ([]explain.S
 	return e.Hard, nil
 }
 
-// pathOnDevice is a path on what the data of a session will stand on.
+// pathOnDevice is a host path on the device that will hold the session's data.
 func pathOnDevice(l *engine.IOLimits, keys []limit.Key, d *daemonInfo, spec engine.Spec, folder string) (string, error) {
 	switch spec.Place.Kind {
 	case place.Bind:
@@ -89,15 +89,15 @@ func pathOnDevice(l *engine.IOLimits, keys []limit.Key, d *daemonInfo, spec engi
 		return "", l.No(keys, engine.MemoryPlace, engine.IOLimitsFix)
 	}
 	if driver := volumeDriver(spec.Place); driver != "local" {
-		return "", l.No(keys, "where the volumes of the driver "+driver+" lie is not known before one is mounted", "use bind with a folder on the same disk, or a volume of the driver local")
+		return "", l.No(keys, "it is not known where the driver "+driver+" keeps its volumes before one is mounted", "use bind with a folder on the same disk, or a volume of the driver local")
 	}
-	// As mount(8) takes them (https://docs.docker.com/reference/cli/docker/volume/create/, "Driver-specific options").
+	// In the form of mount(8) (https://docs.docker.com/reference/cli/docker/volume/create/, "Driver-specific options").
 	switch kind, dev := spec.Place.DriverOpts["type"], spec.Place.DriverOpts["device"]; {
 	case dev == "":
 		return filepath.Join(d.info.DockerRootDir, "volumes"), nil
 	case strings.HasPrefix(dev, "/") && (kind == "none" || strings.HasPrefix(dev, "/dev/")):
 		return dev, nil
 	default:
-		return "", l.No(keys, "a volume of type "+kind+" stands on no block device of this machine", "limit it where it is served from, or memory, cpus and cpu_shares here")
+		return "", l.No(keys, "a volume of type "+kind+" is not on a block device of this machine", "limit it where it is served from, or memory, cpus and cpu_shares here")
 	}
 }

@@ -25,9 +25,9 @@ func TestDockerGround(t *testing.T) {
 		{place.Spec{Kind: place.Volume}, "/var/lib/docker/volumes", ""},
 		{place.Spec{Kind: place.Volume, DriverOpts: map[string]string{"type": "none", "o": "bind", "device": "/mnt/a"}}, "/mnt/a", ""},
 		{place.Spec{Kind: place.Volume, DriverOpts: map[string]string{"type": "ext4", "device": "/dev/vg/a"}}, "/dev/vg/a", ""},
-		{place.Spec{Kind: place.Volume, DriverOpts: map[string]string{"type": "nfs", "o": "addr=192.0.2.1", "device": ":/export"}}, "", "a volume of type nfs stands on no block device of this machine"},
+		{place.Spec{Kind: place.Volume, DriverOpts: map[string]string{"type": "nfs", "o": "addr=192.0.2.1", "device": ":/export"}}, "", "a volume of type nfs is not on a block device of this machine"},
 		{place.Spec{Kind: place.Volume, DriverOpts: map[string]string{"type": "tmpfs", "device": "tmpfs"}}, "", "type tmpfs"},
-		{place.Spec{Kind: place.Volume, Driver: "rex"}, "", "where the volumes of the driver rex lie"},
+		{place.Spec{Kind: place.Volume, Driver: "rex"}, "", "where the driver rex keeps its volumes"},
 	} {
 		got, err := pathOnDevice(l, []limit.Key{limit.WriteBPS}, d, engine.Spec{Place: x.spec}, "/srv/plimsoll-1")
 		if got != x.want || (err == nil) != (x.fail == "") || err != nil && !strings.Contains(err.Error(), x.fail) {

@@ -22,25 +22,24 @@ const (
 	ulimitNproc   = "nproc"
 )
 
-// ulimitWords are what a runtime calls a resource limit that it may not set: runc by its number in
-// Linux ("error setting rlimit type 8"), crun by its name ("setrlimit `RLIMIT_MEMLOCK`").
+// ulimitWords are the names of resource limits in a runtime's error: runc's have the number in Linux ("error setting rlimit
+// type 8"), crun's the name ("setrlimit `RLIMIT_MEMLOCK`").
 var ulimitWords = map[string][]string{
 	ulimitMemlock: {"rlimit type 8", "RLIMIT_MEMLOCK"},
 	ulimitNofile:  {"rlimit type 7", "RLIMIT_NOFILE"},
 }
 
-// A ulimitSet is a set of resource limits that containers may be started with.
+// A ulimitSet is a set of resource limits for starting containers.
 type ulimitSet struct {
-	// raises names the limits in it that a daemon without CAP_SYS_RESOURCE may not be able to give.
+	// raises names the limits in the set that a daemon without CAP_SYS_RESOURCE may not be able to give.
 	raises []string
 	make   func() []*units.Ulimit
 }
 
-// ulimitSets are the sets in the order in which they are tried. A daemon without
-// CAP_SYS_RESOURCE can't raise what it has itself: first that on open files is left out, which a few
-// jobs need and which slows none down, then that on locked memory (its containers may have as many
-// open files as itself, as a rule); then those that Podman asks for on its own (1048576 files and
-// processes) are replaced by lower ones. Each try costs a container that does not start.
+// ulimitSets are tried in this order. A daemon without CAP_SYS_RESOURCE can't raise its own limits. The second set leaves
+// out the limit on open files, which few jobs need and which slows none down. The third leaves out the limit on locked
+// memory; its containers usually may have as many open files as the daemon. The last replaces those that Podman sets on its
+// own (1048576 files and processes) by lower ones. Each try costs a container that does not start.
 var ulimitSets = []ulimitSet{
 	{[]string{ulimitMemlock, ulimitNofile}, func() []*units.Ulimit { return []*units.Ulimit{memlockUlimit(), nofileUlimit()} }},
 	{[]string{ulimitMemlock}, func() []*units.Ulimit { return []*units.Ulimit{memlockUlimit()} }},
@@ -55,9 +54,9 @@ func memlockUlimit() *units.Ulimit {
 	return &units.Ulimit{Name: ulimitMemlock, Soft: m.Soft, Hard: m.Hard}
 }
 
-// nofileUlimit is what the host's worker may have open. A plain user's limit says nothing of what the
-// daemon may give, which is at least what a worker needs; root's does, who lacks CAP_SYS_RESOURCE only in
-// a container, as a daemon beside it.
+// nofileUlimit is how many files the host's worker may have open. A plain user's limit says nothing about the daemon's, so
+// at least what a worker needs is asked for. Root's limit counts: root lacks CAP_SYS_RESOURCE only in a container, and so
+// does a daemon beside it.
 func nofileUlimit() *units.Ulimit {
 	n := engine.OpenFiles()
 	if os.Geteuid() != 0 {
@@ -73,10 +72,9 @@ func (e *Engine) limits() (tried int, ulimits []*units.Ulimit) {
 	return e.limitsTried, ulimitSets[e.limitsTried].make()
 }
 
-// again reports whether a start that failed with err shall be tried again. A container that vanished
-// is started once more with the same limits, to hear why it can't be; a second time it is taken for
-// a refusal of the limits, which is what it is as a rule. vanished is the set of limits with which one
-// did, at first -1.
+// again reports whether to retry a start that failed with err. A container that vanished is started once more with the same
+// limits, to learn why. If it vanishes again, that counts as a refusal of the limits, the usual reason. vanished is the set
+// of limits with which one vanished, at first -1.
 func (e *Engine) again(err error, tried int, vanished *int) bool {
 	if errors.Is(err, errVanished) && *vanished != tried {
 		*vanished = tried
@@ -85,24 +83,23 @@ func (e *Engine) again(err error, tried int, vanished *int) bool {
 	return e.tryLimits(err, tried)
 }
 
-// tryLimits reports whether a start that failed with err shall be tried again with
-// other resource limits ("setting rlimit type 7", "setrlimit `RLIMIT_MEMLOCK`"). tried is
-// what limits told.
+// tryLimits reports whether to retry a start that failed with err with other resource limits ("setting rlimit type 7",
+// "setrlimit `RLIMIT_MEMLOCK`"). tried is the number that limits returned.
 func (e *Engine) tryLimits(err error, tried int) bool {
 	if !strings.Contains(err.Error(), "rlimit") && !errors.Is(err, errVanished) {
 		return false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// Another session may have found out meanwhile.
+	// Another session may have counted it meanwhile.
 	if e.limitsTried == tried {
 		e.limitsTried = nextUlimits(tried, err.Error())
 	}
 	return e.limitsTried > tried
 }
 
-// nextUlimits is the set to try after one that was refused with these words: the next one that doesn't
-// raise what they name. The last is followed by itself.
+// nextUlimits is the set to try after one was refused with these words: the next one that doesn't raise the limits they
+// name. After the last comes the last again.
 func nextUlimits(tried int, words string) int {
 	refused := func(name string) bool {
 		return slices.ContainsFunc(ulimitWords[name], func(w string) bool { return strings.Contains(words, w) })

@@ -43,7 +43,7 @@ func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, e
 	}
 	s := &session{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
 	if err := s.open(ctx, d, spec); err != nil {
-		// A cancelled Open removes what it made, too.
+		// A cancelled Open also removes what it made.
 		if cerr := s.Close(ctx); cerr != nil {
 			err = errors.Join(err, cerr)
 		}
@@ -56,8 +56,7 @@ func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, e
 	return s, nil
 }
 
-// A headline is an error with the words cut to a length that can be read: Podman quotes
-// mount options of kilobytes.
+// A headline is an error whose text is cut to a readable length: Podman quotes mount options of kilobytes.
 type headline struct{ error }
 
 // maxHeadline is in bytes.
@@ -66,7 +65,7 @@ const maxHeadline = 600
 // Error implements error.
 func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline) }
 
-// Unwrap returns the error with all its words.
+// Unwrap returns the error with its full text.
 func (h headline) Unwrap() error { return h.error }
 
 // open makes everything of a session; Close removes as much of it as was made.
@@ -92,7 +91,7 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 		return err
 	}
 	if spec.Volume != "" {
-		// A daemon would make one of that name.
+		// A daemon would make a volume of that name.
 		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
 			return fmt.Errorf("volume %s: %w", spec.Volume, daemonErr(err))
 		}
@@ -121,7 +120,7 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 	}
 }
 
-// podmanVolume makes a volume before its container: Podman drops the options of one that is made with it.
+// podmanVolume makes a volume before its container: Podman ignores the options of a volume that is made with the container.
 func (s *session) podmanVolume(ctx context.Context, p place.Spec, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
@@ -152,8 +151,8 @@ func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 	s.watch = listenFor(wctx, s.api, s.id)
 	at, err := s.api.ContainerAttach(ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
-		// Podman prepares the container here, and its client sees no more than the
-		// status 409; starting it tells why.
+		// Podman prepares the container here, and its client sees only the status 409; starting the container gives the
+		// reason.
 		_, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
 		if cerrdefs.IsNotFound(serr) || serr != nil && strings.Contains(serr.Error(), "no such container") {
 			return fmt.Errorf("connect to the container: %w: %w", errVanished, daemonErr(err))
@@ -170,11 +169,10 @@ func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 	return nil
 }
 
-// errVanished is about a container that could not start and that Podman has removed, as it was asked to,
-// before it was asked why.
-var errVanished = errors.New("it could not start, and was removed before it said why")
+// errVanished is the error of a container that could not start and that Podman has removed before it was asked why.
+var errVanished = errors.New("it could not start, and was removed before the reason was known")
 
-// startErr makes a failed start clearer where the reason is known.
+// startErr makes the error of a failed start clearer if the reason is known.
 func (s *session) startErr(err error, spec engine.Spec) error {
 	if strings.Contains(err.Error(), "no space left on device") {
 		return fmt.Errorf("no space left where the daemon keeps containers: %w", err)
@@ -199,8 +197,8 @@ func (s *session) drop(ctx context.Context) error {
 	return err
 }
 
-// create makes the container. An image that was removed meanwhile is made again, and a
-// dead session's container of the same name makes room, once each.
+// create makes the container. If the image was removed meanwhile, or a dead session has a container of the same name, it
+// repairs that, once each.
 func (s *session) create(ctx context.Context, d *daemonInfo, spec engine.Spec, img *workerImage, ulimits []*units.Ulimit) error {
 	err := ctx.Err()
 	if err != nil {
@@ -249,19 +247,18 @@ func (s *session) tryCreate(ctx context.Context, d *daemonInfo, spec engine.Spec
 			host.Mounts = append(host.Mounts, *m)
 		}
 	}
-	// A daemon makes a container to the end although its client has hung up, and
-	// only its answer tells which: so it is heard out, and a cancelled Open
-	// fails after it.
+	// A daemon finishes making a container even if its client disconnects, and only its answer has the id. So create waits
+	// for the answer, and a cancelled Open fails after it.
 	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
 	return s.api.ContainerCreate(cctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: containerName(spec.ID)})
 }
 
-// createTimeout is longer than a daemon in good health ever takes to make a container.
+// createTimeout is longer than a healthy daemon ever takes to make a container.
 const createTimeout = 30 * time.Second
 
-// createErr tells a folder that the daemon does not see from other errors: the
-// daemon's files may be other than ours although its socket is here.
+// createErr recognizes the error of a folder that the daemon doesn't see: the daemon's files may differ from this process's
+// although its socket is here.
 func (s *session) createErr(err error, d *daemonInfo, spec engine.Spec) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
@@ -287,18 +284,18 @@ func (s *session) makeRoom(ctx context.Context, d *daemonInfo) error {
 		labels = in.Container.Config.Labels
 	}
 	if !s.e.owner.dead(labels) {
-		return fmt.Errorf("a container named %s is there already; if it is not in use: %s rm -f %s", name, d.name, name)
+		return fmt.Errorf("a container named %s exists already; if it is not in use: %s rm -f %s", name, d.name, name)
 	}
 	return s.e.removeContainer(ctx, s.api, in.Container.ID, nil)
 }
 
-// describe finds out what was started. What can't be found out stays empty.
+// describe fills in what was started. What it can't find out stays empty.
 func (s *session) describe(ctx context.Context, d *daemonInfo, spec engine.Spec, img *workerImage) {
 	s.limits.Container = s.id
 	s.info = engine.Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
 	if err != nil {
-		// It ended already; State will tell.
+		// It has ended already; State says why.
 		return
 	}
 	c := in.Container
@@ -306,7 +303,7 @@ func (s *session) describe(ctx context.Context, d *daemonInfo, spec engine.Spec,
 		s.info.Runtime, s.info.Isolation = d.runtime(c.HostConfig.Runtime), isolationOf(c.HostConfig, spec)
 	}
 	for _, m := range c.Mounts {
-		// A nameless volume goes away with the container, but a little later.
+		// A nameless volume is removed with its container, but a little later.
 		if spec.Place.Kind == place.Volume && spec.Volume == "" && sameInContainer(m.Destination, img.data, img) {
 			s.volume = m.Name
 		}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// Labels on what the docker engine makes. Sweep goes by them.
+// Labels of the docker engine's objects, which Sweep uses.
 const (
 	// labelWorker is on images: the SHA-256 of the worker in them.
 	labelWorker = "plimsoll.worker"
@@ -20,23 +20,22 @@ const (
 	labelSession = "plimsoll.session"
 	// labelOwner is the process that made it: boot id/process id/start time.
 	labelOwner = "plimsoll.owner"
-	// labelHost tells on whose machine, and among whose process ids, the owner
-	// is to be looked for.
+	// labelHost identifies the machine and the process-id namespace of the owner.
 	labelHost = "plimsoll.host"
 	// labelEngine tells the engines of one process apart.
 	labelEngine = "plimsoll.engine"
 )
 
-// A ownerIdentity is a plimsoll process, in words that no later process matches.
+// An ownerIdentity identifies a plimsoll process; no later process has the same.
 type ownerIdentity struct {
 	// process is "boot id/process id/start time in clock ticks".
 	process string
-	// host is a hash of the machine's id and of the process-id namespace: an owner
-	// of another host can't be judged from here.
+	// host is a hash of the machine's id and of the process-id namespace: an owner of another host can't be judged from
+	// here.
 	host string
 }
 
-// thisProcess is this process.
+// thisProcess is this process's identity.
 func thisProcess() ownerIdentity {
 	return ownerIdentity{process: processLabel(procfs.Self()), host: hostID()}
 }
@@ -55,8 +54,7 @@ func processLives(label string) bool {
 	return err != nil || err2 != nil || procfs.Process{PID: pid, Boot: f[0], Start: start}.Alive()
 }
 
-// dead reports whether the owner of what carries labels is known to be gone. In
-// doubt it lives.
+// dead reports whether the owner of an object with these labels is known to be gone. In doubt it lives.
 func (o ownerIdentity) dead(labels map[string]string) bool {
 	process, host := labels[labelOwner], labels[labelHost]
 	if process == "" || host == "" || host != o.host {
@@ -65,14 +63,13 @@ func (o ownerIdentity) dead(labels map[string]string) bool {
 	return !processLives(process)
 }
 
-// mine reports whether this very process made what carries labels.
+// mine reports whether this process made the object with these labels.
 func (o ownerIdentity) mine(labels map[string]string) bool {
 	return labels[labelOwner] == o.process && labels[labelHost] == o.host
 }
 
-// containerRoot returns which user and group of this machine the root of a daemon's containers
-// is: root, unless the daemon is another user's (rootless) or gives containers users
-// of their own (userns-remap, whose folder is named UID.GID).
+// containerRoot returns the user and group of this machine that root is in a daemon's containers: root, unless the daemon
+// is another user's (rootless) or gives containers users of their own (userns-remap, whose folder is named UID.GID).
 func containerRoot(host string, d *daemonInfo) (uid, gid int) {
 	if uid, gid, ok := socketPeer(host); ok && uid != 0 {
 		return uid, gid

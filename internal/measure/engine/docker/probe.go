@@ -59,8 +59,8 @@ func (e *Engine) Probe(ctx context.Context) engine.Probe {
 	return p
 }
 
-// tryContainer opens a session, waits for the agent's first line and removes all of
-// it, also the image if that wasn't there before.
+// tryContainer opens a session, waits for the agent's first line and removes everything, also the image if this session
+// imported it.
 func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *daemonInfo) error {
 	img, err := e.image(ctx, api, d, "")
 	if err != nil {
@@ -68,7 +68,7 @@ func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *daemon
 	}
 	if img.imported {
 		defer func() {
-			// It may be in use by a session by now; then it stays.
+			// If a session uses the image by now, it stays.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultCloseTimeout)
 			defer cancel()
 			api.ImageRemove(ctx, img.id, client.ImageRemoveOptions{PruneChildren: true})
@@ -90,10 +90,10 @@ func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *daemon
 	select {
 	case err = <-hello:
 		if err != nil {
-			err = fmt.Errorf("the worker said nothing: %s; %s", s.State(ctx), s.Log())
+			err = fmt.Errorf("the worker did not answer: %s; %s", s.State(ctx), s.Log())
 		}
 	case <-ctx.Done():
-		err = fmt.Errorf("the worker said nothing: %w; %s", ctx.Err(), s.Log())
+		err = fmt.Errorf("the worker did not answer: %w; %s", ctx.Err(), s.Log())
 	}
 	return errors.Join(err, s.Close(ctx))
 }
@@ -124,8 +124,7 @@ func daemonNotes(d *daemonInfo) []string {
 
 var _ engine.GoneChecker = (*Engine)(nil)
 
-// goneTimeout is how long a daemon may take to say that it is there; one that is busy answers
-// within a second.
+// goneTimeout is how long a daemon may take to answer; a busy one answers within a second.
 const goneTimeout = 10 * time.Second
 
 // Gone implements engine.GoneChecker: it asks the daemon anew.

@@ -10,16 +10,16 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// checkRuntime refuses a runtime that the daemon hasn't got: runc and crun under names of its own, kata-runtime for a virtual
-// machine, runsc for gVisor. What a daemon can start without having been told of it, a shim of containerd's by its name or path
-// (https://docs.docker.com/engine/daemon/alternative-runtimes/), it is left to refuse itself; see runtimeErr.
+// checkRuntime refuses a runtime that the daemon doesn't have: runc and crun under names of its own, kata-runtime for a
+// virtual machine, runsc for gVisor. A daemon can also start runtimes that it doesn't list, containerd shims by their name
+// or path (https://docs.docker.com/engine/daemon/alternative-runtimes/); these it refuses itself, see runtimeErr.
 func checkRuntime(spec engine.Spec, d *daemonInfo) error {
 	name := spec.Runtime
 	switch {
 	case name == "":
 		return nil
 	case d.windows():
-		return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation says how a container is kept apart there"}
+		return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation sets how a container is isolated there"}
 	case len(d.info.Runtimes) == 0 || strings.ContainsAny(name, "./"):
 		return nil
 	}
@@ -29,7 +29,7 @@ func checkRuntime(spec engine.Spec, d *daemonInfo) error {
 	return noRuntime(name, d)
 }
 
-// noRuntime says that the daemon has no such runtime, and which it has.
+// noRuntime is the error that the daemon has no such runtime, with the list of those it has.
 func noRuntime(name string, d *daemonInfo) error {
 	fix := "install it, name it under \"runtimes\" in the daemon's daemon.json, and restart the daemon"
 	if d.name == "podman" {
@@ -38,11 +38,11 @@ func noRuntime(name string, d *daemonInfo) error {
 	return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: fmt.Sprintf("the daemon does not know it (it has %s)", strings.Join(slices.Sorted(maps.Keys(d.info.Runtimes)), ", ")), Fix: fix}
 }
 
-// runtimeWords are what daemons say of a runtime that they haven't got: Docker 20.10 and current ones, containerd without the
-// shim, and Podman.
+// runtimeWords are parts of the error for a missing runtime: of Docker 20.10 and current ones, of containerd without the
+// shim, and of Podman.
 var runtimeWords = []string{"Unknown runtime specified", "unknown or invalid runtime name", "unknown runtime", "runtime \"", "containerd-shim", "default OCI runtime"}
 
-// runtimeErr tells a runtime that the daemon turned out not to have from other errors.
+// runtimeErr recognizes the error of a missing runtime.
 func runtimeErr(err error, spec engine.Spec, d *daemonInfo) error {
 	if err == nil || spec.Runtime == "" {
 		return err

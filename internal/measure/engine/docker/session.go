@@ -26,12 +26,12 @@ type session struct {
 	api *client.Client
 	// name is the session's ID; id is the container's, empty before it is made.
 	name, id string
-	// volume and folder are what else was made, or empty; the others are those of the sources.
+	// volume and folder are what was made for the place, or empty; the others are those of the sources.
 	volume, folder             string
 	sourceVolume, sourceFolder string
 	// bound are the worker's own folders in volumes that are folders of this machine.
 	bound []string
-	// memory is the limit in bytes, for State's words.
+	// memory is the limit in bytes, for State.
 	memory int64
 	limits *engine.IOLimits
 	info   engine.Info
@@ -53,18 +53,17 @@ type session struct {
 
 var _ engine.Session = (*session)(nil)
 
-// stream begins to take the container's two streams apart.
+// stream begins to separate the container's two output streams.
 func (s *session) stream(conn client.HijackedResponse) {
 	r, w := io.Pipe()
 	s.conn, s.stdout, s.streamed = conn, r, make(chan struct{})
 	go func() {
 		_, err := stdcopy.StdCopy(w, &s.log, conn.Reader)
-		// The end of the connection is the end of the agent's output, however it
-		// came; State tells them apart.
+		// The agent's output ends with the connection, for any reason; State tells the reasons apart.
 		if err != nil && !s.closed.Load() {
 			fmt.Fprintf(&s.log, "connection to the container: %v\n", err)
 		}
-		// In this order: who has read the end of Stdout may ask State at once.
+		// In this order: a reader of Stdout may call State as soon as it ends.
 		close(s.streamed)
 		w.Close()
 	}()
@@ -94,14 +93,14 @@ func (s *stdinConn) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
 // Close implements io.Closer: the agent reads the end of its input.
 func (s *stdinConn) Close() error {
 	if _, ok := s.conn.Conn.(client.CloseWriter); !ok {
-		// Some pipes of Windows can't end one way only.
+		// Some pipes of Windows can't be closed in one direction only.
 		return s.conn.Conn.Close()
 	}
 	return s.conn.CloseWrite()
 }
 
-// agentGrace is how long an agent may take to end by itself once its input has
-// ended. Its data is thrown away, so there is nothing to wait for but order.
+// agentGrace is how long an agent may take to end once its input has ended. Its data is discarded, so there is no need to
+// wait longer.
 const agentGrace = 2 * time.Second
 
 // Close implements Session.
@@ -116,7 +115,7 @@ func (s *session) close(ctx context.Context) error {
 	if ctx.Err() != nil {
 		grace = 0
 	}
-	// What was made is removed although the run is cancelled.
+	// Everything is removed even if the run is cancelled.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.e.closeTimeout)
 	defer cancel()
 	if s.conn.Conn != nil {
@@ -136,7 +135,7 @@ func (s *session) close(ctx context.Context) error {
 	}
 	if s.stop != nil {
 		s.stop()
-		// The response's body is read by a goroutine that ends with stop.
+		// A goroutine that ends with stop reads the response's body.
 		select {
 		case <-s.watch.lost:
 		case <-ctx.Done():
@@ -157,17 +156,16 @@ func (s *session) close(ctx context.Context) error {
 	return nil
 }
 
-// folders are those of this machine that were made for the session.
+// folders are the session's own folders on this machine.
 func (s *session) folders() []string {
 	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" })
 }
 
-// removeTries is how often a removal that the daemon refused is tried again, 20 ms and
-// more apart.
+// removeTries is how often a refused removal is tried again, 20 ms and more apart.
 const removeTries = 20
 
-// removeContainer removes a container and its nameless volumes, and returns when
-// it is gone. watch, if not nil, tells when.
+// removeContainer removes a container and its nameless volumes, and returns when it is gone. watch, if not nil, reports
+// that.
 func (e *Engine) removeContainer(ctx context.Context, api *client.Client, id string, watch *eventWatch) error {
 	var removed chan struct{}
 	if watch != nil {
@@ -197,8 +195,7 @@ func (e *Engine) removeContainer(ctx context.Context, api *client.Client, id str
 	}
 }
 
-// removeVolume removes a volume, and returns when it is gone: a container's
-// end may still be on its way to it.
+// removeVolume removes a volume, and returns when it is gone: its container may still be ending.
 func (e *Engine) removeVolume(ctx context.Context, api *client.Client, name string) error {
 	for tries := 0; ; tries++ {
 		_, err := api.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
@@ -212,9 +209,9 @@ func (e *Engine) removeVolume(ctx context.Context, api *client.Client, name stri
 	}
 }
 
-// daemonErr says first that the daemon is gone, if that is why a request failed.
+// daemonErr adds that the daemon is gone, if that is why a request failed.
 func daemonErr(err error) error {
-	// A daemon that dies in the middle of an answer is told by the connection alone.
+	// A daemon that dies during an answer shows only as a broken connection.
 	var op *net.OpError
 	if client.IsErrConnectionFailed(err) || errors.As(err, &op) || err != nil && strings.Contains(err.Error(), "error during connect") {
 		return fmt.Errorf("daemon gone: %w", err)

@@ -21,15 +21,13 @@ import (
 // places are the kinds of places that a daemon offers.
 var places = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs}
 
-// validID is what a session's ID may be: it becomes part of names of containers
-// and folders.
+// validID is the form of a session's ID, which is a part of the names of containers and folders.
 var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
 
 // namelessVolume is the name that daemons give to a volume that has none.
 var namelessVolume = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// checkSpec refuses what no daemon can do or what makes no sense, before
-// anything is made.
+// checkSpec refuses what no daemon can do or what makes no sense, before anything is made.
 func checkSpec(spec engine.Spec, d *daemonInfo) error {
 	if !validID.MatchString(spec.ID) {
 		return fmt.Errorf("session id %q: use letters, digits and dashes", spec.ID)
@@ -62,7 +60,7 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		return fmt.Errorf("place %s: volume %s is no place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
 	}
 	if namelessVolume.MatchString(spec.Volume) {
-		// Podman removes a nameless volume with any container that had it.
+		// Podman removes a nameless volume with any container that used it.
 		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
 	}
 	if err := checkLimits(spec.Limits); err != nil || !d.windows() {
@@ -71,7 +69,7 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 	return checkWindows(spec, d)
 }
 
-// checkLimits refuses limits that are no numbers.
+// checkLimits refuses limits that are not numbers.
 func checkLimits(l limit.Limits) error {
 	if err := l.Check(); err != nil {
 		return fmt.Errorf("limits %s: %w", l.Name, err)
@@ -79,14 +77,13 @@ func checkLimits(l limit.Limits) error {
 	return nil
 }
 
-// workDir is the folder that the agent works in. In a volume it is one of its
-// own, which the agent makes and removes: the volume may be an export of
-// somebody's server, with other files in it, and two sessions may share it.
+// workDir is the folder that the agent works in. In a volume it is a folder of its own, which the agent makes and removes:
+// the volume may be a server's export with other files in it, and two sessions may share it.
 func workDir(spec engine.Spec, img *workerImage) string {
 	return dirIn(spec.Place, spec.ID, img.data, img)
 }
 
-// sourceDir is that of the sources' own place.
+// sourceDir is the folder of the sources' own place.
 func sourceDir(spec engine.Spec, img *workerImage) string {
 	return dirIn(*spec.Source, spec.ID, img.source(), img)
 }
@@ -99,14 +96,13 @@ func dirIn(p place.Spec, id, target string, img *workerImage) string {
 	return target
 }
 
-// containerConfig describes the container of a session. devices are those that its rates go on.
+// containerConfig describes the container of a session. devices are the devices of its rates.
 func (e *Engine) containerConfig(spec engine.Spec, d *daemonInfo, img *workerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
 	cfg := &container.Config{
 		Image:       img.id,
 		Entrypoint:  []string{img.worker, "agent", "--dir", workDir(spec, img)},
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
-		// Standard input closes with the first connection: that ends the agent
-		// when plimsoll is gone.
+		// Standard input closes with the first connection, which ends the agent when plimsoll is gone.
 		OpenStdin: true, StdinOnce: true,
 		// A user's image may name another user and folder.
 		User: "0:0", WorkingDir: "/",
@@ -133,11 +129,11 @@ func (e *Engine) containerConfig(spec engine.Spec, d *daemonInfo, img *workerIma
 	}
 	host.Runtime = spec.Runtime
 	if d.windows() {
-		return cfg, host, nil // It has neither resource limits nor capabilities nor seccomp.
+		return cfg, host, nil // Windows has neither resource limits nor capabilities nor seccomp.
 	}
 	host.Ulimits = ulimits
 	if engine.OwnMemlock().Capable {
-		// In the machine's own user namespace it lifts the limit where the daemon may not.
+		// In the machine's own user namespace it lifts the limit, even if the daemon may not raise it.
 		host.CapAdd = []string{engine.LockCapability}
 	}
 	if spec.Seccomp != "" {
@@ -160,8 +156,7 @@ func (e *Engine) labels(id string) map[string]string {
 	}
 }
 
-// seccompOption turns a profile's path into what the API wants: its text for Docker, a
-// path for Podman.
+// seccompOption turns a profile's path into the API's form: its text for Docker, a path for Podman.
 func seccompOption(profile string, d *daemonInfo) (string, error) {
 	if profile == seccomp.Unconfined {
 		return profile, nil
@@ -179,8 +174,8 @@ func seccompOption(profile string, d *daemonInfo) (string, error) {
 	return filepath.Abs(profile)
 }
 
-// mountFor describes what is mounted on target for a place, or nil for the layer. folder is the host's of a bind; named a volume that is
-// the user's, volume one that was made for the session.
+// mountFor describes the mount of a place on target, or nil for the layer. folder is the host folder of a bind; named is a
+// user's volume, volume one that was made for the session.
 func mountFor(p place.Spec, labels map[string]string, target, folder, named, volume string) *mount.Mount {
 	switch p.Kind {
 	case place.Bind:
@@ -191,7 +186,7 @@ func mountFor(p place.Spec, labels map[string]string, target, folder, named, vol
 			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true}
 		}
 		if m.Source == "" {
-			// Without a name it goes away with the container, also when plimsoll is killed.
+			// Without a name the volume is removed with the container, also when plimsoll is killed.
 			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: labels, DriverConfig: &mount.Driver{Name: volumeDriver(p), Options: p.DriverOpts}}
 		}
 		return m

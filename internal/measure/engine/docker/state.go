@@ -14,8 +14,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// How long State waits for the daemon's word. An out-of-memory event may come
-// after that of the end.
+// How long State waits for the daemon's events. An out-of-memory event may come after that of the end.
 const (
 	endWait = 5 * time.Second
 	oomWait = 500 * time.Millisecond
@@ -44,7 +43,7 @@ func (s *session) State(ctx context.Context) string {
 	return endWords(end, s.memory)
 }
 
-// stateAsked asks the daemon what became of a container of whose end no event told.
+// stateAsked asks the daemon about a container whose end no event reported.
 func (s *session) stateAsked(ctx context.Context, end containerEnd) string {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -58,7 +57,7 @@ func (s *session) stateAsked(ctx context.Context, end containerEnd) string {
 	case err != nil:
 		return "daemon gone: " + engine.FirstLine(err.Error())
 	case in.Container.State == nil:
-		return "unknown: the daemon tells no state"
+		return "unknown: the daemon reports no state"
 	case in.Container.State.Running:
 		return "running, but without a connection to it"
 	}
@@ -70,7 +69,7 @@ func (s *session) stateAsked(ctx context.Context, end containerEnd) string {
 // and the signal's number.
 const statusKilled = 128 + int(syscall.SIGKILL)
 
-// endWords puts a container's end into words. memory is its limit in bytes.
+// endWords describes a container's end. memory is its limit in bytes.
 func endWords(e containerEnd, memory int64) string {
 	limit := ""
 	if memory > 0 {
@@ -82,7 +81,7 @@ func endWords(e containerEnd, memory int64) string {
 	case e.exit == statusKilled && e.killed != "":
 		return "killed: through the daemon, with signal " + e.killed
 	case e.exit == statusKilled && memory > 0:
-		return "killed: signal 9; perhaps out of memory" + limit + ", but the daemon told of no such event"
+		return "killed: signal 9; perhaps out of memory" + limit + ", but the daemon reported no such event"
 	case e.exit > 128 && e.exit < 128+65:
 		return "killed: signal " + strconv.Itoa(e.exit-128)
 	case e.oom:

@@ -14,7 +14,8 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// Sweep implements Engine. Without a daemon it removes folders only, and that is no error. One that is there and does not answer is one.
+// Sweep implements Engine. Without a daemon it removes only folders, and returns no error. A daemon that exists and does
+// not answer is an error.
 func (e *Engine) Sweep(ctx context.Context) ([]string, error) {
 	var did []string
 	var errs []error
@@ -38,8 +39,7 @@ func (e *Engine) Sweep(ctx context.Context) ([]string, error) {
 	return did, nil
 }
 
-// abandoned reports whether what carries labels belongs to nobody any more: its
-// process is gone, or it is a session of this engine's that is closed.
+// abandoned reports whether the owner of an object with these labels is gone, or is a closed session of this engine.
 func (e *Engine) abandoned(labels map[string]string) bool {
 	if labels[labelSession] == "" {
 		return false
@@ -86,12 +86,12 @@ func (e *Engine) sweepVolumes(ctx context.Context, api *client.Client) (did []st
 	return did, errs
 }
 
-// sweepImages removes the images of other versions of the worker, and nameless
-// doubles of this one's. One that a container uses stays.
+// sweepImages removes the images of other versions of the worker, and nameless copies of this one's. An image that a
+// container uses stays.
 func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *daemonInfo) (did []string, errs []error) {
 	worker, err := e.worker("linux", d.arch)
 	if err != nil {
-		// Without a worker there is no telling which image is old.
+		// Without a worker, old images can't be recognized.
 		return nil, nil
 	}
 	sum := sha256.Sum256(worker)
@@ -122,8 +122,8 @@ func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *daemonI
 	return did, errs
 }
 
-// ownImage reports whether an image has no other names than Plimsoll's: an image that a
-// user built on top of ours carries our label, too.
+// ownImage reports whether an image has only names of Plimsoll's: an image that a user built on top of ours carries our
+// label, too.
 func ownImage(tags []string) bool {
 	for _, t := range tags {
 		repo, _, _ := strings.Cut(strings.TrimPrefix(t, "localhost/"), ":")

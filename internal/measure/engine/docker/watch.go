@@ -11,26 +11,23 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// A eventWatch listens to the daemon's events about one container. The container
-// removes itself when it ends, so that nothing is left of a plimsoll that was
-// killed; why it ended is then known from its events only.
+// An eventWatch receives the daemon's events about one container. The container removes itself when it ends, so that
+// nothing remains of a plimsoll that was killed; only events say then why it ended.
 type eventWatch struct {
-	// died, removed and lost are closed when the container ended, when it is gone, and
-	// when no more events come.
+	// died, removed and lost are closed when the container has ended, when it is removed, and when no more events come.
 	died, removed, lost chan struct{}
 
 	mu     sync.Mutex
 	oom    bool
-	killed string // the signal that somebody sent through the daemon, a number
+	killed string // the number of a signal sent through the daemon
 	exit   int
 	err    error
 }
 
-// eventsTimeout is how long the daemon may take to begin with events. Podman
-// 4 sends no header before the first one.
+// eventsTimeout is how long the daemon may take to begin with events. Podman 4 sends no header before the first one.
 const eventsTimeout = time.Second
 
-// listenFor begins to listen, and returns when the daemon does or time is up.
+// listenFor begins to receive events, and returns when the daemon has begun to send or time is up.
 func listenFor(ctx context.Context, api *client.Client, id string) *eventWatch {
 	w := &eventWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
 	ready := make(chan struct{})
@@ -69,7 +66,7 @@ func (w *eventWatch) listen(res client.EventsResult) {
 	}
 }
 
-// note keeps what an event tells.
+// note keeps what an event reports.
 func (w *eventWatch) note(m events.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +101,7 @@ func closeIfOpen(c chan struct{}) {
 	}
 }
 
-// A containerEnd is what the events told about a container's end.
+// A containerEnd is what the events reported about a container's end.
 type containerEnd struct {
 	died   bool
 	exit   int

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// isolationOf is how a container of Windows is kept apart, by its daemon's account and else as it was asked for. Linux knows
-// no such choice.
+// isolationOf is how a Windows container is isolated: as its daemon reports, or else as it was asked for. Linux has no such
+// choice.
 func isolationOf(h *container.HostConfig, spec engine.Spec) string {
 	if h.Isolation.IsDefault() {
 		return spec.Isolation
@@ -18,8 +18,8 @@ func isolationOf(h *container.HostConfig, spec engine.Spec) string {
 	return cmp.Or(string(h.Isolation), spec.Isolation)
 }
 
-// hostPath is where what is in a place is on the host, empty for memory and where unknown. target is its path in the container, folder
-// the host's of a bind.
+// hostPath is the host's path of the data in a place, empty for memory and if unknown. target is its path in the container,
+// folder the host folder of a bind.
 func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *workerImage, target, folder string) string {
 	switch p.Kind {
 	case place.Bind:

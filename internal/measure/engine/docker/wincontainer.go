@@ -12,24 +12,24 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// A container of Windows: what differs from one of Linux in the request that makes it. It has no users by number, no
-// resource limits of processes, no swap of its own and no image that could be made of the worker alone. What
-// Windows refuses is refused before it is asked, in its daemon's words where it has some (package engineapi).
+// How the request for a Windows container differs from one for Linux. It has no users by number, no resource limits of
+// processes, no swap of its own and no image that could be made of the worker alone. What Windows would refuse is refused
+// before the daemon is asked, in its daemon's words if there are any (package engineapi).
 
 // windows reports whether the daemon runs Windows containers.
 func (d *daemonInfo) windows() bool { return d.os == "windows" }
 
 const (
-	// windowsRoot is where the worker and the place go.
+	// windowsRoot is the folder of the worker and the place.
 	windowsRoot = `C:\`
 	// windowsUser may write there: an image's own user, as nanoserver's ContainerUser, may not.
 	windowsUser = "ContainerAdministrator"
 )
 
-// noWindowsImage is the answer where an image has to be named.
+// noWindowsImage is the error if no image is named.
 var noWindowsImage = &refusal.Error{
 	Engine: "docker", What: "a Windows container without an image",
-	Why: "each needs an image of Windows, which plimsoll can't make of its worker alone",
+	Why: "it needs a Windows image, which plimsoll can't make from its worker alone",
 	Fix: "name one that the daemon has with image (--image), such as mcr.microsoft.com/windows/nanoserver:ltsc2022",
 }
 
@@ -84,14 +84,15 @@ func checkWindows(spec engine.Spec, d *daemonInfo) error {
 	return setLimits(d, spec, nil, &container.HostConfig{})
 }
 
-// onDrive reports whether a host's path on Windows is on a drive, as the daemon there wants it (moby's
-// daemon/volume/mounts/windows_parser.go, rxDestination): \\server\share isn't. What is relative is on the current drive.
+// onDrive reports whether a Windows host path is on a drive, as the daemon there requires (moby's
+// daemon/volume/mounts/windows_parser.go, rxDestination): \\server\share isn't. A relative path is on the current drive.
 func onDrive(path string) bool {
 	path = strings.TrimPrefix(strings.ReplaceAll(path, "/", `\`), `\\?\`)
 	return !strings.HasPrefix(path, `\\`) && !strings.HasPrefix(strings.ToUpper(path), `UNC\`)
 }
 
-// sameInContainer reports whether two paths in a container are the same: Windows has no case, and takes either separator.
+// sameInContainer reports whether two paths in a container are the same: Windows ignores case, and accepts either
+// separator.
 func sameInContainer(a, b string, img *workerImage) bool {
 	if !img.windows {
 		return a == b
@@ -99,14 +100,14 @@ func sameInContainer(a, b string, img *workerImage) bool {
 	return strings.EqualFold(strings.ReplaceAll(a, "/", `\`), strings.ReplaceAll(b, "/", `\`))
 }
 
-// askWindows asks for what is for devices as well, so that it is refused in the daemon's words: the devices themselves
-// are of Linux.
+// askWindows adds the limits of devices to what is asked for, so that they are refused in the daemon's words: devices exist
+// only on Linux.
 func askWindows(ask *engineapi.Limits, l limit.Limits) {
 	rates := engineapi.Device{Path: windowsRoot, ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS)}
 	if rates != (engineapi.Device{Path: windowsRoot}) {
 		ask.Devices = []engineapi.Device{rates}
 	}
 	if l.Weight != 0 {
-		ask.Weight = limit.DefaultWeight // Any is refused alike.
+		ask.Weight = limit.DefaultWeight // Any value is refused.
 	}
 }

@@ -141,7 +141,7 @@ func TestDockerWindowsRefuses(t *testing.T) {
 		"invalid option: Windows does not support BlkioDeviceWriteIOps": {Limits: limit.Limits{WriteIOPS: 5}},
 		"invalid option: Windows does not support BlkioWeight":          {Limits: limit.Limits{Weight: 5000}},
 		"Windows has no target of latency":                              {Limits: limit.Limits{Latency: 5e6}},
-		"each needs an image of Windows":                                {Image: "-"},
+		"it needs a Windows image":                                      {Image: "-"},
 		"it is for linux, and the daemon runs containers of windows":    {Image: "bookworm"},
 		"no file system in memory":                                      {Place: place.Spec{Kind: place.Tmpfs}},
 		"Windows has no seccomp":                                        {Seccomp: seccomp.Unconfined},

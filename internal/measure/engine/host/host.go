@@ -1,4 +1,5 @@
-// Package host is the engine host: the worker is a plain child of plimsoll, with no isolation. It is what the others are compared with.
+// Package host is the engine host: the worker is a plain child of plimsoll, without isolation. The other engines are
+// compared with it.
 package host
 
 import (
@@ -23,7 +24,7 @@ import (
 // endGrace is how long a worker on the host may take to end.
 const endGrace = 2 * time.Second
 
-// An Engine runs the worker as a plain child of plimsoll: no isolation.
+// An Engine runs the worker as a plain child of plimsoll, without isolation.
 type Engine struct {
 	state   string
 	worker  *engine.Installer
@@ -97,7 +98,7 @@ func (h *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	}
 	for i, d := range s.dirs {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			s.dirs = s.dirs[:i] // What was there before stays.
+			s.dirs = s.dirs[:i] // A folder that existed before stays.
 			return nil, engine.StateFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
 		}
 	}
@@ -121,8 +122,8 @@ func (h *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	return s, nil
 }
 
-// enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
-// is in the group with it.
+// enclose gives a session with limits on I/O a control group of its own. The agent has not begun to work, and all that it
+// starts is in the group, too.
 func (s *session) enclose(name string, spec engine.Spec) error {
 	s.limits = &engine.IOLimits{Engine: name, Asked: spec.Limits, ID: spec.ID}
 	if !spec.Limits.IO() {
@@ -137,12 +138,12 @@ func (s *session) enclose(name string, spec engine.Spec) error {
 		err = s.limits.Own.Add(s.info.PID)
 	}
 	if err != nil {
-		return s.limits.No(s.limits.Asks(), "the worker gets no control group of its own: "+err.Error(), "run as root, or use the oci or docker engine")
+		return s.limits.No(s.limits.Asks(), "a control group for the worker can't be made: "+err.Error(), "run as root, or use the oci or docker engine")
 	}
 	return nil
 }
 
-// supports says what the host can't do of spec.
+// supports returns an error for what the host can't do of spec.
 func (h *Engine) supports(spec engine.Spec) error {
 	no := func(what, reason, fix string) error {
 		return &refusal.Error{Engine: h.Name(), What: what, Why: reason, Fix: fix}
@@ -187,7 +188,7 @@ func (h *Engine) supports(spec engine.Spec) error {
 // Sweep implements Engine.
 func (h *Engine) Sweep(ctx context.Context) ([]string, error) {
 	return h.journal.SweepSessions(ctx, func(_ context.Context, id string, _ engine.SessionRecord) ([]string, error) {
-		// One with limits on I/O had a group, with the worker in it.
+		// A session with limits on I/O had a group, with the worker in it.
 		return nil, engine.RemoveGroups(engine.FolderPrefix + id)
 	})
 }
@@ -229,5 +230,5 @@ func (s *session) remove() error {
 
 var _ engine.GoneChecker = (*Engine)(nil)
 
-// Gone implements engine.GoneChecker: the worker has to be there, and to be let run.
+// Gone implements engine.GoneChecker: the worker has to exist and be executable.
 func (h *Engine) Gone(context.Context, engine.Spec) error { return h.worker.Gone(h.state) }

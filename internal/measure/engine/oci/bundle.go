@@ -22,7 +22,7 @@ import (
 // Paths inside a container.
 const (
 	containerData = "/data"
-	// containerWorker and containerUserData are hidden among an image's own files.
+	// containerWorker and containerUserData are hidden names beside an image's own files.
 	containerWorker   = "/.plimsoll-worker"
 	containerUserData = "/plimsoll-data"
 )
@@ -65,9 +65,8 @@ func containerDir(spec engine.Spec) string {
 	return containerData
 }
 
-// overlay is nsexec's argument. The bundle's own folder lies over the image, so that what is
-// mounted, run and written to is Plimsoll's whatever the image has there: a link,
-// a file or nothing.
+// overlay is nsexec's argument. The bundle's own folder lies over the image, so that Plimsoll's own files are mounted, run
+// and written to, whatever the image has at these paths: a link, a file or nothing.
 func (b *bundle) overlay() string {
 	folders := []string{b.lower()}
 	if b.spec.Image != "" {
@@ -76,8 +75,8 @@ func (b *bundle) overlay() string {
 	return strings.Join(append(folders, filepath.Join(b.dir, "upper"), filepath.Join(b.dir, "work"), filepath.Join(b.dir, "root")), ":")
 }
 
-// hostPath is where the host sees what is in a place; empty for memory. dir is its path in the container, bound the folder that is
-// mounted there.
+// hostPath is the host's path of the data in a place; empty for memory. dir is its path in the container, bound the folder
+// that is mounted there.
 func (b *bundle) hostPath(p place.Spec, dir, bound string) string {
 	switch p.Kind {
 	case place.Layer:
@@ -139,7 +138,7 @@ func (b *bundle) populate() error {
 			return err
 		}
 	}
-	// Merged with an image's folder it is this one's mode that counts.
+	// Merged with an image's folder, this one's mode counts.
 	if err := os.Chmod(filepath.Join(lower, "/tmp"), 0o777|os.ModeSticky); err != nil {
 		return err
 	}
@@ -161,8 +160,8 @@ func (b *bundle) populate() error {
 	return os.WriteFile(to, data, 0o755)
 }
 
-// config is the container: Docker's default capabilities and mounts, no network; and as much locked
-// memory and as many open files as on the host, so that the generator is the same everywhere.
+// config is the container: Docker's default capabilities and mounts, no network, and as much locked memory and as many open
+// files as on the host, so that the generator is the same everywhere.
 func (b *bundle) config(args []string) (*specs.Spec, error) {
 	caps := defaultCapabilities
 	if engine.OwnMemlock().Capable {
@@ -171,7 +170,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 	}
 	files := uint64(engine.OpenFiles())
 	c := &specs.Spec{
-		Version: "1.0.2", // Old enough for every runtime in use, new enough for all that is asked here.
+		Version: "1.0.2", // Old enough for every runtime in use, new enough for all settings used here.
 		Process: &specs.Process{
 			Args:            append([]string{containerWorker}, args...),
 			Env:             []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
@@ -188,8 +187,8 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Namespaces: []specs.LinuxNamespace{
 				{Type: specs.PIDNamespace}, {Type: specs.MountNamespace}, {Type: specs.IPCNamespace},
 				{Type: specs.UTSNamespace}, {Type: specs.NetworkNamespace},
-				// So that /sys/fs/cgroup in the container begins at its own group, and
-				// the worker reads its own counters, not the machine's.
+				// This makes /sys/fs/cgroup in the container begin at its own group, so that the worker reads its own
+				// counters, not the machine's.
 				{Type: specs.CgroupNamespace},
 			},
 			Resources: b.resources(),
@@ -240,8 +239,7 @@ func dataMount(p place.Spec, dir, bound string) []specs.Mount {
 	return nil
 }
 
-// swapCounted reports whether the kernel counts swap by group: always with
-// cgroup v2, with v1 where memory.memsw is there.
+// swapCounted reports whether the kernel counts swap by group: always with cgroup v2, with v1 if memory.memsw exists.
 func swapCounted() bool {
 	for _, path := range []string{"/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes"} {
 		if _, err := os.Stat(path); err == nil {
@@ -251,8 +249,7 @@ func swapCounted() bool {
 	return false
 }
 
-// resources turns limits into the runtime's words. The devices rule is the
-// usual one: nothing but the pseudo devices.
+// resources converts limits for the runtime. The devices rule is the usual one: only the pseudo devices.
 func (b *bundle) resources() *specs.LinuxResources {
 	l := b.spec.Limits
 	r := &specs.LinuxResources{Devices: []specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}}
@@ -288,7 +285,7 @@ func (o *Engine) CheckImage(_ context.Context, image string) error {
 	return nil
 }
 
-// noImageFolder says that image isn't one for an OCI runtime.
+// noImageFolder is the error for an image that is not a folder.
 func noImageFolder(image string) error {
 	return &refusal.Error{Engine: "oci", What: "image " + image, Why: "it is not a folder with a root file system", Fix: "unpack the image and name the folder"}
 }

@@ -19,18 +19,18 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// runtimeFix says what to do where no runtime works.
+// runtimeFix says what to do if no runtime works.
 func (o *Engine) runtimeFix() string {
 	for _, name := range runtimeNames {
 		if _, err := o.lookPath(name); err != nil {
 			return "install runc or crun ('apt-get install runc')"
 		}
 	}
-	return "fix that; in a container it takes writable control groups, and the right to make mounts"
+	return "fix that; in a container, runtimes need writable control groups and the right to make mounts"
 }
 
-// runtime returns the runtime to use: the one asked for, or the first that ran a
-// container. Only success is remembered. The error is an errBroken if one of them is there and none works.
+// runtime returns the runtime to use: the one asked for, or the first that ran a container. Only success is remembered. The
+// error is an errBroken if one is installed but none works.
 func (o *Engine) runtime(ctx context.Context, want string) (*installedRuntime, []string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *Engine) runtime(ctx context.Context, want string) (*installedRuntime, [
 		}
 		real, err := engine.TrustedProgram(path)
 		if err != nil {
-			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
+			why := fmt.Sprintf("the runtime %s can't be used: %v", name, err)
 			notes, tried = append(notes, why), append(tried, why)
 			continue
 		}
@@ -79,26 +79,25 @@ func (o *Engine) runtime(ctx context.Context, want string) (*installedRuntime, [
 }
 
 // errBroken says that a runtime is there and runs no container.
-var errBroken = errors.New("no runtime that is there works")
+var errBroken = errors.New("no installed runtime works")
 
-// A brokenError says why no runtime works where one is there.
+// errBroken reports that a runtime is installed but can't run a container.
 type brokenError struct{ error }
 
-// Is implements errors.Is: it is an errBroken, whose words it does not repeat.
+// A brokenError says why no installed runtime works.
 func (*brokenError) Is(target error) bool { return target == errBroken }
 
-// tryTimeout is how long the smallest container may take to run; an idle machine needs a
-// tenth of a second, a busy emulated one half a minute.
+// Is makes it an errBroken for errors.Is, without repeating its words.
 const tryTimeout = 30 * time.Second
 
 // hungError says that a runtime gave no answer within a time.
 type hungError time.Duration
 
-// Error implements error.
+// errHung reports that a runtime did not answer in time.
 func (e hungError) Error() string { return fmt.Sprintf("it did not end within %v", time.Duration(e)) }
 
-// tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
-// not tried again: each cell of a plan would wait for it anew.
+// tryOnce finds out the version of rt, which is called name, and whether it runs a container. A runtime that hung is not
+// tried again: each cell of a plan would wait for it.
 func (o *Engine) tryOnce(ctx context.Context, rt *installedRuntime, name string) error {
 	if o.hung[rt.path] {
 		rt.version = name
@@ -111,7 +110,7 @@ func (o *Engine) tryOnce(ctx context.Context, rt *installedRuntime, name string)
 	if rt.version, err = versionOf(ctx, rt.path, name); err == nil {
 		err = o.try(ctx, rt)
 	}
-	// The patience of whoever opens a session may end a moment before this one.
+	// The context of the session being opened may end a moment before this one.
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) > o.tryTimeout/2 {
 		if o.hung == nil {
 			o.hung = map[string]bool{}
@@ -122,8 +121,8 @@ func (o *Engine) tryOnce(ctx context.Context, rt *installedRuntime, name string)
 	return err
 }
 
-// try runs the smallest container: the worker says which program it is and ends, before ctx
-// does. A program that ends well and is no runtime says something else.
+// try runs the smallest container: the worker prints its name and ends, before ctx does. A program that succeeds but is no
+// runtime prints something else.
 func (o *Engine) try(ctx context.Context, rt *installedRuntime) error {
 	program, err := o.worker.Source(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
@@ -141,26 +140,25 @@ func (o *Engine) try(ctx context.Context, rt *installedRuntime) error {
 		state = s.Process.State(ctx)
 	}
 	hung := context.Cause(ctx) // Too late, or interrupted.
-	// There is no data to wait for: what has not ended by now is killed.
+	// There is no data to wait for: what still runs is killed.
 	cancel()
 	if err := s.Close(ctx); err != nil {
 		return err
 	}
 	switch {
 	case said != "" && said != wire.Identity(program):
-		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
+		return fmt.Errorf("it did not run Plimsoll's worker, but something that printed %.80q", said)
 	case hung != nil:
 		return hung
 	case state != "exit status 0":
 		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
 	case said == "":
-		return errors.New("it ran no worker of Plimsoll's: nothing was said")
+		return errors.New("it did not run Plimsoll's worker: nothing was printed")
 	}
 	return nil
 }
 
-// firstWords reads the first line of r, or as much of it as matters, and lets the rest
-// pass by. It gives up when ctx is over.
+// firstWords reads the first line of r, or enough of it, and discards the rest. It gives up when ctx is over.
 func firstWords(ctx context.Context, r io.Reader) string {
 	said := make(chan string, 1)
 	go func() {
@@ -178,9 +176,9 @@ func firstWords(ctx context.Context, r io.Reader) string {
 
 var _ engine.GoneChecker = (*Engine)(nil)
 
-// Gone implements engine.GoneChecker: the runtime has to run the smallest container anew. One that was uninstalled, or may
-// no longer make control groups, would fail every cell. A full state folder is not looked for: the
-// cell that failed may have filled it, and what it wrote goes with its container.
+// Gone implements engine.GoneChecker: the runtime has to run the smallest container again. A runtime that was uninstalled,
+// or may no longer make control groups, would fail every cell. Gone doesn't check for a full state folder: the failed cell
+// may have filled it, and its data is removed with its container.
 func (o *Engine) Gone(ctx context.Context, spec engine.Spec) error {
 	o.mu.Lock()
 	rt := o.chosen[spec.Runtime]

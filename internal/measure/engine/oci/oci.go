@@ -1,7 +1,8 @@
 // Package oci is the engine oci: the worker runs in a container of an OCI runtime, crun or runc, without any daemon.
 //
-// A container's root is an overlay that only the runtime's mount namespace sees, so that it goes with its last process. Which runtime
-// works here is found out by running the smallest container, not by its version: some refuse hosts that have both versions of control groups.
+// A container's root is an overlay that only the runtime's mount namespace sees, so that it is unmounted with the
+// container's last process. The engine finds a runtime that works by running the smallest container, not by versions: some
+// runtimes refuse hosts that have both versions of control groups.
 package oci
 
 import (
@@ -35,7 +36,7 @@ type Engine struct {
 	// the first that works.
 	chosen map[string]*installedRuntime
 	notes  []string
-	// hung holds the paths of those that gave no answer in time.
+	// hung holds the paths of runtimes that did not answer in time.
 	hung map[string]bool
 }
 
@@ -45,7 +46,7 @@ var _ engine.Engine = (*Engine)(nil)
 // finds a runtime by name (exec.LookPath).
 func New(state string, worker engine.WorkerSource, lookPath func(string) (string, error)) engine.Engine {
 	if abs, err := filepath.Abs(state); err == nil {
-		// A runtime takes a path from the bundle, into which it changes.
+		// A runtime changes into the bundle, so a relative path would mean another folder.
 		state = abs
 	}
 	return &Engine{state: state, worker: &engine.Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: engine.JournalIn(state, "oci"), lookPath: lookPath, tryTimeout: tryTimeout}
@@ -65,7 +66,7 @@ func (o *Engine) Probe(ctx context.Context) engine.Probe {
 		p.Missing, p.Fix = "making a container without a daemon needs root", "run as root, or use the docker engine"
 		return p
 	}
-	// Before the runtimes, which would be blamed for it.
+	// Before the runtimes: otherwise they would be blamed for it.
 	if _, err := o.worker.Install(runtime.GOOS, runtime.GOARCH); err != nil {
 		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), engine.InstallFix
 		return p
@@ -87,7 +88,7 @@ func (o *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	}
 	rt, _, err := o.runtime(ctx, spec.Runtime)
 	if errors.Is(err, errBroken) {
-		return nil, fmt.Errorf("open a container: %w", err) // It is here, and fails.
+		return nil, fmt.Errorf("open a container: %w", err) // It is installed, but fails.
 	}
 	if err != nil {
 		if spec.Runtime != "" {
@@ -102,7 +103,7 @@ func (o *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	return o.open(ctx, rt, spec, args)
 }
 
-// supports says what this engine can't do of spec.
+// supports returns an error for what this engine can't do of spec.
 func (o *Engine) supports(spec engine.Spec) error {
 	no := func(what, reason, fix string) error {
 		return &refusal.Error{Engine: o.Name(), What: what, Why: reason, Fix: fix}

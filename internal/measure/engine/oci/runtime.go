@@ -12,15 +12,14 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// runtimeNames are tried in this order: crun starts a container in a third of
-// runc's time, but Debian 12's refuses hosts with hybrid cgroups.
+// runtimeNames are tried in this order: crun starts a container in a third of runc's time, but Debian 12's refuses hosts
+// with hybrid cgroups.
 var runtimeNames = []string{"crun", "runc"}
 
 // An installedRuntime is an installed runtime.
 type installedRuntime struct {
 	path string
-	// root is where it keeps the state of Plimsoll's containers, apart from
-	// anyone else's.
+	// root is the runtime's folder for the state of Plimsoll's containers, apart from all others.
 	root string
 	// version is its name and version: "runc 1.1.5".
 	version string
@@ -37,8 +36,8 @@ func (r *installedRuntime) knows(id string) bool {
 	return err == nil
 }
 
-// remove kills and forgets a container. It is no error that there is none. Where the runtime was
-// uninstalled meanwhile, what it noted is removed, and the caller kills the container through its cgroup.
+// remove kills a container and deletes its state; a missing container is no error. If the runtime was uninstalled
+// meanwhile, remove deletes its state, and the caller kills the container through its cgroup.
 func (r *installedRuntime) remove(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
@@ -57,9 +56,8 @@ func (r *installedRuntime) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// bury removes a container of a plimsoll that was killed. Its runtime may be gone by now, or
-// be somebody else's; then the container is killed through its cgroup alone, which the
-// caller does, and what the runtime noted is removed.
+// bury removes a container of a plimsoll that was killed. If its runtime is gone or not trusted, it deletes the runtime's
+// state, and the caller kills the container through its cgroup.
 func (r *installedRuntime) bury(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
@@ -72,9 +70,8 @@ func (r *installedRuntime) bury(ctx context.Context, id string) error {
 	return r.remove(ctx, id)
 }
 
-// versionOf asks a runtime, called name, for its version: the first line of --version is
-// "runc version 1.1.5+ds1" or "crun version 1.8.1". The error is that of ctx when it is over before the
-// runtime says anything.
+// versionOf asks a runtime, called name, for its version: the first line of --version is "runc version 1.1.5+ds1" or "crun
+// version 1.8.1". If ctx is over before the runtime answers, it returns the context's error.
 func versionOf(ctx context.Context, path, name string) (string, error) {
 	cmd := engine.Command(ctx, path, "--version")
 	out := engine.FirstBytes{Enough: true}

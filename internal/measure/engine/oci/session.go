@@ -31,8 +31,8 @@ type session struct {
 	pidWait time.Duration
 }
 
-// pidWait is how long Info waits, if the session says nothing else, for the runtime to write the
-// container's process id, which it does just after the worker has begun to speak.
+// pidWait is how long Info waits, unless the session sets another time, for the runtime to write the container's process
+// id, which it does just after the worker's first output.
 const pidWait = time.Second
 
 // Info implements Session.
@@ -63,8 +63,8 @@ func (s *session) pid() int {
 	}
 }
 
-// State implements Session. A runtime that gave up before the container ran says
-// why: a limit that the control groups can't have, for example.
+// State implements Session. If a runtime failed before the container ran, its output says why: a limit that the control
+// groups can't have, for example.
 func (s *session) State(ctx context.Context) string {
 	state := s.Process.State(ctx)
 	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
@@ -85,8 +85,8 @@ func (s *session) Close(ctx context.Context) error {
 		case <-time.After(endGrace):
 		case <-ctx.Done():
 		}
-		// The runtime may be about to make the container when it is killed: what it
-		// made is looked for before its end and after.
+		// The runtime may be about to make the container when it is killed, so remove runs before its end and again after
+		// it.
 		err := s.rt.remove(context.WithoutCancel(ctx), s.id)
 		s.End(ctx, endGrace)
 		if err == nil {

@@ -33,8 +33,7 @@ type Profile struct {
 // maxSize bounds a seccomp profile; Docker's own has 14 KB.
 const maxSize = 1 << 20
 
-// read reads a seccomp profile: a regular file of a sane size, since a
-// pipe would be waited for and a device read without end.
+// read reads a seccomp profile. It must be a regular file of a sane size: a pipe would block, and a device may have no end.
 func read(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -57,11 +56,11 @@ type condition struct {
 // architectures maps Go's architectures to seccomp's.
 var architectures = map[string]specs.Arch{"amd64": specs.ArchX86_64, "arm64": specs.ArchAARCH64}
 
-// Unconfined, in the place of a seccomp profile's path, asks for no profile.
+// Unconfined, instead of a seccomp profile's path, asks for no profile.
 const Unconfined = "unconfined"
 
-// actions are those that a profile may ask for. SCMP_ACT_NOTIFY is not among them: it
-// needs a program that listens (runtime-spec, config-linux.md, "Seccomp").
+// actions are those that a profile may use. SCMP_ACT_NOTIFY is not among them: it needs a program that listens
+// (runtime-spec, config-linux.md, "Seccomp").
 var actions = []specs.LinuxSeccompAction{
 	specs.ActKill, specs.ActKillProcess, specs.ActKillThread, specs.ActTrap, specs.ActErrno, specs.ActTrace, specs.ActAllow, specs.ActLog,
 }
@@ -70,8 +69,8 @@ var operators = []specs.LinuxSeccompOperator{
 	specs.OpNotEqual, specs.OpLessThan, specs.OpLessEqual, specs.OpEqualTo, specs.OpGreaterEqual, specs.OpGreaterThan, specs.OpMaskedEqual,
 }
 
-// Check reports what is wrong with a session's seccomp profile: a path, Unconfined, or
-// empty. What it finds would fail in every container.
+// Check returns the error of a session's seccomp profile: a path, Unconfined, or empty. A bad profile would fail in every
+// container.
 func Check(profile string) error {
 	if profile == "" || profile == Unconfined {
 		return nil
@@ -103,7 +102,7 @@ func Load(path string) (*Profile, []byte, error) {
 	return p, b, nil
 }
 
-// article puts JSON's name of a kind of value in words.
+// article describes JSON's name of a kind of value.
 func article(kind string) string {
 	if strings.HasPrefix(kind, "array") || strings.HasPrefix(kind, "object") {
 		return "an " + kind
@@ -170,7 +169,7 @@ func ForContainer(path, goarch string, caps []string) (*specs.LinuxSeccomp, erro
 	return s, nil
 }
 
-// included reports whether every condition that is given holds.
+// included reports whether every given condition holds.
 func (c condition) included(goarch string, caps []string) bool {
 	for _, want := range c.Caps {
 		if !slices.Contains(caps, want) {

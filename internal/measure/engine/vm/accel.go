@@ -14,19 +14,19 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// kvmPatience is how long the first machine with KVM may take to answer. One that works needs a second; on some
-// hosts that are virtual themselves it never does, although the device is there.
+// kvmPatience is how long the first machine with KVM may take to answer. A working one needs a second. On some virtual
+// hosts it never answers, although the device exists.
 const kvmPatience = 8 * time.Second
 
-// A kvmAnswer is what was found out about KVM, kept for as long as the machine runs, and QEMU and the kernel are the same: to wait in vain
-// costs seconds.
+// A kvmAnswer is the result of trying KVM. It is kept as long as the machine runs with the same QEMU and kernel, because a
+// vain try costs seconds.
 type kvmAnswer struct {
 	kvmKey
 	Works bool   `json:"works"`
 	Why   string `json:"why,omitempty"`
 }
 
-// A kvmKey is what an answer is about.
+// A kvmKey is what an answer holds for.
 type kvmKey struct {
 	Boot string `json:"boot"`
 	// QEMU is its path and version, Kernel the image that was booted.
@@ -37,7 +37,7 @@ type kvmKey struct {
 // kvmDevice is where the kernel offers KVM.
 const kvmDevice = "/dev/kvm"
 
-// chooseAccel finds out whether KVM works, by a machine that has to answer, unless the caller chose.
+// chooseAccel finds out whether KVM works by starting a machine, unless the caller chose.
 func (v *Engine) chooseAccel(ctx context.Context, b *bootFiles, device string) error {
 	if v.Accel != "" {
 		b.accel = v.Accel
@@ -64,8 +64,8 @@ func (v *Engine) chooseAccel(ctx context.Context, b *bootFiles, device string) e
 	return nil
 }
 
-// askKVM returns what is known of KVM, and tries it if that is nothing. Noted is that it works, and that it is silent; whatever else goes
-// wrong may pass: another hypervisor that has the processor, a disk that is full.
+// askKVM returns the kept answer about KVM, or tries it. It keeps only that KVM works, or never answers; other errors may
+// pass: another hypervisor that uses the processor, or a full disk.
 func (v *Engine) askKVM(ctx context.Context, b *bootFiles) (kvmAnswer, error) {
 	path := filepath.Join(v.cacheDir(), "kvm.json")
 	a := kvmAnswer{kvmKey: kvmKey{Boot: procfs.Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
@@ -75,7 +75,7 @@ func (v *Engine) askKVM(ctx context.Context, b *bootFiles) (kvmAnswer, error) {
 	}
 	tryCtx, cancel := context.WithTimeoutCause(ctx, kvmPatience, errKVMSilent)
 	defer cancel()
-	// Neither saved nor gone on with: that may take longer for other reasons.
+	// Not saved, and not resumed from a saved one: that may take longer for other reasons.
 	fresh := &Engine{Options: v.Options, worker: v.worker, journal: v.journal}
 	fresh.Boot = true
 	err := fresh.try(tryCtx, b, AccelKVM)
@@ -83,7 +83,7 @@ func (v *Engine) askKVM(ctx context.Context, b *bootFiles) (kvmAnswer, error) {
 		return a, context.Cause(ctx)
 	}
 	if isUnsupported(err) {
-		return a, err // It was not KVM: there is no memory for a machine.
+		return a, err // KVM isn't the cause: there is no memory for a machine.
 	}
 	a.Works = err == nil
 	if err != nil {

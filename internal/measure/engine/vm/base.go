@@ -17,13 +17,13 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// A bootFiles is what all machines of an engine boot from.
+// A bootFiles holds what all machines of an engine boot from.
 type bootFiles struct {
-	// qemu is the program's path, version what it calls itself: "7.2.22".
+	// qemu is the program's path, version its own version: "7.2.22".
 	qemu, version string
 	kernel        guest.Kernel
-	// image is the kernel's file that is booted, initrd the first root file system; modules are loaded before
-	// anything else, from the latter.
+	// image is the kernel's file, initrd the first root file system. modules are loaded from the latter before anything
+	// else.
 	image, initrd string
 	modules       []string
 	// accel is AccelKVM or AccelTCG.
@@ -31,7 +31,7 @@ type bootFiles struct {
 	notes []string
 }
 
-// words name what machines run on: "qemu 7.2.22, TCG, Linux 6.1.0-56-amd64".
+// words name QEMU, the accelerator and the kernel: "qemu 7.2.22, TCG, Linux 6.1.0-56-amd64".
 func (b *bootFiles) words() string {
 	return b.runtime(b.accel) + ", Linux " + b.kernel.Version
 }
@@ -40,10 +40,10 @@ func (b *bootFiles) runtime(accel string) string {
 	return "qemu " + b.version + ", " + strings.ToUpper(accel)
 }
 
-// baseModules are what every machine needs to speak with plimsoll.
+// baseModules are those that every machine needs to communicate with plimsoll.
 var baseModules = []string{"virtio_pci", "virtio_console"}
 
-// prepare finds and makes what machines boot from, once.
+// prepare finds or makes the files that machines boot from, once.
 func (v *Engine) prepare(ctx context.Context) (*bootFiles, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,7 +80,7 @@ func (v *Engine) prepare(ctx context.Context) (*bootFiles, error) {
 	return b, nil
 }
 
-// versionWords finds the version in what qemu --version prints.
+// versionWords finds the version in the output of qemu --version.
 var versionWords = regexp.MustCompile(`version ([0-9][0-9.]*)`)
 
 func qemuVersion(ctx context.Context, qemu string) (string, error) {
@@ -114,8 +114,8 @@ func (v *Engine) findKernel(b *bootFiles) error {
 	return nil
 }
 
-// makeImages makes the kernel's unpacked file and the first root file system, unless they are there. Their
-// names carry what they are made from.
+// makeImages makes the kernel's unpacked file and the first root file system, unless they exist. Their names have a hash of
+// what they are made from.
 func (v *Engine) makeImages(b *bootFiles) error {
 	if err := v.ownCache(); err != nil {
 		return err
@@ -130,7 +130,8 @@ func (v *Engine) makeImages(b *bootFiles) error {
 	all := append([]string{}, b.modules...)
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
 		for _, share := range shareWays {
-			// All that the kernel has of them, so that one file serves every place; but those of NFS are a third of all.
+			// The modules of all shares, so that one file serves every place. Those of NFS, a third of all, are left out if
+			// unused.
 			if share == ShareNFS && v.Share != ShareNFS {
 				continue
 			}
@@ -156,7 +157,7 @@ func (v *Engine) makeImages(b *bootFiles) error {
 	return guest.WriteInitramfs(b.initrd, worker, all)
 }
 
-// unpackKernel unpacks the kernel, which an emulated processor takes seconds for at every start.
+// unpackKernel unpacks the kernel: an emulated processor takes seconds for it at every start.
 func (v *Engine) unpackKernel(b *bootFiles) error {
 	st, err := os.Stat(b.kernel.Path)
 	if err != nil {
@@ -175,7 +176,7 @@ func (v *Engine) unpackKernel(b *bootFiles) error {
 	return err
 }
 
-// unique drops what was there before.
+// unique removes duplicates.
 func unique(list []string) []string {
 	seen := map[string]bool{}
 	var out []string

@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// maxStrangers is how many others may connect in between before connectionPair gives up.
+// maxStrangers is how many other clients may connect first before connectionPair gives up.
 const maxStrangers = 100
 
-// connectionPair returns the two ends of a TCP connection within this machine, for a server that wants its client to have an
-// address (else a socket pair would do). What listens for it is gone when this returns, and served no one else.
+// connectionPair returns the two ends of a TCP connection within this machine, for a server whose client needs an address
+// (else a socket pair would do). The listening socket is closed when it returns, and served no other client.
 func connectionPair() (served, connected *os.File, err error) {
 	l, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {

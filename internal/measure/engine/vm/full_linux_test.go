@@ -65,7 +65,7 @@ func TestVMDiskFull(t *testing.T) {
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "input/output error") {
 		t.Errorf("the trial ends with %v, want the guest's error of I/O", err)
 	}
-	if log := s.Log(); !strings.Contains(log, "the file system on which the machine's disk is, "+a.Info().HostPath+", is full") {
+	if log := s.Log(); !strings.Contains(log, "the file system of the machine's disk, "+a.Info().HostPath+", is full") {
 		t.Errorf("the log doesn't say that the disk has no room: %s", log)
 	}
 }

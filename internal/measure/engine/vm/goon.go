@@ -12,11 +12,11 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// goOnPatience is how long a machine that goes on may take to answer; a second, on a quiet computer. To give up too early costs
-// a boot, which takes longer still.
+// goOnPatience is how long a resumed machine may take to answer; on a quiet computer it needs a second. Giving up too early
+// costs a boot, which takes longer still.
 const goOnPatience = 30 * time.Second
 
-// goOn has a machine that was launched from where one was saved go on from there.
+// goOn resumes a machine that was launched from a saved one.
 func (s *session) goOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, goOnPatience, fmt.Errorf("the saved machine gave no answer within %v", goOnPatience))
 	defer cancel()
@@ -26,8 +26,8 @@ func (s *session) goOn(ctx context.Context) error {
 	return s.setUp(ctx)
 }
 
-// unsaved ends a machine that did not go on, and reports whether one may do so that boots: it is not the guest that gave up, nor a daemon
-// of its shares, nor the caller.
+// unsaved kills a machine that failed to resume, and reports whether to boot one instead: not if the guest gave up, a
+// daemon of its shares ended, or the caller did.
 func (s *session) unsaved(ctx context.Context) bool {
 	if ctx.Err() != nil || s.orphan.Load() != nil {
 		return false
@@ -38,7 +38,8 @@ func (s *session) unsaved(ctx context.Context) bool {
 	return !errors.As(s.WaitErr, &ee) || ee.ExitCode() <= 2*wire.ExitBase
 }
 
-// again makes the session's devices anew for another start. The daemons of its shares end with the machine: each serves one connection.
+// again makes the session's devices anew for another start. The daemons of its shares end with the machine: each serves one
+// connection.
 func (s *session) again(ctx context.Context, spec engine.Spec) error {
 	s.stop(ctx)
 	s.Process, s.monitor, s.places = nil, nil, nil

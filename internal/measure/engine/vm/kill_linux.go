@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// killPatience is how long a killed process may take to be gone: one that waits for a disk can't be hurried.
+// killPatience is how long a killed process may take to end: one that waits for a disk can't be hurried.
 const killPatience = 5 * time.Second
 
-// killOwn kills the process that o names, and no later one with its number, and waits for its end. It is false if there is
-// none any more.
+// killOwn kills the process o, but no later one with its number, and waits for its end. It returns false if the process is
+// gone already.
 func killOwn(o procfs.Process) (killed bool, err error) {
 	if o.PID <= 1 || o.Start == 0 {
-		return false, nil // The entry is damaged.
+		return false, nil // The journal's entry is damaged.
 	}
 	fd, err := unix.PidfdOpen(o.PID, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -27,7 +27,7 @@ func killOwn(o procfs.Process) (killed bool, err error) {
 		return false, fmt.Errorf("pidfd_open: %w", err)
 	}
 	defer unix.Close(fd)
-	// Only now is it sure to stay the same process.
+	// The descriptor now holds the process; check that it is the right one.
 	if !o.Alive() {
 		return false, nil
 	}
@@ -44,7 +44,7 @@ func killOwn(o procfs.Process) (killed bool, err error) {
 			return true, err
 		}
 		if time.Now().After(deadline) {
-			return true, errors.New("it was killed and does not end")
+			return true, errors.New("it was killed, but does not end")
 		}
 	}
 }

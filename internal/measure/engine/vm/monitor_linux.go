@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A monitor speaks with QEMU itself (QMP, docs/interop/qmp-spec.txt). It belongs to one goroutine.
+// A monitor is the connection to QEMU itself (QMP, docs/interop/qmp-spec.txt). Only one goroutine may use it.
 type monitor struct {
 	conn *net.UnixConn
 	in   *bufio.Reader
-	// begun is the beginning of a line whose end did not come in time, asked counts the commands.
+	// begun is the beginning of a line whose end did not come in time. asked counts the commands.
 	begun []byte
 	asked int
-	// patience is how long it may take to save the machine, and then to have it go on.
+	// patience is how long saving the machine may take, and then how long resuming it may take.
 	patience time.Duration
 }
 
-// newMonitor returns a monitor, and the end that QEMU inherits.
+// newMonitor returns a monitor, and the end of its connection that QEMU inherits.
 func newMonitor() (*monitor, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func newMonitor() (*monitor, *os.File, error) {
 
 func (m *monitor) close() error { return m.conn.Close() }
 
-// during has a part of the conversation end with ctx: what it says then is why ctx is over.
+// during runs a part of the conversation and ends it with ctx; its error is then the context's.
 func (m *monitor) during(ctx context.Context, talk func() error) error {
 	if err := m.conn.SetDeadline(time.Time{}); err != nil {
 		return err
@@ -84,8 +84,7 @@ func (m *monitor) line() ([]byte, error) {
 	return whole, nil
 }
 
-// do has a command carried out and reads its answer. Events in between are of no interest, nor is the answer to a command before it that
-// came too late.
+// do sends a command and reads its answer. It skips events, and the late answer to an earlier command.
 func (m *monitor) do(command string, arguments any, answer any, files ...*os.File) error {
 	m.asked++
 	request := map[string]any{"execute": command, "id": m.asked}
@@ -133,13 +132,13 @@ func (m *monitor) do(command string, arguments any, answer any, files ...*os.Fil
 	}
 }
 
-// savePatience is how long it may take to save a machine: 70 MB as a rule.
+// savePatience is how long saving a machine may take: usually 70 MB.
 const savePatience = 20 * time.Second
 
-// save writes the machine's whole state to a file, and has it go on, also if that could not be done. Only if ctx is over, and nobody waits
-// for the machine any more, it stays as it is.
+// save writes the machine's whole state to a file, and resumes the machine, also after an error. If ctx is over, and the
+// machine is no longer needed, it stays stopped.
 func (m *monitor) save(ctx context.Context, to *os.File) error {
-	limited, cancel := context.WithTimeoutCause(ctx, m.patience, fmt.Errorf("to save the machine took longer than %v", m.patience))
+	limited, cancel := context.WithTimeoutCause(ctx, m.patience, fmt.Errorf("saving the machine took longer than %v", m.patience))
 	defer cancel()
 	stopped, begun := false, false
 	err := m.during(limited, func() error {
@@ -165,7 +164,7 @@ func (m *monitor) save(ctx context.Context, to *os.File) error {
 	if ctx.Err() != nil || !stopped {
 		return err
 	}
-	// It may have taken all the time that there was.
+	// Saving may have taken all of the time.
 	limited, cancel = context.WithTimeoutCause(ctx, m.patience, fmt.Errorf("it took longer than %v", m.patience))
 	defer cancel()
 	if e := m.during(limited, func() error {
@@ -173,7 +172,7 @@ func (m *monitor) save(ctx context.Context, to *os.File) error {
 			if err := m.do("migrate_cancel", nil, nil); err != nil {
 				return err
 			}
-			// Until it is done with the file QEMU refuses to go on.
+			// QEMU refuses to resume until it is done with the file.
 			if err := m.saved(); err != nil && !errors.As(err, new(*notSavedError)) {
 				return err
 			}
@@ -185,7 +184,7 @@ func (m *monitor) save(ctx context.Context, to *os.File) error {
 	return err
 }
 
-// saved waits until QEMU has saved the machine, or says that it does not, which is a notSavedError.
+// saved waits until QEMU has saved the machine. If QEMU can't, the error is a notSavedError.
 func (m *monitor) saved() error {
 	for {
 		var s struct {
@@ -198,19 +197,19 @@ func (m *monitor) saved() error {
 		switch s.Status {
 		case "completed":
 			return nil
-		case "failed", "cancelled", "": // The last is one that never began.
+		case "failed", "cancelled", "": // "" means that saving never began.
 			return &notSavedError{s.Desc}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// A notSavedError has QEMU's words on why a machine was not saved.
+// A notSavedError has QEMU's reason why a machine was not saved.
 type notSavedError struct{ why string }
 
 func (e *notSavedError) Error() string { return "qemu could not save the machine" + colon(e.why) }
 
-// goOn has a machine that is being read from where it was saved go on as soon as that is done.
+// goOn resumes a machine that is being read from its saved state, as soon as that is done.
 func (m *monitor) goOn(ctx context.Context) error {
 	return m.during(ctx, func() error {
 		if err := m.greet(); err != nil {
@@ -224,7 +223,7 @@ func (m *monitor) goOn(ctx context.Context) error {
 				return err
 			}
 			if s.Status != "inmigrate" {
-				// It was saved as one that is stopped.
+				// Its saved state is a stopped one.
 				return m.do("cont", nil, nil)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -232,10 +231,10 @@ func (m *monitor) goOn(ctx context.Context) error {
 	})
 }
 
-// A stoppedError says that a machine was stopped to be saved, and does not go on.
+// A stoppedError says that a machine was stopped to be saved, and does not resume.
 type stoppedError struct{ err error }
 
 func (e *stoppedError) Error() string {
-	return "the machine was saved and does not go on: " + e.err.Error()
+	return "the machine was saved, but does not resume: " + e.err.Error()
 }
 func (e *stoppedError) Unwrap() error { return e.err }

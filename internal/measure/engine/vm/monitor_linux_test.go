@@ -94,7 +94,7 @@ func TestSaveLate(t *testing.T) {
 			})
 			m.patience = 2 * time.Second
 			err := saveTo(t, t.Context(), m)
-			if err == nil || err.Error() != "to save the machine took longer than 2s" || errors.As(err, new(*stoppedError)) {
+			if err == nil || err.Error() != "saving the machine took longer than 2s" || errors.As(err, new(*stoppedError)) {
 				t.Errorf("save() = %v, want that it took too long, of a machine that goes on", err)
 			}
 			var s struct{ Status string }
@@ -123,7 +123,7 @@ func TestSaveFails(t *testing.T) {
 		"it never begins":  {map[string]string{"migrate": no}, "qemu's monitor: migrate: no", false, append(slices.Clone(begins[:5]), "migrate_cancel", "query-migrate", "cont")},
 		"no room": {map[string]string{"query-migrate": `"return": {"status": "failed", "error-desc": "no room"}`}, "qemu could not save the machine: no room", false,
 			append(slices.Clone(begins), "migrate_cancel", "query-migrate", "cont")},
-		"it does not go on": {map[string]string{"query-migrate": `"return": {"status": "completed"}`, "cont": no}, "the machine was saved and does not go on: qemu's monitor: cont: no", true,
+		"it does not go on": {map[string]string{"query-migrate": `"return": {"status": "completed"}`, "cont": no}, "the machine was saved, but does not resume: qemu's monitor: cont: no", true,
 			append(slices.Clone(begins), "cont")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestVMSaveBlocked(t *testing.T) {
 	}()
 	err = m.save(t.Context(), w)
 	w.Close()
-	if err == nil || !strings.Contains(err.Error(), "to save the machine took longer than 2s") || errors.As(err, new(*stoppedError)) {
+	if err == nil || !strings.Contains(err.Error(), "saving the machine took longer than 2s") || errors.As(err, new(*stoppedError)) {
 		t.Errorf("save() = %v, want that it took too long, of a machine that goes on; log: %s", err, machine.Log())
 	}
 	var s struct{ Status string }

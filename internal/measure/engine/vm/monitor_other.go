@@ -15,7 +15,7 @@ func (*monitor) close() error                         { return nil }
 func (*monitor) save(context.Context, *os.File) error { return errors.ErrUnsupported }
 func (*monitor) goOn(context.Context) error           { return errors.ErrUnsupported }
 
-// A stoppedError says that a machine was stopped to be saved, and does not go on.
+// A stoppedError says that a machine was stopped to be saved, and does not resume.
 type stoppedError struct{ err error }
 
 func (e *stoppedError) Error() string { return e.err.Error() }

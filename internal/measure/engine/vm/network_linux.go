@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// inOwnNetwork calls f in a network namespace of its own, which has nothing but the address 127.0.0.1. The processes that f
-// starts and the sockets that it makes stay in it, and it is gone with the last of them. f's thread is kept until the channel that it
-// returns is closed, unless that is nil: a process that f has started on its thread is killed with that.
+// inOwnNetwork calls f in a network namespace of its own, which has only the address 127.0.0.1. The processes and sockets
+// that f makes stay in it, and it ends with the last of them. A process that f started on its thread is killed with the
+// thread. So the thread is kept until the channel that f returns is closed, unless that is nil.
 func inOwnNetwork(f func() (keep <-chan struct{}, err error)) error {
 	done := make(chan error, 1)
 	go func() {
-		// The namespace is the thread's. As it is never unlocked, it ends with this function.
+		// The namespace belongs to the thread, which is never unlocked and so ends with this function.
 		runtime.LockOSThread()
 		if unix.Gettid() != os.Getpid() {
 			keep, err := enterOwnNetwork(f)
@@ -28,7 +28,7 @@ func inOwnNetwork(f func() (keep <-chan struct{}, err error)) error {
 			}
 			return
 		}
-		// But the process's first thread doesn't end, and all of /proc/self is about it: another has to do it.
+		// The process's first thread doesn't end, and /proc/self describes it, so another thread has to do it.
 		defer runtime.UnlockOSThread()
 		done <- inOwnNetwork(f)
 	}()
@@ -62,7 +62,7 @@ func turnOnLoopback() error {
 // connectPause is how long awaitServer waits between two attempts.
 const connectPause = 5 * time.Millisecond
 
-// awaitServer connects to a server of the calling thread's network as soon as it listens, unless giveUp says why not.
+// awaitServer connects to a server in the calling thread's network as soon as it listens, unless giveUp returns an error.
 func awaitServer(at netip.AddrPort, giveUp func() error) (*os.File, error) {
 	for {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -84,8 +84,8 @@ func awaitServer(at netip.AddrPort, giveUp func() error) (*os.File, error) {
 	}
 }
 
-// handleFault reports why files of a folder can't be found again by their handles, as a server does that keeps none of them open;
-// nil if they can.
+// handleFault returns an error if files of a folder can't be opened by their handles, as a server does that keeps none of
+// them open.
 func handleFault(folder string) error {
 	handle, err := eintr.Value(func() (unix.FileHandle, error) {
 		h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, folder, 0)

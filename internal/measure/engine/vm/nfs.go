@@ -20,7 +20,7 @@ import (
 // nfsModules are what a guest needs to mount a share of NFS 4.
 var nfsModules = []string{"virtio_net", "nfsv4"}
 
-// nfsVersion is the default of Options.NFSVersion, nfsPort that of the protocol.
+// nfsVersion is the default of Options.NFSVersion; nfsPort is the protocol's port.
 const (
 	nfsVersion = "4.2"
 	nfsPort    = 2049
@@ -29,10 +29,11 @@ const (
 // nfsCaches are the mount's options (nfs(5)) for Options.ShareCache.
 var nfsCaches = map[string]string{"none": ",actimeo=0,lookupcache=none", "auto": "", "loose": ",nocto"}
 
-// ganeshaPlugins are where distributions put Ganesha's parts for file systems, of which VFS is for those of this machine.
+// ganeshaPlugins are the folders in which distributions put Ganesha's file system modules. The module VFS serves this
+// machine's file systems.
 var ganeshaPlugins = []string{"usr/lib/*/ganesha", "usr/lib64/ganesha", "usr/lib/ganesha", "usr/local/lib*/ganesha"}
 
-// nfsServer finds Ganesha, and says what is missing for it.
+// nfsServer finds Ganesha, or says what is missing for it.
 func (v *Engine) nfsServer() (string, error) {
 	const what, instead = "share nfs", ", or use another share: 9p, virtiofs or smb"
 	path, err := v.LookPath("ganesha.nfsd")
@@ -53,13 +54,13 @@ func (v *Engine) nfsServer() (string, error) {
 	return path, nil
 }
 
-// nfsFolder is where Ganesha sees the trial's folder.
+// nfsFolder is the path at which Ganesha sees the trial's folder.
 const nfsFolder = "/run/share"
 
-// shareNFS starts Ganesha on the session's folder, fenced in: it knows no other way than to listen, to register with the
-// portmapper, and to write to /run, /tmp and, for NFS 3, /var/lib/nfs. So it has a network of its own, in which one
-// connection is made before QEMU inherits it, and a /run and /tmp of its own, where it keeps its state too. Nor
-// does the kernel remember whom it is tied to, for it changes whose its file accesses are: so it is fenced with its processes' numbers as well.
+// shareNFS starts Ganesha on the session's folder, isolated. Ganesha always listens, registers with the portmapper, and
+// writes to /run, /tmp and, for NFS 3, /var/lib/nfs. So it has a network of its own, in which one connection is made that
+// QEMU then inherits, and a /run and /tmp of its own, where it also keeps its state. As Ganesha changes the user of its
+// file accesses, the kernel forgets to kill it with its parent: so it also has a PID namespace of its own.
 func (v *Engine) shareNFS(ctx context.Context, s *session, p *placeDevice) error {
 	daemon, err := v.nfsServer()
 	if err != nil {
@@ -120,10 +121,10 @@ func (v *Engine) shareNFS(ctx context.Context, s *session, p *placeDevice) error
 	return nil
 }
 
-// nfsPatience is how long Ganesha may take until it serves: a second, on a quiet computer.
+// nfsPatience is how long Ganesha may take until it serves; on a quiet computer it needs a second.
 const nfsPatience = 20 * time.Second
 
-// ganesha writes the configuration of a Ganesha that has nothing in common with one of the system's, and returns how to run it.
+// ganesha writes the configuration of a Ganesha that is independent of the system's, and returns its command line.
 func (v *Engine) ganesha(p *placeDevice, daemon string) ([]string, error) {
 	exe, err := v.worker.Install("linux", runtime.GOARCH)
 	if err != nil {
@@ -140,14 +141,14 @@ func (v *Engine) ganesha(p *placeDevice, daemon string) ([]string, error) {
 	for _, dir := range []string{"/run", "/tmp"} {
 		argv = append(argv, "--tmpfs", "16m:"+dir)
 	}
-	// Named so that a list of processes tells whose it is; --bind splits at the last colon.
+	// Named so that a list of processes shows its session; --bind splits at the last colon.
 	own := filepath.Join("/run", strings.ReplaceAll(p.dir, ":", "-"))
 	argv = append(argv, "--bind", p.data+":"+nfsFolder, "--bind", folder+":"+own, "--")
 	return append(argv, daemon, "-F", "-L", "STDERR", "-p", "/run/ganesha.pid", "-f", own+"/ganesha.conf"), nil
 }
 
-// ganeshaConfig is Ganesha's configuration: ganesha-core-config(8), ganesha-export-config(8). There is nobody whose locks it had to
-// know from before, nor one who has a Kerberos, nor a D-Bus: that these are missing is no last word of it (ganesha-log-config(8)).
+// ganeshaConfig is Ganesha's configuration: ganesha-core-config(8), ganesha-export-config(8). There are no locks from an
+// earlier run, no Kerberos and no D-Bus; the log leaves out that these are missing (ganesha-log-config(8)).
 const ganeshaConfig = `NFS_CORE_PARAM {
 	Protocols = 4;
 	NFS_Port = 2049;
@@ -178,7 +179,7 @@ EXPORT {
 }
 `
 
-// ganeshaWords finds the version in what ganesha.nfsd -v prints.
+// ganeshaWords finds the version in the output of ganesha.nfsd -v.
 var ganeshaWords = regexp.MustCompile(`Release = V([0-9][0-9.]*)`)
 
 func ganeshaVersion(ctx context.Context, daemon string) (string, error) {

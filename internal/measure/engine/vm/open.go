@@ -21,40 +21,41 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// bootPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, each of ten that are
-// started at once on two processors half a minute, and several times that beside other work.
+// bootPatience is how long a machine may take to answer. An emulated one on a quiet computer needs four seconds; each of
+// ten started at the same time on two processors half a minute, and several times that beside other work.
 const bootPatience = 3 * time.Minute
 
-// Patience is how long Open may take in all: a saved machine that does not go on is booted.
+// Patience is how long Open may take in all: if a saved machine does not resume, one is booted.
 func (v *Engine) Patience() time.Duration { return goOnPatience + bootPatience + startGrace }
 
-// startGrace is what making disks and starting programs may take beside that.
+// startGrace is how long making disks and starting programs may take in addition.
 const startGrace = 30 * time.Second
 
-// guestDirs are where a machine's places are mounted in it: that of the data, and that of the sources.
+// guestDirs are the mount points of a machine's places in the guest: of the data, and of the sources.
 var guestDirs = []string{"/place", "/sources"}
 
-// A placeDevice is the device that one of a machine's places is on.
+// A placeDevice is the device of one of a machine's places.
 type placeDevice struct {
-	// dir holds what is made for it, data is its folder in the user's, for a share.
+	// dir holds what is made for it; data is the session's folder in the user's, for a share.
 	dir, data string
-	// name tells it from the machine's other place, in QEMU's words and the guest's; server is its server's address there.
+	// name tells it from the machine's other place, in QEMU's options and in the guest; server is the address of its server
+	// there.
 	name, server string
-	// args are QEMU's; forward, if set, is what its network leads to.
+	// args are QEMU's arguments; forward, if set, is the target of its network.
 	args    []string
 	forward string
-	// mount tells the guest.
+	// mount tells the guest what to mount.
 	mount wire.GuestMount
-	// storage and hostPath are Info's.
+	// storage and hostPath are those of Info.
 	storage, hostPath string
-	// socket is QEMU's end of the share daemon's, which daemon serves; nil without one.
+	// socket is QEMU's end of the connection to the share's daemon; nil without one.
 	socket *os.File
 	daemon *engine.Process
-	// sharedMemory is set if the daemon reads the guest's memory, disk if the place is a disk of the machine's own.
+	// sharedMemory is set if the daemon reads the guest's memory. disk is set if the place is a disk of the machine's own.
 	sharedMemory, disk bool
 }
 
-// tryID names a machine that is only tried.
+// tryID is the ID of a machine that is started only to try it.
 func tryID() string {
 	var b [4]byte
 	rand.Read(b[:])
@@ -82,7 +83,7 @@ func (v *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	return s, nil
 }
 
-// start starts a machine and returns it when its worker has done its setup and speaks.
+// start starts a machine and returns it when its worker has done its setup and answers.
 func (v *Engine) start(ctx context.Context, base *bootFiles, accel, id string, spec engine.Spec) (*session, error) {
 	if err := v.room(v.memoryOf(spec)); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (v *Engine) start(ctx context.Context, base *bootFiles, accel, id string, s
 			folder = engine.OwnSource(parent, id)
 		}
 		if _, err := os.Lstat(folder); err == nil {
-			return nil, fmt.Errorf("make the trial's folder: %s is there already", folder)
+			return nil, fmt.Errorf("make the trial's folder: %s exists already", folder)
 		}
 		s.data, s.own = append(s.data, folder), append(s.own, folder)
 	}
@@ -134,7 +135,7 @@ func (s *session) begin(ctx context.Context, spec engine.Spec) error {
 		if err == nil || !s.unsaved(ctx) {
 			return err
 		}
-		// It is of no use, whatever is wrong with it: the machine boots.
+		// The saved machine is of no use, for whatever reason: boot one.
 		if err := errors.Join(dropFile(from), s.again(ctx, spec)); err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func (s *session) begin(ctx context.Context, spec engine.Spec) error {
 	return s.setUp(ctx)
 }
 
-// setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
+// setUp sends the machine its setup, and waits until its worker says hello. The hello is left to be read.
 func (s *session) setUp(ctx context.Context) error {
 	if err := wire.NewWriter(s.Process.Stdin()).Send(wire.Message{Setup: &s.setup}); err != nil {
 		return fmt.Errorf("send the machine its task: %w", err)
@@ -166,7 +167,7 @@ func (s *session) setUp(ctx context.Context) error {
 	})
 }
 
-// await waits for what the machine says, and kills it if that takes too long.
+// await waits for the machine's answer, and kills it if that takes too long.
 func (s *session) await(ctx context.Context, read func() error) error {
 	got := make(chan error, 1)
 	go func() { got <- read() }()
@@ -203,7 +204,7 @@ func (s *session) awaitBoot(ctx context.Context) error {
 	return nil
 }
 
-// launch starts QEMU; from is where it goes on, nil if it boots.
+// launch starts QEMU; from is the saved machine to resume, nil to boot.
 func (s *session) launch(ctx context.Context, spec engine.Spec, from *os.File) error {
 	console, consoleEnd, err := os.Pipe()
 	if err != nil {
@@ -228,7 +229,7 @@ func (s *session) launch(ctx context.Context, spec engine.Spec, from *os.File) e
 	}
 	s.vm.touch(s.base.image, s.base.initrd)
 	s.Process, err = engine.StartTied(append([]string{s.base.qemu}, args...), files...)
-	// QEMU has them now, and so is the only one who keeps them open.
+	// QEMU has them now, and only QEMU keeps them open.
 	s.closeSockets()
 	if err != nil {
 		console.Close()
@@ -253,11 +254,11 @@ func (s *session) launch(ctx context.Context, spec engine.Spec, from *os.File) e
 	for _, d := range s.daemons() {
 		go watchDaemon(d, s.Process, s.orphan)
 	}
-	// From here on a sweep knows what to kill.
+	// From here on a sweep knows which processes to kill.
 	return errors.Join(s.noteProcesses(ctx), s.enclose(spec))
 }
 
-// modulePaths are where the guest has modules.
+// modulePaths are the paths of modules in the guest.
 func modulePaths(files []string) []string {
 	var out []string
 	for _, f := range files {

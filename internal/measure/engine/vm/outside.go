@@ -14,18 +14,18 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Where the limits of a cell hold.
+// Where the limits of a cell apply.
 const (
-	// LimitsInside: the guest's control groups hold the worker.
+	// LimitsInside: the guest's control groups limit the worker.
 	LimitsInside = "inside"
-	// LimitsOutside: a control group of this machine holds QEMU and the daemon of the share, the emulation's own work included.
+	// LimitsOutside: a control group of the host limits QEMU and the share's daemon, including the work of emulation.
 	LimitsOutside = "outside"
 )
 
-// outside reports whether limits hold around the machine.
+// outside reports whether limits apply around the machine.
 func (v *Engine) outside() bool { return v.Limits == LimitsOutside }
 
-// IOLimits implements Limited: those that hold inside are the guest's business.
+// IOLimits implements engine.Limited; the guest applies limits inside it.
 func (s *session) IOLimits() *engine.IOLimits {
 	if s.limits == nil {
 		return &engine.IOLimits{Engine: s.vm.Name()}
@@ -33,9 +33,10 @@ func (s *session) IOLimits() *engine.IOLimits {
 	return s.limits
 }
 
-// enclose puts the machine's processes into a control group of Plimsoll's own, if the cell's limits hold around it. Those on memory and CPUs
-// hold from now on, those on I/O while a trial is measured (Hold). What a process has of memory by then stays charged to plimsoll's own group,
-// in both versions: a few MB of QEMU, which has only just been started, and all of a share's daemon as it waits for its first request.
+// enclose puts the machine's processes into a control group of Plimsoll's own, if the cell's limits apply around it. Limits
+// on memory and CPUs apply from then on, those on I/O while a trial is measured (Hold). The memory that a process has by
+// then stays charged to plimsoll's own group, in both versions: a few MB of QEMU, which has only just started, and all of a
+// share's daemon, which waits for its first request.
 func (s *session) enclose(spec engine.Spec) error {
 	l := spec.Limits
 	if !s.vm.outside() || l.IsZero() {
@@ -70,13 +71,13 @@ func (s *session) enclose(spec engine.Spec) error {
 	return nil
 }
 
-// addFamily adds a process and all that it has started. One that is in a group starts others in there, so it is done when there is none
-// any more that was not added.
+// addFamily adds a process and all that it has started. A process in a group starts others in the same group, so addFamily
+// is done when it finds no new one.
 func addFamily(pid int, add func(pid int) error) error {
 	added := map[int]bool{}
 	for found := []int{pid}; len(found) > 0; {
 		for _, p := range found {
-			// One that has ended meanwhile needs no group.
+			// A process that has ended needs no group.
 			if err := add(p); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return err
 			}
@@ -87,12 +88,12 @@ func addFamily(pid int, add func(pid int) error) error {
 	return nil
 }
 
-// restOf are the limits that are not about I/O.
+// restOf returns the limits that don't limit I/O.
 func restOf(l limit.Limits) limit.Limits {
 	return limit.Limits{Name: l.Name, Memory: l.Memory, CPUs: l.CPUs, CPUShares: l.CPUShares}
 }
 
-// keysOf lists the keys that are asked for.
+// keysOf lists the keys of the limits.
 func keysOf(l limit.Limits) (keys []limit.Key) {
 	for _, k := range limit.Keys {
 		if l.Has(k) {
@@ -102,7 +103,7 @@ func keysOf(l limit.Limits) (keys []limit.Key) {
 	return keys
 }
 
-// supportsOutside says which of the limits around a machine can't be had.
+// supportsOutside returns an error for a limit that can't be applied around a machine.
 func (v *Engine) supportsOutside(spec engine.Spec) error {
 	if need := v.memoryOf(spec) + qemuOverhead; spec.Limits.Memory > 0 && spec.Limits.Memory < need {
 		return v.no("limit memory", "it holds QEMU, which takes "+size.Bytes(need)+" with the memory of its machine", "raise the limit, make memory: of the engine smaller, or leave 'limits: outside' out")

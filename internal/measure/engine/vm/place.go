@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// equip makes the devices of a machine's places, and says what the guest does with them.
+// equip makes the devices of a machine's places, and tells the guest how to use them.
 func (v *Engine) equip(ctx context.Context, s *session, spec engine.Spec) error {
 	seed := make([]byte, 32)
 	rand.Read(seed)
@@ -31,7 +31,7 @@ func (v *Engine) equip(ctx context.Context, s *session, spec engine.Spec) error 
 	}
 	for i, where := range spec.Places() {
 		p := &placeDevice{dir: s.dir, data: s.data[i], name: guestDirs[i][1:], server: serverAddresses[i], mount: wire.GuestMount{Dir: guestDirs[i]}}
-		// From here on what it starts ends with the session.
+		// From here on, what it starts ends with the session.
 		s.places = append(s.places, p)
 		if err := v.equipPlace(ctx, s, p, where); err != nil {
 			return err
@@ -86,7 +86,8 @@ func (v *Engine) ownDisk(ctx context.Context, s *session, p *placeDevice) error 
 	if err := makeSparse(disk, size); err != nil {
 		return engine.StateFault(v.State, fmt.Errorf("make the machine's disk: %w", err))
 	}
-	// What is lazy is done by nobody, since the disk is mounted with noinit_itable: it would fall into the measurement.
+	// Nothing is left to be initialized lazily, since the disk is mounted with noinit_itable: it would fall into the
+	// measurement.
 	if err := v.tool(ctx, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", disk); err != nil {
 		return fmt.Errorf("make the machine's disk: %w", err)
 	}
@@ -109,7 +110,7 @@ func (v *Engine) ownDisk(ctx context.Context, s *session, p *placeDevice) error 
 	p.hostPath, p.disk = disk, true
 	p.storage = fmt.Sprintf("virtio-blk, %s, cache=%s", format, cache)
 	p.args = []string{
-		// Errors are the guest's: QEMU stops a machine for which there is no room, and waits for somebody who makes some.
+		// QEMU passes errors to the guest. By default it would stop a machine whose disk has no space, and wait.
 		"-drive", fmt.Sprintf("if=none,id=disk-%s,file=%s,format=%s,cache=%s,aio=threads,discard=unmap,werror=report,rerror=report", p.name, optionValue(disk), format, cache),
 		"-device", "virtio-blk-pci,drive=disk-" + p.name,
 	}
@@ -117,7 +118,7 @@ func (v *Engine) ownDisk(ctx context.Context, s *session, p *placeDevice) error 
 	return nil
 }
 
-// makeSparse makes a file that takes no room yet.
+// makeSparse makes a file that takes no space yet.
 func makeSparse(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -147,7 +148,7 @@ func (v *Engine) share(ctx context.Context, s *session, p *placeDevice) error {
 	return nil
 }
 
-// shareTag is what the guest mounts a share by, and tag that where the machine has the names of both places' shares.
+// shareTag is the name by which the guest mounts a share; tag is the name if the machine has the shares of two places.
 const shareTag = "plimsoll"
 
 func (p *placeDevice) tag() string { return shareTag + "-" + p.name }
@@ -155,7 +156,7 @@ func (p *placeDevice) tag() string { return shareTag + "-" + p.name }
 // share names the share in QEMU's options.
 func (p *placeDevice) share() string { return "share-" + p.name }
 
-// socketFD is the number of the file in which QEMU inherits the socket of a place.
+// socketFD is the file number at which QEMU inherits the socket of a place.
 func (s *session) socketFD(p *placeDevice) int {
 	fd := shareFD
 	for _, other := range s.places {

@@ -16,9 +16,9 @@ const (
 	shareFD   = 5
 )
 
-// kernelWords are the guest's kernel command line before the worker's arguments. What protects a processor's programs from
-// each other costs an emulated one time, and there is one program. The kernel's check of its timer fails by chance on a
-// computer that is busy (it panics: "IO-APIC + timer doesn't work!").
+// kernelWords are the guest's kernel command line before the worker's arguments. Mitigations between programs cost an
+// emulated processor time, and there is one program. The kernel's check of its timer fails by chance on a busy computer (it
+// panics: "IO-APIC + timer doesn't work!").
 const kernelWords = "console=ttyS0 loglevel=3 panic=-1 mitigations=off no_timer_check random.trust_cpu=on rdinit=/init -- init"
 
 // arguments are those of QEMU for a machine.
@@ -26,7 +26,8 @@ func (s *session) arguments(spec engine.Spec) []string {
 	v, b := s.vm, s.base
 	accel := AccelKVM
 	if s.accel == AccelTCG {
-		// What is translated of the guest's code: 48 MiB hold a trial's; with less machines start later, with more one takes over 300 MB.
+		// The cache of translated guest code. 48 MiB hold that of a trial; with less machines start later, with more one
+		// takes over 300 MB.
 		accel = "tcg,thread=multi,tb-size=48"
 	}
 	memory := v.memoryOf(spec)
@@ -57,5 +58,5 @@ func (s *session) arguments(spec engine.Spec) []string {
 	return args
 }
 
-// optionValue is a value in a list of QEMU's options, in which commas are doubled.
+// optionValue escapes a value for a list of QEMU's options, in which commas are doubled.
 func optionValue(s string) string { return strings.ReplaceAll(s, ",", ",,") }

@@ -12,11 +12,12 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// qemuOverhead is what QEMU takes beside the guest's memory: an emulated processor's translated code for the most part.
+// qemuOverhead is the memory that QEMU takes beside the guest's, mostly for the translated code of an emulated processor.
 const qemuOverhead = 160 << 20
 
-// room refuses a machine that this one has no memory for: the kernel would kill something else for it. Machines of other
-// programs that start at the same moment are not counted, nor what those that run have been promised and not yet touched.
+// room refuses a machine if there is too little memory for it: the kernel would kill another process instead. It doesn't
+// count machines of other programs that start at the same moment, nor memory that running ones have been promised and have
+// not touched yet.
 func (v *Engine) room(need int64) error { return v.roomIn(device.Host(), need) }
 
 func (v *Engine) roomIn(f device.FS, need int64) error {
@@ -28,7 +29,7 @@ func (v *Engine) roomIn(f device.FS, need int64) error {
 	const smaller = "make memory: or the tmpfs smaller"
 	// MemAvailable of proc_meminfo(5).
 	if kib, ok := lookUp(string(b), "MemAvailable:"); ok && kib<<10 < need+qemuOverhead {
-		return v.no(what, takes+size.Bytes(kib<<10)+" of memory are available here", "free some, or "+smaller)
+		return v.no(what, takes+size.Bytes(kib<<10)+" of memory are free here", "free some, or "+smaller)
 	}
 	tree, err := hierarchy.Read(f)
 	if err != nil {
@@ -38,7 +39,7 @@ func (v *Engine) roomIn(f device.FS, need int64) error {
 	if err != nil {
 		return nil
 	}
-	// QEMU is in this process's group, and all the groups above hold it too.
+	// QEMU is in this process's group, and all groups above limit it, too.
 	for ; g != nil; g = g.Parent() {
 		if limit, free, ok := roomOfGroup(g); ok && free < need+qemuOverhead {
 			return v.no(what, takes+fmt.Sprintf("%s of the %s are free that the control group %s has", size.Bytes(free), size.Bytes(limit), g.Path), "raise the group's limit, or "+smaller)
@@ -47,12 +48,12 @@ func (v *Engine) roomIn(f device.FS, need int64) error {
 	return nil
 }
 
-// roomOfGroup is the limit of a memory group, and what it has of that for somebody new: also the pages of files, which the kernel drops. It is not ok if
-// the group has no limit.
+// roomOfGroup is the limit of a memory group, and how much of it is free for a new process, counting the pages of files,
+// which the kernel drops. ok is false if the group has no limit.
 func roomOfGroup(g *hierarchy.Group) (limit, free int64, ok bool) {
 	limitFile, usageFile, total := "memory.max", "memory.current", ""
 	if g.Version == 1 {
-		// There the plain ones leave out what is in groups below.
+		// The plain counters leave out groups below.
 		limitFile, usageFile, total = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"
 	}
 	limit, ok = numberIn(filepath.Join(g.Dir, limitFile))
@@ -71,7 +72,7 @@ func roomOfGroup(g *hierarchy.Group) (limit, free int64, ok bool) {
 	return limit, max(limit-max(used, 0), 0), true
 }
 
-// numberIn reads a file of one number of bytes; "max", and version 1's greatest number of pages, are larger than any.
+// numberIn reads a file with one number of bytes; "max", and version 1's greatest number of pages, are larger than any.
 func numberIn(path string) (n int64, ok bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +82,7 @@ func numberIn(path string) (n int64, ok bool) {
 	return n, err == nil && n >= 0 && n < 1<<62
 }
 
-// lookUp finds a key's number in a text of lines "KEY NUMBER", a unit behind it or not.
+// lookUp finds a key's number in a text of lines "KEY NUMBER", with or without a unit.
 func lookUp(text, key string) (n int64, ok bool) {
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) >= 2 && f[0] == key {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// isFull reports whether there is hardly a block left on the file system of path, for anybody.
+// isFull reports whether hardly a block is left on the file system of path.
 func isFull(path string) bool {
 	var st unix.Statfs_t
 	return eintr.Retry(func() error { return unix.Statfs(path, &st) }) == nil && st.Blocks > 0 && int64(st.Bavail)*st.Bsize < diskBreath

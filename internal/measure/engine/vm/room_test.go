@@ -42,9 +42,9 @@ func TestMachineRoom(t *testing.T) {
 		groups []map[string]string
 		want   string
 	}{
-		{"no groups", map[string]string{"proc/meminfo": "MemAvailable: 400000 kB\n"}, nil, "of memory are available here"},
+		{"no groups", map[string]string{"proc/meminfo": "MemAvailable: 400000 kB\n"}, nil, "of memory are free here"},
 		{"nothing known", map[string]string{"proc/x": ""}, nil, fits},
-		{"little in all", v2, []map[string]string{{"proc/meminfo": "MemAvailable: 400000 kB\n"}}, "it takes 416 MiB with QEMU's own memory, and 391 MiB of memory are available here; free some, or make memory:"},
+		{"little in all", v2, []map[string]string{{"proc/meminfo": "MemAvailable: 400000 kB\n"}}, "it takes 416 MiB with QEMU's own memory, and 391 MiB of memory are free here; free some, or make memory:"},
 		{"v2, no limit", v2, []map[string]string{group("cg/a/b", "max", "5000"+mega, "0", "0")}, fits},
 		{"v2, enough", v2, []map[string]string{group("cg/a/b", "1000"+mega, "500"+mega, "0", "0")}, fits},
 		{"v2, too little", v2, []map[string]string{group("cg/a/b", "536870912", "268435456", "0", "0")}, "and 256 MiB of the 512 MiB are free that the control group /a/b has; raise the group's limit, or make memory:"},

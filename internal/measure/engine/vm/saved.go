@@ -19,15 +19,15 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// A machine that has booted is saved once, before it is told what it is for, and others of its kind go on from there:
-// they load the modules of their place, and mount it, themselves. So whatever a disk or share holds, it is none of the
-// saved machine's. A saved machine has 70 MB.
+// A machine that has booted is saved once, before it gets its setup. Later machines of its kind resume from there: they
+// load the modules of their place, and mount it, themselves. So the saved machine holds nothing of any disk or share. It
+// has 70 MB.
 
-// maxSaved is how many saved machines are kept: those that were used last.
+// maxSaved is how many saved machines are kept: the last ones used.
 const maxSaved = 6
 
-// savedPath is where a machine of the same kind as that of spec is saved, empty if such a machine can't be: virtiofsd knows
-// more of it than QEMU.
+// savedPath is the path for saving a machine of the same kind as spec's; empty if such a machine can't be saved, as with
+// virtiofsd, which keeps state that QEMU doesn't have.
 func (v *Engine) savedPath(b *bootFiles, accel string, spec engine.Spec) string {
 	devices := ""
 	for _, p := range spec.Places() {
@@ -36,7 +36,7 @@ func (v *Engine) savedPath(b *bootFiles, accel string, spec engine.Spec) string 
 			return ""
 		case p.Kind == place.Bind:
 			devices += " " + cmp.Or(v.Share, Share9P)
-		case p.Kind != place.Tmpfs: // As a machine that is only tried.
+		case p.Kind != place.Tmpfs: // A machine that is only tried.
 			devices += " " + string(p.Kind)
 		}
 	}
@@ -55,14 +55,14 @@ func (v *Engine) savedPath(b *bootFiles, accel string, spec engine.Spec) string 
 // savedPrefix begins the names of saved machines.
 const savedPrefix = "saved-"
 
-// savedNow begins the names of those that were saved since this computer was booted: the processor's clock, and what it can, are others then.
+// savedNow begins the names of machines that were saved since this computer was booted: after a boot the processor's clock
+// and features may differ.
 func savedNow() string {
 	sum := sha256.Sum256([]byte(procfs.Self().Boot))
 	return savedPrefix + hex.EncodeToString(sum[:4]) + "-"
 }
 
-// save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
-// the next start's time.
+// save saves a machine that waits for its setup, if it can be. An error of the file only costs time at the next start.
 func (s *session) save(ctx context.Context, path string) error {
 	var stopped *stoppedError
 	err := filelock.Write(path, savedPrefix, func(f *os.File) error { return s.monitor.save(ctx, f) })
@@ -91,8 +91,8 @@ func (v *Engine) openSaved(path string) *os.File {
 	return f
 }
 
-// dropFile removes a saved machine that was opened and is of no use. That another has removed it before, or has put a new one in its place, is
-// no error.
+// dropFile removes a saved machine that was opened and is of no use. It is no error if another process has removed or
+// replaced it.
 func dropFile(f *os.File) error {
 	used, err := f.Stat()
 	if err != nil {
@@ -107,7 +107,7 @@ func dropFile(f *os.File) error {
 	return nil
 }
 
-// dropSaved removes the saved machines of other boots, and of those of this one what was not used for the longest time.
+// dropSaved removes the saved machines of earlier boots, and of this boot those that were unused for the longest time.
 func (v *Engine) dropSaved() {
 	now := savedNow()
 	v.dropCached(savedPrefix, func(name string, rank int, _ time.Time) bool {

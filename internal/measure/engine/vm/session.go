@@ -24,21 +24,22 @@ type session struct {
 	vm    *Engine
 	base  *bootFiles
 	accel string
-	// id names the journal's entry, dir is the session's own folder, data are those in the user's, by place, empty where it has none; own
-	// lists all of them.
+	// id names the journal's entry, dir is the session's own folder, data are its folders in the user's, by place, empty
+	// where there is none; own lists all of them.
 	id, dir   string
 	data, own []string
-	// setup tells the guest what it is for, places are what it has for that: of the data, and of the sources.
+	// setup is the guest's setup; places are its devices: of the data, and of the sources.
 	setup   wire.Setup
 	places  []*placeDevice
 	out     *bufio.Reader
 	monitor *monitor
-	// console holds the last of what the guest's kernel and worker said there; consoleEnd is closed when that is all.
+	// console holds the end of the console's output, of the guest's kernel and worker; consoleEnd is closed when it is
+	// complete.
 	console    *tail.Buffer
 	consoleEnd chan struct{}
-	// orphan is the share's daemon that ended before the machine did, which process is.
+	// orphan is the share's daemon if it ended before the machine, which process is.
 	orphan *atomic.Pointer[engine.Process]
-	// limits are those that hold around the machine; nil: none do.
+	// limits are those that apply around the machine; nil: none do.
 	limits *engine.IOLimits
 	info   engine.Info
 }
@@ -46,7 +47,7 @@ type session struct {
 // Info implements Session.
 func (s *session) Info() engine.Info { return s.info }
 
-// noteProcesses notes the processes that there are so far, beside the folders.
+// noteProcesses notes the processes started so far, beside the folders.
 func (s *session) noteProcesses(ctx context.Context) error {
 	made := engine.SessionRecord{Paths: s.own}
 	for _, p := range append(s.daemons(), s.Process) {
@@ -57,7 +58,7 @@ func (s *session) noteProcesses(ctx context.Context) error {
 	return s.vm.journal.Note(ctx, s.id, made)
 }
 
-// daemons are those of the machine's shares.
+// daemons are the daemons of the machine's shares.
 func (s *session) daemons() (list []*engine.Process) {
 	for _, p := range s.places {
 		if p.daemon != nil {
@@ -67,10 +68,10 @@ func (s *session) daemons() (list []*engine.Process) {
 	return list
 }
 
-// Stdout implements Session: what comes behind the machine's first line.
+// Stdout implements Session: what follows the machine's first line.
 func (s *session) Stdout() io.Reader { return s.out }
 
-// Log implements Session: what QEMU and the shares' daemons said, then the console, and last what no one in the machine can know.
+// Log implements Session: the output of QEMU and the shares' daemons, then the console, and last what the guest can't know.
 func (s *session) Log() string {
 	said := s.Process.Log() + "\n"
 	for _, d := range s.daemons() {
@@ -78,18 +79,18 @@ func (s *session) Log() string {
 	}
 	said = strings.TrimSpace(said + s.console.String())
 	for _, p := range s.places {
-		// The guest only knows of an error of its disk.
+		// The guest sees only an error of its disk.
 		if p.disk && isFull(p.dir) {
-			said += "\nthe file system on which the machine's disk is, " + p.hostPath + ", is full"
+			said += "\nthe file system of the machine's disk, " + p.hostPath + ", is full"
 		}
 	}
 	return strings.TrimSpace(said)
 }
 
-// diskBreath is so little room, in bytes, that a machine's disk can't grow.
+// diskBreath is the least free space in bytes with which a machine's disk can grow.
 const diskBreath = 1 << 20
 
-// lastWords are the last that was said, with a colon before it; empty if nothing was.
+// lastWords are the last line of the output, with a colon before it; empty if there is none.
 func (s *session) lastWords() string {
 	if words := tail.LastWords(s.Log()); words != "" {
 		return ": " + words
@@ -97,7 +98,7 @@ func (s *session) lastWords() string {
 	return ""
 }
 
-// panicWords begin what a kernel says when it gives up.
+// panicWords begin a kernel's message when it panics.
 const panicWords = "Kernel panic - not syncing: "
 
 // State implements Session. The guest's exit status comes as QEMU's.
@@ -105,9 +106,9 @@ func (s *session) State(ctx context.Context) string {
 	select {
 	case <-s.Waited:
 	case <-ctx.Done():
-		return "the machine closed its output and still runs"
+		return "the machine closed its output, but still runs"
 	}
-	// The console's last words may be on their way.
+	// The console's last output may be on its way.
 	select {
 	case <-s.consoleEnd:
 	case <-ctx.Done():
@@ -131,7 +132,7 @@ func (s *session) State(ctx context.Context) string {
 	return "qemu: " + engine.ExitWords(s.WaitErr) + colon(tail.LastWords(s.Process.Log()))
 }
 
-// colon sets words off, if there are any.
+// colon puts a colon before words, if there are any.
 func colon(words string) string {
 	if words == "" {
 		return ""
@@ -139,13 +140,13 @@ func colon(words string) string {
 	return ": " + words
 }
 
-// processGrace is how long the end of a process may take to be known, of one that is killed and of one that ended by itself.
+// processGrace is how long the end of a process may take to be noticed, killed or not.
 const processGrace = 2 * time.Second
 
 // watchDaemon ends a machine when its share's daemon is gone: the guest would wait for it for ever.
 func watchDaemon(d, machine *engine.Process, orphan *atomic.Pointer[engine.Process]) {
 	<-d.Waited
-	// A machine that ended first took the daemon's connection along, though nobody may have been told of its end yet.
+	// If the machine ended first, the daemon lost its connection, even if the machine's end isn't known yet.
 	grace := time.Duration(0)
 	if _, err := procfs.Running("/proc", machine.Cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
 		grace = processGrace
@@ -163,7 +164,7 @@ func watchDaemon(d, machine *engine.Process, orphan *atomic.Pointer[engine.Proce
 	}
 }
 
-// Close implements Session. The machine is not turned off but killed: what it has is thrown away.
+// Close implements Session. The machine is killed, not turned off: its data is discarded.
 func (s *session) Close(ctx context.Context) error {
 	if s.Process != nil {
 		return s.CloseOnce(func() error { return s.end(ctx) })

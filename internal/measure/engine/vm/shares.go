@@ -7,16 +7,15 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// A Share is one way in which machines of the engine vm get a folder of this machine.
+// A Share is one way of sharing a folder of this machine with virtual machines.
 type Share struct {
-	// Name is its word in plans: 9p, virtiofs, smb, nfs.
+	// Name is its name in plans: 9p, virtiofs, smb, nfs.
 	Name string
-	// Missing reports what keeps it from being had here, and Fix what would mend it; both are empty if nothing does.
+	// Missing says why it can't be used here, and Fix what would help; both are empty if it can.
 	Missing, Fix string
 }
 
-// Shares lists the ways of an engine that starts virtual machines, whichever of them it would use itself; none of another engine, and of one
-// that can't start any.
+// Shares lists all ways of sharing of a vm engine. It lists none for another engine, or one that can't start a machine.
 func Shares(ctx context.Context, e engine.Engine) []Share {
 	v, ok := e.(*Engine)
 	if !ok {
@@ -37,7 +36,7 @@ func Shares(ctx context.Context, e engine.Engine) []Share {
 	return list
 }
 
-// canShare reports why folders can't be shared in a way, nil if they can: what the guest's kernel lacks, or which server.
+// canShare returns an error if folders can't be shared in a way: the guest's kernel lacks a module, or a server is missing.
 func (v *Engine) canShare(ctx context.Context, base *bootFiles, share string) error {
 	_, err := v.modulesOf(base, place.Bind, share)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// smbModules are what a guest needs to mount a share of smb; smbCrypto is what cifs asks the kernel's crypto for by name, of
-// which modules.dep knows nothing, and kernels have more of it built in from version to version. Ciphers are asked for
-// although nothing is encrypted.
+// smbModules are what a guest needs to mount a share of smb. smbCrypto are the ciphers that cifs asks the kernel for by
+// name; modules.dep doesn't list them, and later kernels have more of them built in. cifs asks for them although nothing is
+// encrypted.
 var (
 	smbModules = []string{"virtio_net", "cifs"}
 	smbCrypto  = []string{"hmac", "md5", "sha256_generic", "sha512_generic", "cmac", "aes_generic", "ecb", "ctr", "ccm", "ghash_generic", "gcm"}
@@ -31,11 +31,12 @@ func (v *Engine) smbd() (string, error) {
 	return "", v.no("share smb", "smbd is not installed, which serves it", "install samba (its own services need not run), or use share: 9p")
 }
 
-// smbPort is where a guest looks for SMB.
+// smbPort is the port at which a guest looks for SMB.
 const smbPort = 445
 
-// shareSMB starts smbd on the session's folder, as inetd would: on one connection, of which QEMU inherits the other end and gives
-// it to the first in the guest that connects. Nothing listens, here or anywhere else, and so nobody else gets at the folder.
+// shareSMB starts smbd on the session's folder, as inetd would: on one connection. QEMU inherits its other end and gives it
+// to the first process in the guest that connects. Nothing listens, here or elsewhere, so no other client can reach the
+// folder.
 func (v *Engine) shareSMB(ctx context.Context, s *session, p *placeDevice) error {
 	daemon, err := v.smbd()
 	if err != nil {
@@ -45,7 +46,7 @@ func (v *Engine) shareSMB(ctx context.Context, s *session, p *placeDevice) error
 	if err != nil {
 		return err
 	}
-	// Samba makes sockets in its folders, whose paths have 107 bytes at most: a state folder's may have more.
+	// Samba makes sockets in its folders, whose paths have 107 bytes at most; a state folder's path may be longer.
 	folder, err := os.Open(smbFolder(p.dir))
 	if err != nil {
 		return err
@@ -70,12 +71,12 @@ func (v *Engine) shareSMB(ctx context.Context, s *session, p *placeDevice) error
 	return s.noteProcesses(ctx)
 }
 
-// smbFolder is where smbd keeps what is its own.
+// smbFolder is the folder for smbd's own files.
 func smbFolder(dir string) string { return filepath.Join(dir, "smb") }
 
-// smbConfig writes the configuration of an smbd that has nothing in common with one of the system's: smb.conf(5). Whoever
-// connects is a guest, who is made the user that runs plimsoll. That user must not be the guest's account: smbd takes its files for
-// another's then, and refuses to create any unless it is root.
+// smbConfig writes the configuration of an smbd that is independent of the system's: smb.conf(5). Every client is a guest,
+// and acts as the user that runs plimsoll. That user must not be the guest account: otherwise smbd takes its files for
+// another user's, and refuses to create any unless it is root.
 func (v *Engine) smbConfig(p *placeDevice) (string, error) {
 	if strings.ContainsAny(p.data, "%\n\"") || strings.HasSuffix(p.data, `\`) {
 		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", p.data), "give the place another path")
@@ -105,8 +106,8 @@ func (v *Engine) smbConfig(p *placeDevice) (string, error) {
 	return config, nil
 }
 
-// smbGlobal are an smbd's settings for all. Names are told apart by case, as Linux does on both sides: else each that is
-// new is looked for among all that its folder has.
+// smbGlobal are the global settings of an smbd. Names are case-sensitive, as on Linux on both sides; otherwise smbd would
+// search the whole folder for each new name.
 const smbGlobal = `server role = standalone server
 security = user
 map to guest = Bad User

@@ -11,15 +11,15 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// socketPair returns a listening socket and one that is connected to it, for a program that wants to accept. Its name in
-// dir is gone already: nobody else can connect.
+// socketPair returns a listening socket and one that is connected to it, for a program that calls accept. Its name in dir
+// is removed already, so no other process can connect.
 func socketPair(dir string) (listening, connected *os.File, err error) {
 	folder, err := eintr.Value(func() (int, error) { return unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
 	defer unix.Close(folder)
-	// A socket's path has 107 bytes at most, and a state folder's may have more.
+	// A socket's path has 107 bytes at most; a state folder's path may be longer.
 	addr := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/share", folder)}
 	defer os.Remove(filepath.Join(dir, "share"))
 	for _, f := range []**os.File{&listening, &connected} {

@@ -14,14 +14,14 @@ func (v *Engine) Sweep(ctx context.Context) ([]string, error) {
 		for _, p := range s.Processes {
 			killed, err := killOwn(p)
 			if err != nil {
-				// What it writes to stays, and is noted for the next sweep.
+				// The files that it writes to stay, and are noted for the next sweep.
 				return did, fmt.Errorf("end process %d of session %s: %w", p.PID, id, err)
 			}
 			if killed {
 				did = append(did, fmt.Sprintf("process %d of virtual machine %s", p.PID, id))
 			}
 		}
-		// One whose limits held around it had a group.
+		// A session with limits around it had a group.
 		return did, engine.RemoveGroups(engine.FolderPrefix + id)
 	})
 	torn, cerr := v.sweepCache()

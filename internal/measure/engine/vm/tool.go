@@ -15,7 +15,8 @@ import (
 // toolPatience is how long a program that makes a disk, or only says its version, may take.
 const toolPatience = 20 * time.Second
 
-// say runs a program to its end and returns the first of what it says. One that takes too long is killed, with all that it has started.
+// say runs a program to its end and returns the first part of its output. If it takes too long, it is killed with all that
+// it has started.
 func say(ctx context.Context, argv ...string) (string, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, toolPatience, fmt.Errorf("it took longer than %v", toolPatience))
 	defer cancel()
@@ -29,7 +30,7 @@ func say(ctx context.Context, argv ...string) (string, error) {
 	return strings.TrimSpace(string(said.Kept)), err
 }
 
-// tool runs a program whose work is not what it says.
+// tool runs a program whose output matters only in errors.
 func (v *Engine) tool(ctx context.Context, name string, args ...string) error {
 	path, err := v.LookPath(name)
 	if err != nil {
@@ -42,8 +43,8 @@ func (v *Engine) tool(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// firstProgram is the path of the first program of names, below root, that is there and may be run; empty if none is. It is for those that
-// are on nobody's PATH.
+// firstProgram is the path of the first program of names below root that exists and may be run; empty if there is none. It
+// is for programs outside of PATH.
 func firstProgram(root string, names ...string) string {
 	for _, name := range names {
 		path := filepath.Join(root, name)
@@ -54,13 +55,13 @@ func firstProgram(root string, names ...string) string {
 	return ""
 }
 
-// notRunning is the error of a program that did not say its version.
+// notRunning is the error of a program that did not print its version.
 func notRunning(path, said string, err error) error {
 	if err == nil {
-		err = errors.New("it doesn't say its version")
+		err = errors.New("it doesn't print its version")
 	}
 	if said == "" {
 		return fmt.Errorf("%s doesn't run: %w", path, err)
 	}
-	return fmt.Errorf("%s doesn't run: %w; it says %.80q", path, err, said)
+	return fmt.Errorf("%s doesn't run: %w; it prints %.80q", path, err, said)
 }

@@ -48,9 +48,9 @@ func TestVMToolHangs(t *testing.T) {
 // TestVMToolFails: what a program says that is no QEMU is in the error, if it says anything.
 func TestVMToolFails(t *testing.T) {
 	for script, want := range map[string]string{
-		"exit 0":                 "qemu doesn't run: it doesn't say its version",
-		"echo no way >&2;exit 1": `qemu doesn't run: exit status 1; it says "no way"`,
-		"yes":                    `it says "y\ny\n`,
+		"exit 0":                 "qemu doesn't run: it doesn't print its version",
+		"echo no way >&2;exit 1": `qemu doesn't run: exit status 1; it prints "no way"`,
+		"yes":                    `it prints "y\ny\n`,
 	} {
 		qemu := filepath.Join(t.TempDir(), "qemu")
 		if err := os.WriteFile(qemu, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {

@@ -12,10 +12,11 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// shareDaemons are where distributions put virtiofsd, those folders first that have the one written in Rust: it is the one that is kept up.
+// shareDaemons are the folders in which distributions put virtiofsd. Those with the version in Rust come first: it is
+// maintained.
 var shareDaemons = []string{"usr/libexec/virtiofsd", "usr/lib/virtiofsd", "usr/lib/qemu/virtiofsd", "usr/libexec/qemu/virtiofsd", "usr/lib/qemu-kvm/virtiofsd"}
 
-// daemonPath finds virtiofsd, which is on nobody's PATH unless he put it there; empty if there is none.
+// daemonPath finds virtiofsd, which is usually outside of PATH; empty if there is none.
 func (v *Engine) daemonPath() string {
 	if path, err := v.LookPath("virtiofsd"); err == nil {
 		return path
@@ -23,7 +24,7 @@ func (v *Engine) daemonPath() string {
 	return firstProgram(v.Root, shareDaemons...)
 }
 
-// shareDaemon finds virtiofsd and asks what it is.
+// shareDaemon finds virtiofsd and its version.
 func (v *Engine) shareDaemon(ctx context.Context) (virtiofsd, error) {
 	path := v.daemonPath()
 	const what, instead = "share virtiofs", ", or use share: 9p"
@@ -45,8 +46,8 @@ func (v *Engine) shareDaemon(ctx context.Context) (virtiofsd, error) {
 // daemonSocketFD is the number of the socket that virtiofsd inherits.
 const daemonSocketFD = 3
 
-// shareVirtioFS starts virtiofsd on the session's folder. It listens on a socket that has no name any more when QEMU
-// is started, which inherits its end of the one connection: so nobody else gets at the folder.
+// shareVirtioFS starts virtiofsd on the session's folder. Its socket has no name any more when QEMU starts, which inherits
+// the other end of its only connection. So no other client can reach the folder.
 func (v *Engine) shareVirtioFS(ctx context.Context, s *session, p *placeDevice) error {
 	daemon, err := v.shareDaemon(ctx)
 	if err != nil {
@@ -77,8 +78,9 @@ func (v *Engine) shareVirtioFS(ctx context.Context, s *session, p *placeDevice) 
 	return s.noteProcesses(ctx)
 }
 
-// A virtiofsd is one of the two daemons of that name. That in C was part of QEMU until 8.0, and takes options as mount does; that in
-// Rust has taken its place. Distributions put either into the same folders, so what it says of itself tells them apart.
+// A virtiofsd is one of the two daemons of that name. The one in C was part of QEMU until 8.0, and takes options as mount
+// does; the one in Rust has replaced it. Distributions put either into the same folders, so its version's text tells them
+// apart.
 type virtiofsd struct {
 	path, version string
 	rust          bool
@@ -93,8 +95,8 @@ func (d virtiofsd) String() string {
 	return fmt.Sprintf("virtiofsd %s (%s)", d.version, language)
 }
 
-// daemonWords find the version in what virtiofsd --version prints: "virtiofsd version 7.2.22 (Debian ...)" that in C, "virtiofsd backend
-// 1.6.1" or, since 1.7, "virtiofsd 1.14.0" that in Rust.
+// daemonWords find the version in the output of virtiofsd --version: "virtiofsd version 7.2.22 (Debian ...)" for the one in
+// C, "virtiofsd backend 1.6.1" or, since 1.7, "virtiofsd 1.14.0" for the one in Rust.
 var daemonWords = regexp.MustCompile(`^virtiofsd (version |backend |)([0-9][0-9.]*)`)
 
 func askDaemon(ctx context.Context, path string) (virtiofsd, error) {
@@ -106,8 +108,8 @@ func askDaemon(ctx context.Context, path string) (virtiofsd, error) {
 	return virtiofsd{path, m[2], m[1] != "version "}, nil
 }
 
-// arguments are those of a daemon that serves a folder: O_DIRECT in the guest is that here too. It speaks of errors alone, so that its last
-// words are none that it begins with, such as how many files it may open.
+// arguments are those of a daemon that serves a folder: O_DIRECT in the guest is O_DIRECT here, too. It logs only errors,
+// so that its last words are not its first messages, such as how many files it may open.
 func (d virtiofsd) arguments(folder, cache string) ([]string, error) {
 	socket := fmt.Sprintf("--fd=%d", daemonSocketFD)
 	if !d.rust {
@@ -121,7 +123,7 @@ func (d virtiofsd) arguments(folder, cache string) ([]string, error) {
 	}
 	sandbox := "chroot"
 	if os.Geteuid() != 0 {
-		sandbox = "none" // The others need root.
+		sandbox = "none" // The other sandboxes need root.
 	}
 	return []string{socket, "--shared-dir", folder, "--cache", cache, "--sandbox", sandbox, "--allow-direct-io", "--log-level", "error"}, nil
 }

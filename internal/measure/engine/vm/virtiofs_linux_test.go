@@ -178,7 +178,7 @@ func TestVMVirtioFSNeverServes(t *testing.T) {
 	needVM(t)
 	for script, want := range map[string]string{
 		"[ \"$1\" = --version ] && echo virtiofsd 1.0.0 && exit; echo 'error: unexpected argument --log-level' >&2; exit 2": "the share's daemon ended: exit status 2: error: unexpected argument --log-level",
-		"echo something else": `virtiofsd doesn't run: it doesn't say its version; it says "something else"`,
+		"echo something else": `virtiofsd doesn't run: it doesn't print its version; it prints "something else"`,
 		"echo broken; exit 1": `virtiofsd doesn't run: exit status 1`,
 	} {
 		fake := filepath.Join(t.TempDir(), "virtiofsd")

@@ -19,8 +19,8 @@ func TestVirtiofsd(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, script, want string }{
 		{"usr/libexec/other", "echo virtiofsd 1.0", "virtiofsd is not installed, which serves it; install virtiofsd (Debian 12: qemu-system-common), or use share: 9p"},
-		{"usr/libexec/virtiofsd", "echo virtiofs is nice", `virtiofsd doesn't run: it doesn't say its version; it says "virtiofs is nice"; install another virtiofsd, or use share: 9p`},
-		{"usr/libexec/virtiofsd", "echo virtiofsd 1.0; exit 1", `virtiofsd doesn't run: exit status 1; it says "virtiofsd 1.0"; install another`},
+		{"usr/libexec/virtiofsd", "echo virtiofs is nice", `virtiofsd doesn't run: it doesn't print its version; it prints "virtiofs is nice"; install another virtiofsd, or use share: 9p`},
+		{"usr/libexec/virtiofsd", "echo virtiofsd 1.0; exit 1", `virtiofsd doesn't run: exit status 1; it prints "virtiofsd 1.0"; install another`},
 		// Debian 12's, and one of QEMU's in the folder of the other.
 		{"usr/lib/qemu/virtiofsd", "echo 'virtiofsd version 7.2.22 (Debian 1:7.2+dfsg-7)'; echo 'Copyright (c) 2003-2022 Fabrice Bellard and the QEMU Project developers'", inC},
 		{"usr/libexec/virtiofsd", "echo 'virtiofsd version 7.2.22 (qemu-kvm-7.2.22-1.el8)'", inC},

@@ -1,8 +1,10 @@
-// Package vm is the engine vm: the worker is the first process of a small virtual machine that QEMU runs, with a kernel of its own.
+// Package vm is the engine vm: the worker is the first process of a small virtual machine that QEMU runs, with a kernel of
+// its own.
 //
-// What a machine boots from (kernel, first root file system) is made once and kept in the state folder, and so are machines that have
-// booted: the next of their kind goes on from there. A place is memory of the guest, a disk of the machine's own, or a folder of this
-// machine that is shared by 9p, virtiofs, SMB or NFS, each with a server of the session's own that nobody else can reach.
+// The files that a machine boots from (kernel, first root file system) are made once and kept in the state folder. So are
+// machines that have booted: the next of their kind resumes from there. A place is memory of the guest, a disk of the
+// machine's own, or a folder of this machine that is shared by 9p, virtiofs, SMB or NFS, each with a server of the session's
+// own that no other client can reach.
 package vm
 
 import (
@@ -22,7 +24,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// Ways in which a folder of this machine is shared with a virtual machine.
+// Ways of sharing a folder of this machine with a virtual machine.
 const (
 	Share9P       = "9p"
 	ShareVirtioFS = "virtiofs"
@@ -45,41 +47,42 @@ const (
 	DiskQCOW2 = "qcow2"
 )
 
-// Options say which virtual machines an engine makes.
+// Options describe the virtual machines of an engine.
 type Options struct {
 	// State is Plimsoll's state directory; LookPath finds a program (exec.LookPath).
 	State    string
 	Worker   engine.WorkerSource
 	LookPath func(string) (string, error)
-	// Root is below what kernels are looked for. Empty: /.
+	// Root is the folder below which kernels are searched. Empty: /.
 	Root string
-	// Kernel names the kernel's file, Modules the folder of its modules.dep. Empty: the running kernel's if it is
-	// installed, else the newest that is.
+	// Kernel is the kernel's file, Modules the folder of its modules.dep. Empty: the running kernel's if it is installed,
+	// else the newest installed one.
 	Kernel, Modules string
 	// Accel is AccelKVM or AccelTCG. Empty: KVM if a machine answers with it, else TCG.
 	Accel string
 	// Share is how a place of kind bind is shared. Empty: Share9P.
 	Share string
-	// ShareCache is what the guest keeps of a share: of 9p none, loose, fscache or mmap (default: none); of virtiofs none, auto or
-	// always (default: auto); of smb none, strict or loose (default: strict); of nfs none, auto or loose (default: auto). MSize is the largest message of 9p in bytes; 0: 500 KiB, the most that virtio carries.
+	// ShareCache is how the guest caches a share. 9p: none, loose, fscache or mmap (default: none); virtiofs: none, auto or
+	// always (default: auto); smb: none, strict or loose (default: strict); nfs: none, auto or loose (default: auto). MSize
+	// is the largest 9p message in bytes; 0: 500 KiB, the most that virtio carries.
 	ShareCache string
 	MSize      int64
-	// NFSVersion is 4.0, 4.1 or 4.2 (default), NFSRead and NFSWrite are the largest of its reads and writes in bytes (0: what
-	// both sides can, 1 MiB). NFSSync has each write wait until the server has synced it.
+	// NFSVersion is 4.0, 4.1 or 4.2 (default). NFSRead and NFSWrite are the largest read and write in bytes (0: the largest
+	// that both sides support, 1 MiB). NFSSync makes each write wait until the server has synced it.
 	NFSVersion        string
 	NFSRead, NFSWrite int64
 	NFSSync           bool
-	// DiskFormat is DiskRaw (default) or DiskQCOW2; DiskCache is QEMU's word: none, writeback (default), writethrough,
-	// directsync or unsafe; DiskSize is in bytes, 0: 8 GiB, of which only what is written takes room.
+	// DiskFormat is DiskRaw (default) or DiskQCOW2. DiskCache is QEMU's word: none, writeback (default), writethrough,
+	// directsync or unsafe. DiskSize is in bytes, 0: 8 GiB, of which only written data takes space.
 	DiskFormat, DiskCache string
 	DiskSize              int64
-	// Memory is the machine's in bytes, 0: 256 MiB and what a tmpfs needs. CPUs is how many it has, 0: as many as this
+	// Memory is the machine's in bytes, 0: 256 MiB and the size of a tmpfs. CPUs is how many it has, 0: as many as this
 	// machine, 4 at most.
 	Memory int64
 	CPUs   int
-	// Limits is where a cell's limits hold: LimitsInside (default) or LimitsOutside.
+	// Limits is where a cell's limits apply: LimitsInside (default) or LimitsOutside.
 	Limits string
-	// Boot has each machine boot, in place of going on from where one was saved that had booted.
+	// Boot boots each machine, instead of resuming a saved one.
 	Boot bool
 }
 
@@ -93,15 +96,15 @@ const (
 	defaultMSize = 500 << 10
 )
 
-// An Engine runs the worker as the first process of a small virtual machine: a kernel of its own, and devices
-// that QEMU makes up.
+// An Engine runs the worker as the first process of a small virtual machine, with a kernel of its own and devices that QEMU
+// emulates.
 type Engine struct {
 	Options
 	worker  *engine.Installer
 	journal engine.Journal
 
 	mu sync.Mutex
-	// base is what machines boot from; nil before it was made.
+	// base holds the files that machines boot from; nil before they are made.
 	base *bootFiles
 }
 
@@ -121,7 +124,7 @@ func New(o Options) engine.Engine {
 // Name implements Engine.
 func (v *Engine) Name() string { return "vm" }
 
-// noKernelFix says what to do where no kernel can be used.
+// noKernelFix says what to do if no kernel can be used.
 const noKernelFix = "install a kernel (linux-image-amd64 of Debian), or name one in the plan: engines: [{name: vm, kernel: /path/vmlinuz}]"
 
 // Probe implements Engine: it starts a machine, and turns it off as soon as it answers.
@@ -153,7 +156,7 @@ func (v *Engine) Probe(ctx context.Context) engine.Probe {
 	return p
 }
 
-// parts takes a refusal apart, for a Probe.
+// parts splits a refusal for a Probe.
 func parts(err error) (missing, fix string) {
 	var u *refusal.Error
 	if errors.As(err, &u) {
@@ -162,18 +165,18 @@ func parts(err error) (missing, fix string) {
 	return err.Error(), ""
 }
 
-// isUnsupported reports whether an error is about what was asked for.
+// isUnsupported reports whether an error is a refusal.
 func isUnsupported(err error) bool {
 	var u *refusal.Error
 	return errors.As(err, &u)
 }
 
-// no is what can't be had.
+// no returns a refusal.
 func (v *Engine) no(what, reason, fix string) error {
 	return &refusal.Error{Engine: v.Name(), What: what, Why: reason, Fix: fix}
 }
 
-// supports says what a virtual machine can't do of spec.
+// supports returns an error for what a virtual machine can't do of spec.
 func (v *Engine) supports(spec engine.Spec) error {
 	for _, p := range spec.Places() {
 		switch p.Kind {
@@ -195,9 +198,9 @@ func (v *Engine) supports(spec engine.Spec) error {
 			return v.no("limit on I/O", engine.MemoryPlace, engine.IOLimitsFix)
 		case v.outside():
 		case k == limit.Weight || k == limit.CPUShares || k == limit.Latency:
-			return v.no("limit "+string(k), "it is about neighbours, and a virtual machine has one worker alone", "use rates, memory or cpus")
+			return v.no("limit "+string(k), "it concerns neighbours, and a virtual machine has only one worker", "use rates, memory or cpus")
 		case k.IO() && spec.Place.Kind == place.Bind:
-			return v.no("limit on I/O", "a share is no block device in the guest, whose control groups limit those alone", "use layer, or 'limits: outside' of the engine")
+			return v.no("limit on I/O", "a share is not a block device in the guest, and its control groups limit only those", "use layer, or 'limits: outside' of the engine")
 		}
 	}
 	if v.outside() {
@@ -205,7 +208,7 @@ func (v *Engine) supports(spec engine.Spec) error {
 			return err
 		}
 	} else if spec.Limits.DeviceWide {
-		return v.no("limit device_wide", "the guest's control groups have version 2, where buffered writes are the writer's", "leave it out")
+		return v.no("limit device_wide", "the guest has control groups of version 2, which charge buffered writes to the writer", "leave it out")
 	}
 	if err := engine.RefuseWindowsOnly(v.Name(), spec); err != nil {
 		return err
@@ -223,7 +226,7 @@ func (v *Engine) supports(spec engine.Spec) error {
 	return nil
 }
 
-// canHave says what is missing for a kind of place.
+// canHave returns an error if something is missing for a kind of place.
 func (v *Engine) canHave(ctx context.Context, base *bootFiles, kind place.Kind) error {
 	if kind == place.Bind {
 		return v.canShare(ctx, base, v.Share)
@@ -242,7 +245,7 @@ func (v *Engine) canHave(ctx context.Context, base *bootFiles, kind place.Kind) 
 	return nil
 }
 
-// modulesOf lists the modules that a kind of place, shared in that way, needs beside those that every machine has.
+// modulesOf lists the modules for a kind of place, shared in that way, beside those that every machine needs.
 func (v *Engine) modulesOf(base *bootFiles, kind place.Kind, share string) ([]string, error) {
 	var names, wishes []string
 	what := "place " + string(kind)
@@ -275,7 +278,8 @@ func (v *Engine) modulesOf(base *bootFiles, kind place.Kind, share string) ([]st
 	return files, err
 }
 
-// memoryOf is how much memory a machine for spec has, in bytes: whole steps of 64 MiB, so that few kinds are saved.
+// memoryOf is how much memory a machine for spec has, in bytes: a multiple of 64 MiB, so that few kinds of machines are
+// saved.
 func (v *Engine) memoryOf(spec engine.Spec) int64 {
 	m := v.Memory
 	if m == 0 {
