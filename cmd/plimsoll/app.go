@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/measure/engines"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/usage"
@@ -20,7 +21,7 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// env looks up the environment variables that say where daemons are, DOCKER_HOST and its like, and machineVar. nil: os.Getenv.
+	// env looks up the environment variables that say where daemons are, DOCKER_HOST and its like, and paths.MachineVar. nil: os.Getenv.
 	env func(string) string
 	// stateDir holds the database and Plimsoll's own data folders.
 	stateDir string
@@ -134,7 +135,7 @@ for programs.
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
+	root.PersistentFlags().StringVar(&a.stateDir, "state", paths.State(), "folder of the database and of Plimsoll's own data")
 	notEmpty(root, "state")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())

@@ -5,32 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/conf/strict"
-	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
 )
 
 // defaultPolicy is where the policy is looked for.
 const defaultPolicy = "/etc/plimsoll/policy.yaml"
-
-// defaultRunDir is /run/plimsoll for root and a folder of XDG_RUNTIME_DIR for others.
-func defaultRunDir() string {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && os.Geteuid() != 0 {
-		return filepath.Join(dir, "plimsoll")
-	}
-	return "/run/plimsoll"
-}
 
 // leastEvery is how often all limits may be looked at, or all engines be asked: either takes a good part of a second where there are thousands
 // of containers.
@@ -85,7 +75,7 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
-	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the lock, the socket and the state; it should not outlive a boot")
+	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the lock, the socket and the state; it should not outlive a boot")
 	f.BoolVar(&o.check, "check", false, "check the policy, show which limits would be set now, by which rule, and which can't be; write nothing")
 	f.BoolVar(&o.dry, "dry-run", false, "the same as --check")
 	f.BoolVar(&o.status, "status", false, "show the running daemon's limits")
@@ -184,35 +174,16 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	}
 	looked := keeper.Look(l.Holder, p, a.ceilings, running)
 	if o.json {
-		return a.printJSON(jsonlist.Of(checkResult{o.policy, len(p.Rules), looked, unmatched(p, running)}))
+		return a.printJSON(jsonlist.Of(checkResult{o.policy, len(p.Rules), looked, p.Unmatched(running)}))
 	}
 	return a.showCheck(o.policy, p, looked, running)
 }
 
-// unmatched lists the rules that no running container matches.
-func unmatched(p *policy.Policy, running []target.Target) []string {
-	var names []string
-next:
-	for i := range p.Rules {
-		for _, t := range running {
-			if p.Rules[i].Matches(t) {
-				continue next
-			}
-		}
-		names = append(names, p.Rules[i].Name)
-	}
-	return names
-}
-
 // importBlockIO prints the policy that a block I/O configuration is.
 func (a *app) importBlockIO(path string) error {
-	b, err := controlfile.Read(path, strict.MaxSize)
+	text, err := policy.ReadBlockIO(path)
 	if err != nil {
-		return policyError(err)
-	}
-	text, err := policy.FromBlockIO(path, b)
-	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	_, err = a.stdout.Write(text)
 	return err

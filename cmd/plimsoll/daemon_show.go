@@ -72,7 +72,7 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 	if free > 0 {
 		fmt.Fprintf(a.stdout, "without a rule: %s\n", size.Plural(free, "container"))
 	}
-	for _, name := range unmatched(p, running) {
+	for _, name := range p.Unmatched(running) {
 		fmt.Fprintf(a.stdout, "%s matches no running container\n", clean.Line(policy.Called(name)))
 	}
 	return nil

@@ -1,14 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,24 +41,34 @@ can measure here.`,
   plimsoll doctor --leftovers`,
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if left || sweep {
-				return a.leftovers(cmd.Context(), sweep, asJSON)
+			switch {
+			case sweep:
+				return a.sweepLeftovers(cmd.Context(), asJSON)
+			case left:
+				return a.leftovers(asJSON)
 			}
 			host := device.Host()
-			probed, remove, err := a.forProbes()
+			state, remove, err := doctor.Scratch(a.stateDir)
 			if err != nil {
 				return err
 			}
 			defer remove()
+			probed := a.engines()
+			probed.State = state
 			report := doctor.Look(cmd.Context(), doctor.Options{
-				FS: host, StateDir: a.stateDir, Engines: probed.engines().All(), LookPath: exec.LookPath,
+				FS: host, StateDir: a.stateDir, Engines: probed.All(), LookPath: exec.LookPath,
 				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(host),
 			})
 			if cmd.Context().Err() != nil {
 				// A part that could not be asked is not missing.
 				return errors.New("interrupted before everything was tried: there is no result")
 			}
-			if err := a.printDoctor(report, asJSON); err != nil {
+			if asJSON {
+				err = a.printJSON(report)
+			} else {
+				err = report.WriteText(a.stdout)
+			}
+			if err != nil {
 				return err
 			}
 			if report.HostImpossible {
@@ -76,69 +83,35 @@ can measure here.`,
 	return cmd
 }
 
-// forProbes returns an app whose engines may be probed without leaving anything:
-// engines keep the worker's program in the state folder, and where there is none yet, a
-// scratch folder beside it stands in. remove has to be called at the end.
-func (a *app) forProbes() (probed *app, remove func(), err error) {
-	nearest := doctor.Existing(a.stateDir)
-	if nearest == a.stateDir {
-		return a, func() {}, nil
-	}
-	dir, err := os.MkdirTemp(nearest, ".plimsoll-doctor-")
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		dir, err = os.MkdirTemp("", "plimsoll-doctor-")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("scratch folder for probes: %w", err)
-	}
-	scratch := *a
-	scratch.stateDir = dir
-	return &scratch, func() { _ = os.RemoveAll(dir) }, nil
-}
-
-// printDoctor prints a report, for machines or by groups.
-func (a *app) printDoctor(r doctor.Report, asJSON bool) error {
+// leftovers prints what the journals of the state folder and of the machine record.
+func (a *app) leftovers(asJSON bool) error {
+	list, err := doctor.Leftovers(a.stateDir, a.machine())
 	if asJSON {
-		return a.printJSON(r)
+		return errors.Join(a.printJSON(list), err)
 	}
-	var b strings.Builder
-	m := r.Machine
-	fmt.Fprintf(&b, "%s: %s, %d CPUs, %d MiB, %s/%s %s", clean.Line(m.Hostname), clean.Line(orWord(m.CPUModel, "unnamed CPU")), m.CPUs, m.Memory>>20, m.OS, m.Arch, m.Kernel)
-	if m.Virtual != "" {
-		fmt.Fprintf(&b, ", virtual (%s)", m.Virtual)
+	if len(list) == 0 && err == nil {
+		fmt.Fprintf(a.stdout, "Nothing is recorded in %s: no run is under way, and none left anything.\n", clean.Line(a.stateDir))
+		return nil
 	}
-	if m.Cgroup != "" {
-		fmt.Fprintf(&b, ", cgroup %s", m.Cgroup)
+	if err := errors.Join(doctor.WriteLeftovers(a.stdout, list), err); err != nil {
+		return err
 	}
-	b.WriteByte('\n')
-	for _, group := range []string{doctor.Measure, doctor.Limit, doctor.Provide} {
-		fmt.Fprintf(&b, "\n%s\n", group)
-		for _, i := range r.Items {
-			if i.Group == group {
-				printItem(&b, i)
-			}
-		}
+	if ended := doctor.Ended(list); ended > 0 {
+		fmt.Fprintf(a.stderr, "%d of %d belong to processes that have ended: plimsoll doctor --sweep removes them, and so does the next plimsoll run.\n", ended, len(list))
 	}
-	_, err := io.WriteString(a.stdout, b.String())
+	return nil
+}
+
+// sweepLeftovers removes what ended processes left, and lists it.
+func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
+	removed, err := doctor.Sweep(ctx, device.Host(), a.stateDir, a.machine(), a.engines().All())
+	switch {
+	case asJSON:
+		err = errors.Join(err, a.printJSON(removed))
+	case len(removed) == 0:
+		fmt.Fprintln(a.stderr, "There was nothing to remove.")
+	default:
+		fmt.Fprintln(a.stdout, clean.Text("removed "+strings.Join(removed, "\nremoved ")))
+	}
 	return err
-}
-
-func printItem(b *strings.Builder, i doctor.Item) {
-	// DOCKER_HOST, file systems and daemons say what they like.
-	fmt.Fprintf(b, "  %-6s  %s", i.Status, clean.Line(i.What))
-	if i.Why != "" {
-		fmt.Fprintf(b, ": %s", clean.Line(i.Why))
-	}
-	b.WriteByte('\n')
-	if i.Fix != "" {
-		fmt.Fprintf(b, "          fix: %s\n", clean.Line(i.Fix))
-	}
-}
-
-// orWord is s, or word where s is empty.
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/doctor"
 	"plimsoll/internal/host/loopdisk"
 	"plimsoll/internal/state/journal"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/testkit/journaltest"
 )
 
@@ -16,8 +18,8 @@ import (
 func TestDoctorLeftovers(t *testing.T) {
 	t.Parallel()
 	dir, machine := t.TempDir(), t.TempDir()
-	setVariable(t, machineVar, machine)
-	doctor := func(want int, flags ...string) result {
+	setVariable(t, paths.MachineVar, machine)
+	ask := func(want int, flags ...string) result {
 		t.Helper()
 		r := plimsoll(t, t.Context(), dir, "", append([]string{"doctor"}, flags...)...)
 		if r.status != want {
@@ -25,10 +27,10 @@ func TestDoctorLeftovers(t *testing.T) {
 		}
 		return r
 	}
-	if r := doctor(exitDone, "--leftovers"); !strings.HasPrefix(r.stdout, "Nothing is recorded in ") {
+	if r := ask(exitDone, "--leftovers"); !strings.HasPrefix(r.stdout, "Nothing is recorded in ") {
 		t.Errorf("of nothing: %q", r.stdout)
 	}
-	if r := doctor(exitDone, "--leftovers", "--json"); r.stdout != "[]\n" {
+	if r := ask(exitDone, "--leftovers", "--json"); r.stdout != "[]\n" {
 		t.Errorf("of nothing: %q", r.stdout)
 	}
 	mine := journal.In(dir)
@@ -45,7 +47,7 @@ func TestDoctorLeftovers(t *testing.T) {
 	if err := journal.In(machine).Keep(t.Context(), "device-limit", "7:0", nil); err != nil {
 		t.Fatal(err)
 	}
-	r := doctor(exitDone, "--leftovers")
+	r := ask(exitDone, "--leftovers")
 	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended ", "none: it stays"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, r.stdout)
@@ -54,14 +56,14 @@ func TestDoctorLeftovers(t *testing.T) {
 	if want := "3 of 5 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
 		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
 	}
-	if r := doctor(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 || !strings.Contains(r.stdout, "removed the record of a daemon") {
+	if r := ask(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 || !strings.Contains(r.stdout, "removed the record of a daemon") {
 		t.Errorf("--sweep: %q", r.stdout)
 	}
-	if r := doctor(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove.\n" {
+	if r := ask(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove.\n" {
 		t.Errorf("a second --sweep: %q, %q", r.stdout, r.stderr)
 	}
-	var list []leftover
-	if err := json.Unmarshal([]byte(doctor(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 2 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended || !list[1].Kept {
+	var list []doctor.Leftover
+	if err := json.Unmarshal([]byte(ask(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 2 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended || !list[1].Kept {
 		t.Errorf("after it: %+v, %v", list, err)
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "disks")); len(left) > 0 {
@@ -72,7 +74,7 @@ func TestDoctorLeftovers(t *testing.T) {
 	if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := doctor(exitFailure, "--leftovers"); !strings.Contains(r.stdout, "living") || !strings.Contains(r.stderr, torn) {
+	if r := ask(exitFailure, "--leftovers"); !strings.Contains(r.stdout, "living") || !strings.Contains(r.stderr, torn) {
 		t.Errorf("with a torn entry: %q, %q", r.stdout, r.stderr)
 	}
 	// Its owner lived until here: the journal's lock is free as soon as nothing refers to it.

@@ -66,30 +66,3 @@ func TestDoctorUsage(t *testing.T) {
 		t.Errorf("--nonsense: status %d, stdout %q, want %d and nothing", status, out, exitUsage)
 	}
 }
-
-func TestPrintDoctor(t *testing.T) {
-	var out bytes.Buffer
-	a := &app{stdout: &out}
-	r := doctor.Report{Items: []doctor.Item{
-		{ID: "a", Group: doctor.Provide, Status: doctor.No, What: "thing", Why: "it is missing", Fix: "get it"},
-		{ID: "b", Group: doctor.Measure, Status: doctor.OK, What: "other"},
-	}}
-	r.Machine.Hostname, r.Machine.CPUs = "box", 2
-	if err := a.printDoctor(r, false); err != nil {
-		t.Fatal(err)
-	}
-	want := `box: unnamed CPU, 2 CPUs, 0 MiB, / 
-
-measure
-  ok      other
-
-limit
-
-provide
-  no      thing: it is missing
-          fix: get it
-`
-	if out.String() != want {
-		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/testkit/journaltest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/paralleltest"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv(machineVar, machine)
+	os.Setenv(paths.MachineVar, machine)
 	status := m.Run()
 	os.RemoveAll(machine)
 	if builtFolder != "" {

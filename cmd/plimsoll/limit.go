@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/ceiling"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/jsonlist"
 )
 
@@ -58,7 +59,7 @@ type limitWhere struct {
 
 // registerRun adds the flag of the daemon's folder, for commands whose changes a daemon may undo.
 func (w *limitWhere) registerRun(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.run, "run", defaultRunDir(), "folder of the daemon, to ask whether it holds the target too")
+	cmd.Flags().StringVar(&w.run, "run", paths.Daemon(), "folder of the daemon, to ask whether it holds the target too")
 	notEmpty(cmd, "run")
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/limit/hook"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 )
 
@@ -54,7 +55,7 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
-	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the daemon, with its notes on the limits that it keeps")
+	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the daemon, with its notes on the limits that it keeps")
 	f.StringVar(&o.runtime, "runtime", "", "act as a runtime: put the hook into the bundle, and run this program with the arguments")
 	notEmpty(cmd, "policy", "run", "runtime")
 	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without the limits that can't be kept")

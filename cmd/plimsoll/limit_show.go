@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/show"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/usage"
 )
 
@@ -45,7 +46,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&wide, "device-wide", false, "only the limits in the root group (control groups of version 1)")
-	cmd.Flags().StringVar(&run, "run", defaultRunDir(), "folder of the daemon, whose limits in the root group are shown, too")
+	cmd.Flags().StringVar(&run, "run", paths.Daemon(), "folder of the daemon, whose limits in the root group are shown, too")
 	notEmpty(cmd, "run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		l, err := a.newLimiter()

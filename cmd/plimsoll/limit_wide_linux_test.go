@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/show"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
 
@@ -143,7 +144,7 @@ func TestLimitRootGroup(t *testing.T) {
 	if read := rootHas(t, "read_bps", loop); rootHas(t, "write_bps", loop) != "" || read != "" {
 		t.Errorf("named: the root group has %q for reads", read)
 	}
-	for _, left := range journaltest.Entries(t, os.Getenv(machineVar)) {
+	for _, left := range journaltest.Entries(t, os.Getenv(paths.MachineVar)) {
 		if strings.HasPrefix(left, "device-limit/") {
 			t.Errorf("still recorded: %s", left)
 		}
@@ -182,7 +183,7 @@ func TestLimitDeviceWideGone(t *testing.T) {
 func TestLimitWideNotes(t *testing.T) {
 	l, loop, dir, says := wideLab(t)
 	machine := disktest.Tmpfs(t, "size=1m")
-	t.Setenv(machineVar, machine)
+	t.Setenv(paths.MachineVar, machine)
 	one, two := "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio"), "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio")
 	says(exitDone, nil, "set", one, "--path", dir, "--write-bps", "6MiB", "--device-wide")
 	entry := filepath.Join(machine, "journal", "device-limit", url.PathEscape(disktest.Number(t, loop))+".json")

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure/runs"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
 )
@@ -140,7 +141,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 // prepare makes a new run, or finds the one to resume. The run is this process's until release is called.
 func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runs.Job, release func() error, err error) {
 	c := runs.Command{Args: args, Plan: f.plan, Destructive: f.destructive}
-	if a.stateDir != defaultStateDir() {
+	if a.stateDir != paths.State() {
 		c.State = a.stateDir
 	}
 	if f.resume {
@@ -166,12 +167,4 @@ func (a *app) explainNothing(run record.Run) {
 			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Places(), clean.Short(s.Reason))
 		}
 	}
-}
-
-// stateFlag is the flag that a command to be copied needs, if any.
-func (a *app) stateFlag() string {
-	if a.stateDir == defaultStateDir() {
-		return ""
-	}
-	return " --state " + clean.Shell(a.stateDir)
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/state/paths"
 )
 
 // quickHost is a first look at the default plan that takes a second.
@@ -34,8 +36,8 @@ func TestFirstUseOfNobody(t *testing.T) {
 	}{
 		{"at home", foreign, []string{"HOME=" + own}, quickHost, exitDone, filepath.Join(own, ".local/state/plimsoll"), []string{notRoot}, "no home"},
 		{"XDG_STATE_HOME", foreign, []string{"XDG_STATE_HOME=" + filepath.Join(own, "xdg")}, quickHost, exitDone, filepath.Join(own, "xdg/plimsoll"), []string{notRoot}, "no home"},
-		{"no HOME", own, nil, quickHost, exitDone, filepath.Join(own, homelessState), []string{noHome, notRoot}, ""},
-		{"HOME that isn't there", own, []string{"HOME=/nonexistent"}, quickHost, exitDone, filepath.Join(own, homelessState), []string{noHome, notRoot}, ""},
+		{"no HOME", own, nil, quickHost, exitDone, filepath.Join(own, paths.Homeless), []string{noHome, notRoot}, ""},
+		{"HOME that isn't there", own, []string{"HOME=/nonexistent"}, quickHost, exitDone, filepath.Join(own, paths.Homeless), []string{noHome, notRoot}, ""},
 		{"no HOME in a folder of root's", foreign, nil, quickHost, exitFailure, "", []string{foreign + "/plimsoll-state: permission denied", "--state"}, "run 20"},
 		{"XDG_STATE_HOME of root's", own, []string{"HOME=" + own, "XDG_STATE_HOME=" + foreign}, quickHost, exitFailure, "", []string{foreign + "/plimsoll: permission denied", "--state"}, "run 20"},
 		{"report in a folder of root's", foreign, []string{"HOME=" + own}, append(quickHost[:len(quickHost):len(quickHost)], "--out", "."), exitUsage, "", []string{"--out: the folder . can't be written: permission denied"}, "run 20"},

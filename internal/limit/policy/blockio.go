@@ -2,16 +2,20 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 )
 
 // blockioLabel is the annotation of a pod that names its class (intel/goresctrl, pkg/blockio/kubernetes.go).
@@ -30,6 +34,23 @@ const leastWeight, mostWeight = 10, 1000
 
 // classes describes a file with classes.
 var classes = strict.Document{What: "block I/O configuration", Empty: "it needs Classes", MaxNodes: document.MaxNodes}
+
+// ReadBlockIO is FromBlockIO for a file. Errors are *usage.Errors, but for those of reading.
+func ReadBlockIO(path string) ([]byte, error) {
+	b, err := controlfile.Read(path, strict.MaxSize)
+	var kind *controlfile.Error
+	if errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
+		return nil, usage.Errorf("%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := FromBlockIO(path, b)
+	if err != nil {
+		return nil, usage.Errorf("%w", err)
+	}
+	return text, nil
+}
 
 // FromBlockIO turns the classes of a block I/O configuration, as containerd and CRI-O read it
 // (/etc/containers/blockio.yaml), into the text of a policy that Parse reads. file is the configuration's name, for

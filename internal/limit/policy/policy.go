@@ -20,6 +20,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"plimsoll/internal/container/target"
@@ -112,6 +113,16 @@ func (p *Policy) Of(t target.Target) []*Rule {
 		}
 	}
 	return rules
+}
+
+// Unmatched are the names of the rules that match none of the targets.
+func (p *Policy) Unmatched(targets []target.Target) (names []string) {
+	for i := range p.Rules {
+		if !slices.ContainsFunc(targets, p.Rules[i].Matches) {
+			names = append(names, p.Rules[i].Name)
+		}
+	}
+	return names
 }
 
 // Matches reports whether the rule applies to a container.
