@@ -110,6 +110,9 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 
 // keep runs the keeper until ctx is over.
 func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
+	if err := paths.Old(o.run); err != nil {
+		return err
+	}
 	l, err := a.newLimiter()
 	if err != nil {
 		return err

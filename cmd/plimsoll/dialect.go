@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/measure/dialect/line"
+	"plimsoll/internal/state/paths"
 )
 
 // dialectCommands are the commands of the tools whose lines Plimsoll takes.
@@ -33,6 +34,9 @@ func (a *app) dialectCommand(tool line.Tool) *cobra.Command {
 			}
 			if f.State != "" {
 				a.stateDir = f.State
+			}
+			if err := paths.Old(a.stateDir, a.machine()); err != nil {
+				return err
 			}
 			return tool.Run(cmd.Context(), f, rest, args, line.Options{
 				Source: a.engines(), Version: version, StateFlag: a.stateFlag(), Hard: a.hardContext(), Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr,

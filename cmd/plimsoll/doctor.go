@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/doctor"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/load"
 )
@@ -85,6 +86,9 @@ can measure here.`,
 
 // leftovers prints what the journals of the state folder and of the machine record.
 func (a *app) leftovers(asJSON bool) error {
+	if err := paths.Old(a.stateDir, a.machine()); err != nil {
+		return err
+	}
 	list, err := doctor.Leftovers(a.stateDir, a.machine())
 	if asJSON {
 		return errors.Join(a.printJSON(list), err)
@@ -104,6 +108,9 @@ func (a *app) leftovers(asJSON bool) error {
 
 // sweepLeftovers removes what ended processes left, and lists it.
 func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
+	if err := paths.Old(a.stateDir, a.machine()); err != nil {
+		return err
+	}
 	removed, err := doctor.Sweep(ctx, device.Host(), a.stateDir, a.machine(), a.engines().All())
 	switch {
 	case asJSON:

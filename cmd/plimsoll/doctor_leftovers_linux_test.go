@@ -77,6 +77,15 @@ func TestDoctorLeftovers(t *testing.T) {
 	if r := ask(exitFailure, "--leftovers"); !strings.Contains(r.stdout, "living") || !strings.Contains(r.stderr, torn) {
 		t.Errorf("with a torn entry: %q, %q", r.stdout, r.stderr)
 	}
+	// What a version before the journal recorded is not passed over.
+	if err := os.WriteFile(filepath.Join(dir, "device-wide.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"doctor", "--leftovers"}, {"doctor", "--sweep"}, {"run", "--quick"}, {"limit", "show"}, {"dd", "if=/dev/zero", "of=x", "count=1"}} {
+		if r := plimsoll(t, t.Context(), dir, "", args...); r.status != exitUsage || !strings.Contains(r.stderr, "records of an older plimsoll") {
+			t.Errorf("%q with records of an older version: status %d, %q", args, r.status, r.stderr)
+		}
+	}
 	// Its owner lived until here: the journal's lock is free as soon as nothing refers to it.
 	if err := mine.Remove("host-session", "living"); err != nil {
 		t.Error(err)

@@ -84,6 +84,9 @@ type limiter struct {
 
 // newLimiter looks at this machine. Its Close must be called.
 func (a *app) newLimiter() (*limiter, error) {
+	if err := paths.Old(a.stateDir, a.machine()); err != nil {
+		return nil, err
+	}
 	opt := target.Host(a.env)
 	if a.targets != nil {
 		opt = *a.targets

@@ -83,6 +83,9 @@ not; 5 nothing of the plan can be done here.`,
 
 // runPlan prepares a run, does it, and reports.
 func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
+	if err := paths.Old(a.stateDir, a.machine()); err != nil {
+		return err
+	}
 	db, err := store.Open(filepath.Join(a.stateDir, "plimsoll.db"))
 	if err != nil {
 		return err
