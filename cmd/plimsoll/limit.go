@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -117,16 +116,6 @@ func (a *app) ceilings(name string) (limit.Limits, error) { return ceiling.Named
 
 // Close ends the connections to the engines.
 func (l *limiter) Close() { l.finder.Close() }
-
-// scope finds what a command line names. io: a limit on I/O is meant.
-func (l *limiter) scope(ctx context.Context, name string, where limitWhere, io bool) (*hold.Scope, error) {
-	ref, err := target.Parse(name)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
-	s, err := l.Scope(ctx, ref, where.Where, io)
-	return s, limitError(err)
-}
 
 // limitError gives an error the exit status that it stands for. A refusal has its own.
 func limitError(err error) error {

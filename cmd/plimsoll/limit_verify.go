@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,8 @@ import (
 	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/refusal"
+	"plimsoll/internal/text/jsonlist"
+	"plimsoll/internal/text/usage"
 )
 
 // limitVerifyFlags are those of limit verify.
@@ -122,65 +122,42 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if err != nil {
 		return err
 	}
+	if !f.named {
+		modes = nil
+	}
+	ref, err := target.Parse(name)
+	if err != nil {
+		return &usage.Error{Err: err}
+	}
 	l, err := a.newLimiter()
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if !f.named {
-		modes = nil
-	}
 	prover := &verify.Prover{
 		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr,
 		Words: verify.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
 	}
-	show := func(p verify.Proof) error {
-		if f.json {
-			return nil
-		}
-		return p.Write(a.stdout)
-	}
-	r := row.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100}
-	if f.probe {
-		t, volume, err := l.probed(ctx, name, f.limitWhere)
-		if err != nil {
-			return a.tellVerified(nil, f.json, limitError(err))
-		}
-		named := func(s *hold.Scope) (limit.Limits, error) {
+	all, err := prover.Do(ctx, verify.Command{
+		Target: ref, Where: f.Where, Probe: f.probe,
+		Named: func(s *hold.Scope) (limit.Limits, error) {
 			change, err := a.resolved(ask, s)
 			return change.Set, err
-		}
-		all, err := prover.Probe(ctx, t, volume, named, r, show)
-		return a.tellVerified(all, f.json, limitError(err))
-	}
-	s, only, err := l.verifyScope(ctx, name, f.limitWhere)
-	if err != nil {
-		return err
-	}
-	change, err := a.resolved(ask, s)
-	if err != nil {
-		return err
-	}
-	list, err := prover.Find(s, change.Set, only)
-	if err != nil {
-		return limitError(err)
-	}
-	for _, n := range verify.Unset(list) {
-		fmt.Fprintln(a.stderr, n)
-	}
-	var all []verify.Proof
-	for _, v := range list {
-		var done verify.Proof
-		done, err = prover.Prove(ctx, v, r)
-		all = append(all, done)
-		if err := show(done); err != nil {
+		},
+		Request: row.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100},
+		Show: func(p verify.Proof) error {
+			if f.json {
+				return nil
+			}
+			return p.Write(a.stdout)
+		},
+	})
+	if f.json && len(all) > 0 {
+		if err := a.printJSON(jsonlist.Of(all)); err != nil {
 			return err
 		}
-		if err != nil {
-			break
-		}
 	}
-	return a.tellVerified(all, f.json, limitError(err))
+	return verify.Ended(all, limitError(err))
 }
 
 // again is a command line's target and what it is for, to be given to another command.
@@ -192,37 +169,4 @@ func again(name string, where limitWhere) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// probed is the volume that a target and the flags name, and the target that has it.
-func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t target.Target, volume string, err error) {
-	ref, err := target.Parse(name)
-	if err != nil {
-		return t, "", &exitError{exitUsage, err}
-	}
-	if t, err = l.finder.Resolve(ctx, ref); err != nil {
-		return t, "", err
-	}
-	switch {
-	case t.Kind == target.Volume:
-		volume = t.Name
-	case t.Kind != target.Container || where.Volume == "":
-		return t, "", usageError("--probe tries a volume: name one (volume:NAME), or a container with --volume NAME")
-	default:
-		for _, m := range t.Mounts {
-			if m.Volume == where.Volume {
-				volume = m.Volume
-			}
-		}
-		if volume == "" {
-			return t, "", fmt.Errorf("%s has no volume %s", t.Ref(), where.Volume)
-		}
-	}
-	if t.Elsewhere != "" {
-		return t, "", &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: t.Elsewhere, Fix: "run plimsoll there"}
-	}
-	if t.Host == "" {
-		return t, "", &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: "a probe container is made by the API of Docker or Podman, and " + string(t.Engine) + "'s could not be asked", Fix: "start a container with the volume, and name that"}
-	}
-	return t, volume, nil
 }

@@ -24,7 +24,7 @@ import (
 // and end: it is looked for while rows are measured, too.
 type looseWatch struct {
 	p *Prover
-	v Subject
+	v subject
 	// last is what was there at the latest look.
 	last  []hold.Stray
 	seen  []*looseSeen
@@ -50,7 +50,7 @@ type looseSeen struct {
 const looseShare = 20
 
 // watchLoose begins to follow the groups of a verification.
-func (p *Prover) watchLoose(v Subject) (*looseWatch, error) {
+func (p *Prover) watchLoose(v subject) (*looseWatch, error) {
 	w := &looseWatch{p: p, v: v, began: time.Now()}
 	return w, w.settle()
 }
@@ -126,7 +126,7 @@ func (w *looseWatch) lacking(g hold.Stray) (n int) {
 }
 
 // device is the number of the verification's device.
-func (v Subject) device() device.Number {
+func (v subject) device() device.Number {
 	return v.spot.Number()
 }
 
@@ -164,7 +164,7 @@ func (w *looseWatch) rows() (all []row.Row) {
 }
 
 // manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
-func (v Subject) manyNote(groups []hold.Stray) string {
+func (v subject) manyNote(groups []hold.Stray) string {
 	with := 1
 	for _, g := range groups {
 		for key, asked := range v.asked {
@@ -181,7 +181,7 @@ func (v Subject) manyNote(groups []hold.Stray) string {
 }
 
 // kin returns the target's other groups on version 1, where own, its own, doesn't hold them.
-func (v Subject) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
+func (v subject) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
 	if own.Version != 1 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (v Subject) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
 }
 
 // single reports whether the target's processes are in one group only. The worker must not be in it yet.
-func (v Subject) single(own *hierarchy.Group) bool {
+func (v subject) single(own *hierarchy.Group) bool {
 	if len(v.loose) == 0 {
 		return true
 	}
@@ -201,7 +201,7 @@ func (v Subject) single(own *hierarchy.Group) bool {
 }
 
 // together is why a target does more than a limit in its groups together, and what would mend it.
-func (v Subject) together(key limit.Key) (why, fix string) {
+func (v subject) together(key limit.Key) (why, fix string) {
 	var names []string
 	for _, g := range v.loose {
 		words := "no " + string(key)
@@ -221,7 +221,7 @@ func (v Subject) together(key limit.Key) (why, fix string) {
 }
 
 // withLoose tries the limits with try, and follows the target's other groups meanwhile.
-func (p *Prover) withLoose(v Subject, try func(Subject, *looseWatch) ([]row.Row, error)) ([]row.Row, error) {
+func (p *Prover) withLoose(v subject, try func(subject, *looseWatch) ([]row.Row, error)) ([]row.Row, error) {
 	w, err := p.watchLoose(v)
 	if err != nil {
 		return nil, err

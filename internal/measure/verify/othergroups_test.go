@@ -21,7 +21,7 @@ func TestLooseRates(t *testing.T) {
 		g := hold.Stray{Group: &hierarchy.Group{Controller: hierarchy.IO, Version: 1, Path: path}, Processes: 1}
 		return &looseSeen{Stray: g, since: at.Add(from), until: at.Add(10 * time.Second), before: did(before), after: did(after), known: true, sure: true}
 	}
-	v := Subject{spot: explain.Spot{Name: "vda", Major: 254}, asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Words: Words{Again: "web"}}
+	v := subject{spot: explain.Spot{Name: "vda", Major: 254}, asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Words: Words{Again: "web"}}
 	entering := seen("/entering", 0, 0, 1<<40)
 	entering.sure = false
 	rows := (&looseWatch{v: v, seen: []*looseSeen{seen("/late", 10*time.Second, 900<<30, 900<<30), seen("/old", 0, 100<<20, 300<<20), entering}}).rows()

@@ -20,11 +20,45 @@ import (
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 )
 
-// Probe tries limits in a container that it makes for it, with a volume of t: those that named finds, or those that t has. Each proof is
-// shown when it is there.
-func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, named func(*hold.Scope) (limit.Limits, error), r row.Request, show func(Proof) error) (_ []Proof, err error) {
+// probed is the volume that a command means, and the target that has it.
+func (p *Prover) probed(ctx context.Context, c Command) (t target.Target, volume string, err error) {
+	if t, err = p.Finder.Resolve(ctx, c.Target); err != nil {
+		return t, "", err
+	}
+	switch {
+	case t.Kind == target.Volume:
+		volume = t.Name
+	case t.Kind != target.Container || c.Where.Volume == "":
+		return t, "", usage.Errorf("--probe tries a volume: name one (volume:NAME), or a container with --volume NAME")
+	default:
+		for _, m := range t.Mounts {
+			if m.Volume == c.Where.Volume {
+				volume = m.Volume
+			}
+		}
+		if volume == "" {
+			return t, "", fmt.Errorf("%s has no volume %s", t.Ref(), c.Where.Volume)
+		}
+	}
+	if t.Elsewhere != "" {
+		return t, "", &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: t.Elsewhere, Fix: "run plimsoll there"}
+	}
+	if t.Host == "" {
+		return t, "", &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: "a probe container is made by the API of Docker or Podman, and " + string(t.Engine) + "'s could not be asked", Fix: "start a container with the volume, and name that"}
+	}
+	return t, volume, nil
+}
+
+// probe tries limits on a volume in a container that it makes for it: those that were named, or those that the target has.
+func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
+	t, volume, err := p.probed(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r := c.Request
 	e := docker.New(docker.Options{Host: t.Host, Env: p.Env, StateDir: p.State, Worker: p.Worker})
 	session, err := e.Open(ctx, engine.Spec{ID: "verify-" + scratchID(), Place: place.Spec{Name: "volume " + volume, Kind: place.Volume}, Volume: volume})
 	if err != nil {
@@ -55,7 +89,7 @@ func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, name
 		return nil, fmt.Errorf("the probe container: %w", err)
 	}
 	s := &hold.Scope{Target: t, Places: []hold.Place{{Name: "volume " + volume, Path: info.HostPath, Explanation: x}}}
-	asked, err := named(s)
+	asked, err := c.Named(s)
 	if err != nil {
 		return nil, err
 	}
@@ -65,21 +99,21 @@ func (p *Prover) Probe(ctx context.Context, t target.Target, volume string, name
 			continue
 		}
 		done := Proof{Part: "a probe container", Ground: s.Places[0].Name, Device: d.Name, number: d.Number()}
-		v := Subject{ground: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
+		v := subject{ground: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
 		v.part.Name, done.members = done.Part, v.members()
-		done.Rows, err = p.probe(ctx, t, groups, v, asked, info, r)
+		done.Rows, err = p.probeDevice(ctx, t, groups, v, asked, info, r)
 		done.ended(err)
 		all = append(all, done)
-		if err = errors.Join(err, show(done)); err != nil {
+		if err = errors.Join(err, c.Show(done)); err != nil {
 			break
 		}
 	}
 	return all, err
 }
 
-// probe gives the probe container the limits that are to be tried on a device, and tries them: those that were
+// probeDevice gives the probe container the limits that are to be tried on a device, and tries them: those that were
 // named, or those of the container that it stands for; and those of the device itself, for all groups.
-func (p *Prover) probe(ctx context.Context, t target.Target, groups *cgroup.Target, v Subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
+func (p *Prover) probeDevice(ctx context.Context, t target.Target, groups *cgroup.Target, v subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
 	d := v.spot
 	n := d.Number()
 	v.inRoot = p.RootLimits()[n]

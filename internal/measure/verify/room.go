@@ -13,7 +13,7 @@ import (
 )
 
 // members counts the devices that the data is on, each of which has the limit.
-func (v Subject) members() int {
+func (v subject) members() int {
 	n := 0
 	for _, d := range v.ground.Explanation.Hard {
 		if !d.ReadsOnly {

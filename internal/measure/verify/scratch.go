@@ -14,7 +14,7 @@ import (
 )
 
 // root is where the paths of what is tried begin: a group has those of the host.
-func (v Subject) root() string {
+func (v subject) root() string {
 	if v.part.Target.PID == 0 {
 		return "/"
 	}
@@ -22,7 +22,7 @@ func (v Subject) root() string {
 }
 
 // folder is where the scratch folder is made, as the container names it.
-func (v Subject) folder() (string, error) {
+func (v subject) folder() (string, error) {
 	switch {
 	case v.volume:
 		for _, m := range v.part.Target.Mounts {
@@ -41,7 +41,7 @@ func (v Subject) folder() (string, error) {
 
 // standsOn refuses a folder, found by v's path, that is not on the device whose limit is to be tried: what is done there
 // says nothing of it, and may fill another disk.
-func (p *Prover) standsOn(v Subject, folder *os.File) error {
+func (p *Prover) standsOn(v subject, folder *os.File) error {
 	mount, err := inroot.MountOf(folder)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func TestVerifyFolder(t *testing.T) {
 		{1, true, "/srv/v", "/v"},
 		{1, true, "/srv/gone", ""},
 	} {
-		v := Subject{ground: hold.Place{Path: row.path}, volume: row.volume}
+		v := subject{ground: hold.Place{Path: row.path}, volume: row.volume}
 		v.part.Target = &target.Target{PID: row.pid, Kind: target.Container, Mounts: mounts}
 		if got, err := v.folder(); got != row.want || (err == nil) != (row.want != "") {
 			t.Errorf("%+v: %q, %v", row, got, err)
@@ -65,7 +65,7 @@ func TestVerifyElsewhere(t *testing.T) {
 		spot explain.Spot
 		ok   bool
 	}{{e.Hard[0], true}, {explain.Spot{Name: "other", Major: 254, Minor: 99}, false}, {explain.Spot{Name: e.Hard[0].Name, Major: e.Hard[0].Major, Minor: e.Hard[0].Minor + 1}, false}} {
-		v := Subject{spot: row.spot}
+		v := subject{spot: row.spot}
 		v.part.Target = &target.Target{}
 		f, err := inroot.Dir("/", path)
 		if err != nil {

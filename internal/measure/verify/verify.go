@@ -51,8 +51,8 @@ type Words struct {
 	Flags string
 }
 
-// A Subject is one container, ground and device to be tried.
-type Subject struct {
+// A subject is one container, ground and device to be tried.
+type subject struct {
 	part   hold.GroupSet
 	ground hold.Place
 	spot   explain.Spot
@@ -69,11 +69,11 @@ type Subject struct {
 	Words
 }
 
-// Prove tries the limits of a subject, and follows the target's other groups meanwhile. The proof has the rows until an error, too.
-func (p *Prover) Prove(ctx context.Context, v Subject, r row.Request) (Proof, error) {
+// prove tries the limits of a subject, and follows the target's other groups meanwhile. The proof has the rows until an error, too.
+func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, error) {
 	done := Proof{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 	var err error
-	done.Rows, err = p.withLoose(v, func(v Subject, w *looseWatch) ([]row.Row, error) {
+	done.Rows, err = p.withLoose(v, func(v subject, w *looseWatch) ([]row.Row, error) {
 		r.Look = w.again
 		return p.measure(ctx, v, r)
 	})
@@ -81,12 +81,12 @@ func (p *Prover) Prove(ctx context.Context, v Subject, r row.Request) (Proof, er
 	return done, err
 }
 
-// Find finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
+// find finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
 // devices, empty for all.
-func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) ([]Subject, error) {
+func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) ([]subject, error) {
 	root := p.RootLimits()
 	wide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
-	var list []Subject
+	var list []subject
 	for _, part := range s.GroupSets {
 		if part.Target == nil {
 			continue // The root group's are tried with each container's.
@@ -105,7 +105,7 @@ func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) (
 					continue
 				}
 				n := d.Number()
-				v := Subject{Words: p.Words, part: part, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
+				v := subject{Words: p.Words, part: part, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
 				all := []limit.Limits{v.inGroup, v.inRoot}
 				for _, a := range above {
 					all = append(all, a.Devices[n])
@@ -119,7 +119,7 @@ func (p *Prover) Find(s *hold.Scope, named limit.Limits, only []device.Number) (
 				default:
 					v.asked = tightest(v.inGroup)
 				}
-				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o Subject) bool { return o.part.Name == part.Name && o.spot.Number() == d.Number() }) {
+				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o subject) bool { return o.part.Name == part.Name && o.spot.Number() == d.Number() }) {
 					list = append(list, v)
 				}
 			}
@@ -166,7 +166,7 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 }
 
 // measure starts a worker where the limits are, and tries them.
-func (p *Prover) measure(ctx context.Context, v Subject, r row.Request) (rows []row.Row, err error) {
+func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (rows []row.Row, err error) {
 	r.Asked, r.Under, r.FS, r.Members = v.asked, v.under, p.FS, v.members()
 	if r.Rows() == 0 {
 		return row.Run(ctx, r)

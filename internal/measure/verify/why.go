@@ -18,7 +18,7 @@ import (
 )
 
 // explain says of each row that is not held why not, as far as it is known, and what mends it.
-func (v Subject) explain(rows []row.Row) {
+func (v subject) explain(rows []row.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
 			if len(r.Changed) > 0 {
@@ -37,7 +37,7 @@ func (v Subject) explain(rows []row.Row) {
 }
 
 // lower names the group above whose limit is what was seen, where it is lower than the one that is tried; "" if none is.
-func (v Subject) lower(r row.Row) string {
+func (v subject) lower(r row.Row) string {
 	for _, g := range v.above {
 		l := g.Devices[v.spot.Number()]
 		if n := *l.Whole(r.Key); n > 0 && float64(n) < r.Asked && r.Seen <= float64(n)*(1+judge.Tolerance) {
@@ -48,7 +48,7 @@ func (v Subject) lower(r row.Row) string {
 }
 
 // reason is why a limit does not hold in a mode, and what would mend it, "" if nothing is known to.
-func (v Subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
+func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	asked := v.asked[key]
 	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.Again, key.Flag(), flagValue(key, asked))
 	have, root := *v.inGroup.Whole(key), *v.inRoot.Whole(key)
@@ -108,7 +108,7 @@ func wholeMachine(disk string, others []string) string {
 
 // changed returns what reports whether the kernel's limits are no longer those with which the verification began: the group's, with version 2
 // those of the groups above it, and the root group's for what it writes back.
-func (p *Prover) changed(v Subject) func(limit.Key, row.Mode) (int64, bool) {
+func (p *Prover) changed(v subject) func(limit.Key, row.Mode) (int64, bool) {
 	n := v.device()
 	own := v.part.Groups.Alone()
 	return func(k limit.Key, m row.Mode) (int64, bool) {
@@ -142,7 +142,7 @@ func lowest(group limit.Limits, above []cgroup.State, d device.Number) map[limit
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.
-func (v Subject) mode(key limit.Key, mode row.Mode) *explain.Mode {
+func (v subject) mode(key limit.Key, mode row.Mode) *explain.Mode {
 	name := string(mode)
 	if !key.Writes() {
 		name = explain.Read
@@ -157,8 +157,8 @@ func (v Subject) mode(key limit.Key, mode row.Mode) *explain.Mode {
 	return nil
 }
 
-// Unset says which of the limits to be tried the kernel doesn't have, a sentence each.
-func Unset(list []Subject) []string {
+// unset says which of the limits to be tried the kernel doesn't have, a sentence each.
+func unset(list []subject) []string {
 	var out []string
 	for _, v := range list {
 		for _, k := range limit.Keys {

@@ -84,7 +84,7 @@ func TestVerifyReason(t *testing.T) {
 		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, row.Buffered, "btrfs compresses", ""},
 		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, row.Direct, "no known I/O passes it", "plimsoll limit explain"},
 	} {
-		v := Subject{
+		v := subject{
 			part: hold.GroupSet{Name: "container web"}, ground: hold.Place{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
 			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300, limit.WriteIOPS: 200},
 			inGroup: tt.group, inRoot: tt.root, Words: Words{Again: "web --path '/a b'"},
