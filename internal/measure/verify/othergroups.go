@@ -20,21 +20,21 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A looseWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start
+// A groupWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start
 // and end: it is looked for while rows are measured, too.
-type looseWatch struct {
+type groupWatch struct {
 	p *Prover
 	v subject
 	// last is what was there at the latest look.
 	last  []hold.Stray
-	seen  []*looseSeen
+	seen  []*groupSeen
 	began time.Time
-	// next is when it is time for another look: they take no more than one part in looseShare of a CPU.
+	// next is when it is time for another look: they take no more than one part in lookShare of a CPU.
 	next time.Time
 }
 
-// A looseSeen is a group that was seen.
-type looseSeen struct {
+// A groupSeen is a group that was seen.
+type groupSeen struct {
 	// Stray is the group as it was at the look that found most of the limits lacking, or most processes.
 	hold.Stray
 	// since and until are between when its counters were read, and before and after what they were. known: they could be.
@@ -46,19 +46,19 @@ type looseSeen struct {
 	sure bool
 }
 
-// looseShare bounds what the looks cost.
-const looseShare = 20
+// lookShare bounds what the looks cost.
+const lookShare = 20
 
-// watchLoose begins to follow the groups of a verification.
-func (p *Prover) watchLoose(v subject) (*looseWatch, error) {
-	w := &looseWatch{p: p, v: v, began: time.Now()}
+// watchGroups begins to follow the groups of a verification.
+func (p *Prover) watchGroups(v subject) (*groupWatch, error) {
+	w := &groupWatch{p: p, v: v, began: time.Now()}
 	return w, w.settle()
 }
 
 // settle looks, and once more where it isn't sure of a group.
-func (w *looseWatch) settle() error {
+func (w *groupWatch) settle() error {
 	err := w.look()
-	if err != nil || !slices.ContainsFunc(w.seen, func(s *looseSeen) bool { return !s.sure && !s.from.IsZero() }) {
+	if err != nil || !slices.ContainsFunc(w.seen, func(s *groupSeen) bool { return !s.sure && !s.from.IsZero() }) {
 		return err
 	}
 	time.Sleep(hold.Entering)
@@ -66,25 +66,25 @@ func (w *looseWatch) settle() error {
 }
 
 // again looks once more if it is time to. What fails is looked at after the rows.
-func (w *looseWatch) again() {
+func (w *groupWatch) again() {
 	if time.Now().After(w.next) {
 		_ = w.look()
 	}
 }
 
 // look looks where the target's processes are.
-func (w *looseWatch) look() error {
+func (w *groupWatch) look() error {
 	began := time.Now()
-	defer func() { w.next = time.Now().Add(looseShare * time.Since(began)) }()
+	defer func() { w.next = time.Now().Add(lookShare * time.Since(began)) }()
 	groups, err := w.p.StraysNow(w.v.part, procfs.Look("/proc"))
 	if err != nil {
 		return err
 	}
 	w.last = groups
 	for _, g := range groups {
-		i := slices.IndexFunc(w.seen, func(s *looseSeen) bool { return s.Group.Path == g.Group.Path })
+		i := slices.IndexFunc(w.seen, func(s *groupSeen) bool { return s.Group.Path == g.Group.Path })
 		if i < 0 {
-			i, w.seen = len(w.seen), append(w.seen, &looseSeen{Stray: g})
+			i, w.seen = len(w.seen), append(w.seen, &groupSeen{Stray: g})
 		}
 		s := w.seen[i]
 		if w.lacking(g) > w.lacking(s.Stray) || w.lacking(g) == w.lacking(s.Stray) && g.Processes > s.Processes {
@@ -116,7 +116,7 @@ func (w *looseWatch) look() error {
 }
 
 // lacking is how many of the limits a group lacks.
-func (w *looseWatch) lacking(g hold.Stray) (n int) {
+func (w *groupWatch) lacking(g hold.Stray) (n int) {
 	for key, asked := range w.v.asked {
 		if g.Lacks(w.v.device(), key, asked) {
 			n++
@@ -130,11 +130,11 @@ func (v subject) device() device.Number {
 	return v.spot.Number()
 }
 
-// mostLoose is how many groups have a row for a limit: a target may make them without end.
-const mostLoose = 8
+// mostRows is how many groups have a row for a limit: a target may make them without end.
+const mostRows = 8
 
 // rows are the rows of groups that lack a limit.
-func (w *looseWatch) rows() (all []row.Row) {
+func (w *groupWatch) rows() (all []row.Row) {
 	v := w.v
 	for _, key := range limit.Keys {
 		var rows []row.Row
@@ -154,17 +154,17 @@ func (w *looseWatch) rows() (all []row.Row) {
 			rows = append(rows, r)
 		}
 		slices.SortStableFunc(rows, func(a, b row.Row) int { return cmp.Compare(b.Seen, a.Seen) })
-		if more := len(rows) - mostLoose; more > 0 {
-			rows = rows[:mostLoose]
-			rows[mostLoose-1].Why += fmt.Sprintf("; %s more lack the limit, too", size.Plural(more, "group"))
+		if more := len(rows) - mostRows; more > 0 {
+			rows = rows[:mostRows]
+			rows[mostRows-1].Why += fmt.Sprintf("; %s more lack the limit, too", size.Plural(more, "group"))
 		}
 		all = append(all, rows...)
 	}
 	return all
 }
 
-// manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
-func (v subject) manyNote(groups []hold.Stray) string {
+// severalNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
+func (v subject) severalNote(groups []hold.Stray) string {
 	with := 1
 	for _, g := range groups {
 		for key, asked := range v.asked {
@@ -180,30 +180,30 @@ func (v subject) manyNote(groups []hold.Stray) string {
 	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.part.Name), with)
 }
 
-// kin returns the target's other groups on version 1, where own, its own, doesn't hold them.
-func (v subject) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
+// separate returns the target's other groups on version 1, which own, its own, doesn't hold.
+func (v subject) separate(own *hierarchy.Group) (groups []*hierarchy.Group) {
 	if own.Version != 1 {
 		return nil
 	}
-	for _, g := range v.loose {
-		kin = append(kin, g.Group)
+	for _, g := range v.otherGroups {
+		groups = append(groups, g.Group)
 	}
-	return kin
+	return groups
 }
 
-// single reports whether the target's processes are in one group only. The worker must not be in it yet.
-func (v subject) single(own *hierarchy.Group) bool {
-	if len(v.loose) == 0 {
+// oneGroup reports whether the target's processes are in one group only. The worker must not be in it yet.
+func (v subject) oneGroup(own *hierarchy.Group) bool {
+	if len(v.otherGroups) == 0 {
 		return true
 	}
 	b, err := os.ReadFile(filepath.Join(own.Dir, "cgroup.procs"))
-	return err == nil && len(b) == 0 && len(v.loose) == 1
+	return err == nil && len(b) == 0 && len(v.otherGroups) == 1
 }
 
 // together is why a target does more than a limit in its groups together, and what would mend it.
 func (v subject) together(key limit.Key) (why, fix string) {
 	var names []string
-	for _, g := range v.loose {
+	for _, g := range v.otherGroups {
 		words := "no " + string(key)
 		if has := g.Devices[v.device()]; has.Has(key) {
 			words = key.PerSecond(float64(*has.Whole(key)))
@@ -211,22 +211,22 @@ func (v subject) together(key limit.Key) (why, fix string) {
 		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
 	}
 	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
-	if i := slices.IndexFunc(v.loose, func(g hold.Stray) bool { return g.Outside }); i >= 0 {
-		return why, v.loose[i].Mend("")
+	if i := slices.IndexFunc(v.otherGroups, func(g hold.Stray) bool { return g.Outside }); i >= 0 {
+		return why, v.otherGroups[i].Mend("")
 	}
-	parts := int64(len(v.loose) + 1)
+	parts := int64(len(v.otherGroups) + 1)
 	fix = fmt.Sprintf("plimsoll limit set %s %s %s%s gives each of the %d groups there are now a part; one limit for all of them takes control groups of version 2",
 		v.Again, key.Flag(), flagValue(key, max(v.asked[key]/parts, 2)), v.Flags, parts)
 	return why, fix
 }
 
-// withLoose tries the limits with try, and follows the target's other groups meanwhile.
-func (p *Prover) withLoose(v subject, try func(subject, *looseWatch) ([]row.Row, error)) ([]row.Row, error) {
-	w, err := p.watchLoose(v)
+// withOtherGroups tries the limits with try, and follows the target's other groups meanwhile.
+func (p *Prover) withOtherGroups(v subject, try func(subject, *groupWatch) ([]row.Row, error)) ([]row.Row, error) {
+	w, err := p.watchGroups(v)
 	if err != nil {
 		return nil, err
 	}
-	v.loose = w.last
+	v.otherGroups = w.last
 	rows, err := try(v, w)
 	if err != nil {
 		return rows, err
@@ -234,7 +234,7 @@ func (p *Prover) withLoose(v subject, try func(subject, *looseWatch) ([]row.Row,
 	if err := w.settle(); err != nil {
 		return rows, err
 	}
-	if n := v.manyNote(w.last); n != "" {
+	if n := v.severalNote(w.last); n != "" {
 		fmt.Fprintln(p.Messages, n)
 	}
 	return append(rows, w.rows()...), nil

@@ -16,15 +16,15 @@ import (
 // before, so its rate is unknown: it was all that it ever did, over the measured time.
 func TestLooseRates(t *testing.T) {
 	at := time.Now()
-	seen := func(path string, from time.Duration, before, after int64) *looseSeen {
+	seen := func(path string, from time.Duration, before, after int64) *groupSeen {
 		did := func(n int64) cgroupio.Counters { return cgroupio.Counters{WriteBytes: n, Writes: n >> 20} }
 		g := hold.Stray{Group: &hierarchy.Group{Controller: hierarchy.IO, Version: 1, Path: path}, Processes: 1}
-		return &looseSeen{Stray: g, since: at.Add(from), until: at.Add(10 * time.Second), before: did(before), after: did(after), known: true, sure: true}
+		return &groupSeen{Stray: g, since: at.Add(from), until: at.Add(10 * time.Second), before: did(before), after: did(after), known: true, sure: true}
 	}
 	v := subject{spot: explain.Spot{Name: "vda", Major: 254}, asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Words: Words{Again: "web"}}
 	entering := seen("/entering", 0, 0, 1<<40)
 	entering.sure = false
-	rows := (&looseWatch{v: v, seen: []*looseSeen{seen("/late", 10*time.Second, 900<<30, 900<<30), seen("/old", 0, 100<<20, 300<<20), entering}}).rows()
+	rows := (&groupWatch{v: v, seen: []*groupSeen{seen("/late", 10*time.Second, 900<<30, 900<<30), seen("/old", 0, 100<<20, 300<<20), entering}}).rows()
 	if len(rows) != 2 || rows[0].Seen != 20<<20 || !strings.Contains(rows[0].Why, "did 20 MiB/s meanwhile") {
 		t.Errorf("%+v", rows)
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -64,11 +62,7 @@ func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(p.Hard, time.Minute)
-		defer cancel()
-		err = errors.Join(err, session.Close(closing))
-	}()
+	defer p.close(session, &err)
 	if r.Agent, err = agent.Open(ctx, session); err != nil {
 		return nil, fmt.Errorf("the probe container: %w", err)
 	}
@@ -131,12 +125,11 @@ func (p *Prover) probeDevice(ctx context.Context, t target.Target, groups *cgrou
 	}
 	own = limit.Limits{ReadBPS: own.ReadBPS, WriteBPS: own.WriteBPS, ReadIOPS: own.ReadIOPS, WriteIOPS: own.WriteIOPS}
 	v.inGroup = own
-	r.Under = tightest(own, v.inRoot)
-	if r.Asked = r.Under; !named.IsZero() {
-		r.Asked = tightest(own)
+	v.under = tightest(own, v.inRoot)
+	if v.asked = v.under; !named.IsZero() {
+		v.asked = tightest(own)
 	}
-	v.asked, v.under = r.Asked, r.Under
-	if len(r.Asked) == 0 {
+	if len(v.asked) == 0 {
 		return nil, &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: "there is no limit on I/O that could be tried", Fix: "name one, such as --write-bps 10MiB"}
 	}
 	if !own.IsZero() {
@@ -144,23 +137,11 @@ func (p *Prover) probeDevice(ctx context.Context, t target.Target, groups *cgrou
 			return nil, err
 		}
 	}
-	disk, err := p.FS.Disk(d.Number())
-	if err != nil {
+	if err := p.fill(&r, v, groups); err != nil {
 		return nil, err
 	}
-	r.FS, r.Device = p.FS, *disk
-	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, &r); err != nil {
+	if err := fits(t.Ref(), engine.Inside{Root: "/", Dir: info.HostPath}, &r); err != nil {
 		return nil, err
 	}
-	if err := tooSlow(t.Ref(), r); err != nil {
-		return nil, err
-	}
-	if r.Group, err = groups.Group(hierarchy.IO); err != nil {
-		return nil, err
-	}
-	r.RootGroup = p.nobody()
-	fmt.Fprintf(p.Messages, "%s in a container made for it, with %s, about %s\n", trying(r), clean.Line(t.Ref()), size.Duration(r.Lasts()))
-	rows, err := row.Run(ctx, r)
-	v.explain(rows)
-	return rows, err
+	return p.run(ctx, v, r, fmt.Sprintf("in a container made for it, with %s, about %s", clean.Line(t.Ref()), size.Duration(r.Lasts())))
 }

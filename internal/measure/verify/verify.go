@@ -64,8 +64,8 @@ type subject struct {
 	inGroup, inRoot limit.Limits
 	// above are the groups above that hold the group as well.
 	above []cgroup.State
-	// loose are the target's other groups, as they were found before.
-	loose []hold.Stray
+	// otherGroups are the target's, as they were found before.
+	otherGroups []hold.Stray
 	Words
 }
 
@@ -73,7 +73,7 @@ type subject struct {
 func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, error) {
 	done := Proof{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 	var err error
-	done.Rows, err = p.withLoose(v, func(v subject, w *looseWatch) ([]row.Row, error) {
+	done.Rows, err = p.withOtherGroups(v, func(v subject, w *groupWatch) ([]row.Row, error) {
 		r.Look = w.again
 		return p.measure(ctx, v, r)
 	})
@@ -139,8 +139,8 @@ func withoutUsers(s *hold.Scope) string {
 	return ""
 }
 
-// nobody is the root group of version 1, where the kernel writes back what others left in the page cache; nil with version 2.
-func (p *Prover) nobody() *hierarchy.Group {
+// rootGroup is version 1's, where the kernel writes back what others left in the page cache; nil with version 2.
+func (p *Prover) rootGroup() *hierarchy.Group {
 	groups, err := p.Groups.Device()
 	if err != nil {
 		return nil
@@ -150,6 +150,17 @@ func (p *Prover) nobody() *hierarchy.Group {
 		return nil
 	}
 	return g
+}
+
+// members counts the devices that the data is on, each of which has the limit.
+func (v subject) members() int {
+	n := 0
+	for _, d := range v.ground.Explanation.Hard {
+		if !d.ReadsOnly {
+			n++
+		}
+	}
+	return n
 }
 
 // tightest takes what limits ask for where it is the least.
@@ -166,30 +177,21 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 }
 
 // measure starts a worker where the limits are, and tries them.
-func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (rows []row.Row, err error) {
-	r.Asked, r.Under, r.FS, r.Members = v.asked, v.under, p.FS, v.members()
-	if r.Rows() == 0 {
+func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row.Row, err error) {
+	if r.Asked, r.Members = v.asked, v.members(); r.Rows() == 0 {
 		return row.Run(ctx, r)
 	}
-	d, err := p.FS.Disk(v.spot.Number())
-	if err != nil {
+	if err := p.fill(&r, v, v.part.Groups); err != nil {
 		return nil, err
 	}
-	r.Device = *d
-	group, err := v.part.Groups.Group(hierarchy.IO)
-	if err != nil {
-		return nil, err
-	}
-	r.Group, r.RootGroup = group, p.nobody()
-	r.OtherGroups, r.OneGroup, r.Changed = v.kin(group), v.single(group), p.changed(v)
+	r.OtherGroups, r.OneGroup, r.Changed = v.separate(r.Group), v.oneGroup(r.Group), p.changed(v)
 	dir, err := v.folder()
 	if err != nil {
 		return nil, err
 	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
-	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return p.standsOn(v, f) }}
-	err = room(inside, &r)
-	if err := errors.Join(err, tooSlow(v.part.Name, r)); err != nil {
+	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{r.Group.Dir}, Accept: func(f *os.File) error { return p.standsOn(v, f) }}
+	if err := fits(v.part.Name, inside, &r); err != nil {
 		return nil, err
 	}
 	if v.part.Target.Kind == target.Container {
@@ -199,15 +201,8 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (rows []
 		inside.PID, inside.Ended = v.part.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.part.Name)) }
 	}
 	r.Used = r.Busy(ctx)
-	lasts := r.Lasts()
-	announced := "about " + size.Duration(lasts)
-	if len(r.Used) > 0 {
-		var cancel context.CancelFunc
-		most := max(mostLonger*lasts, lasts+time.Minute)
-		announced = fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(v.part.Name), usedWords(r))
-		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("it took all of the announced %s, because %s uses its limit itself: verify when it is quiet, or verify a volume with --probe", size.Duration(most), v.part.Name))
-		defer cancel()
-	}
+	ctx, announced, cancel := announce(ctx, v.part.Name, r)
+	defer cancel()
 	session, err := engine.OpenInside(ctx, p.State, p.Worker, inside)
 	if errors.Is(err, syscall.EROFS) {
 		return nil, &refusal.Error{Act: refusal.Tried, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Fix: "name with --path a folder on the limited device that can be written"}
@@ -215,16 +210,39 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (rows []
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(p.Hard, time.Minute)
-		defer cancel()
-		err = errors.Join(err, session.Close(closing))
-	}()
+	defer p.close(session, &err)
 	if r.Agent, err = agent.Open(ctx, session); err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
 	}
-	fmt.Fprintf(p.Messages, "%s of %s, %s\n", trying(r), clean.Line(v.part.Name), announced)
-	rows, err = row.Run(ctx, r)
+	return p.run(ctx, v, r, fmt.Sprintf("of %s, %s", clean.Line(v.part.Name), announced))
+}
+
+// fill fills in the device and the groups of what is tried.
+func (p *Prover) fill(r *row.Request, v subject, groups *cgroup.Target) error {
+	d, err := p.FS.Disk(v.spot.Number())
+	if err != nil {
+		return err
+	}
+	r.Asked, r.Under, r.FS, r.Device, r.Members, r.RootGroup = v.asked, v.under, p.FS, *d, v.members(), p.rootGroup()
+	r.Group, err = groups.Group(hierarchy.IO)
+	return err
+}
+
+// close ends a session, with a minute of its own, and adds what fails to err.
+func (p *Prover) close(session engine.Session, err *error) {
+	ctx, cancel := context.WithTimeout(p.Hard, time.Minute)
+	defer cancel()
+	*err = errors.Join(*err, session.Close(ctx))
+}
+
+// run says what it tries, measures the rows and explains them.
+func (p *Prover) run(ctx context.Context, v subject, r row.Request, where string) ([]row.Row, error) {
+	what := "one limit in one mode"
+	if n := r.Rows(); n > 1 {
+		what = fmt.Sprintf("%d pairs of a limit and a mode", n)
+	}
+	fmt.Fprintf(p.Messages, "trying %s %s\n", what, where)
+	rows, err := row.Run(ctx, r)
 	v.explain(rows)
 	return rows, err
 }
@@ -232,6 +250,17 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (rows []
 // mostLonger is how many times as long as alone a verification may take beside a target that uses its limit itself. Whatever the target has
 // submitted before goes before the worker's: a sync of a gigabyte under 10 MiB/s is 100 s.
 const mostLonger = 4
+
+// announce says how long a request lasts. Beside a target that uses its limit itself that isn't known: it has an end then.
+func announce(ctx context.Context, name string, r row.Request) (context.Context, string, context.CancelFunc) {
+	lasts := r.Lasts()
+	if len(r.Used) == 0 {
+		return ctx, "about " + size.Duration(lasts), func() {}
+	}
+	most := max(mostLonger*lasts, lasts+time.Minute)
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it took all of the announced %s, because %s uses its limit itself: verify when it is quiet, or verify a volume with --probe", size.Duration(most), name))
+	return ctx, fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(name), usedWords(r)), cancel
+}
 
 // usedWords reports how much of its limits a target uses itself.
 func usedWords(r row.Request) string {
@@ -242,12 +271,4 @@ func usedWords(r row.Request) string {
 		}
 	}
 	return strings.Join(words, " and ")
-}
-
-// trying reports how much is tried.
-func trying(r row.Request) string {
-	if r.Rows() == 1 {
-		return "trying one limit in one mode"
-	}
-	return fmt.Sprintf("trying %d pairs of a limit and a mode", r.Rows())
 }

@@ -46,13 +46,13 @@ func TestLowest(t *testing.T) {
 // TestVerifyRoom: it is refused where the file would take more than half of what is free, and both are told.
 func TestVerifyRoom(t *testing.T) {
 	const mib = 1 << 20
-	if err := roomIn("/data", 484*mib, 242*mib); err != nil {
+	if err := enough("/data", 484*mib, 242*mib); err != nil {
 		t.Error(err)
 	}
-	err := roomIn("/data", 433*mib, 242*mib)
+	err := enough("/data", 433*mib, 242*mib)
 	var impossible *refusal.Error
 	if !errors.As(err, &impossible) || !strings.Contains(err.Error(), "takes 242 MiB, and twice that must be free, because others go on writing: 433 MiB are") {
-		t.Errorf("roomIn() = %v", err)
+		t.Errorf("enough() = %v", err)
 	}
 }
 
