@@ -187,10 +187,10 @@ func (c course) began() time.Duration {
 	return 0
 }
 
-// endings is how many times as long as the limiter's longest pause a course must be for passed to say its rate.
+// endings is how many times as long as the limiter's longest pause a course must be for letThrough to tell its rate.
 const endings = 3
 
-// passed is what was done a second between two moments at which the limiter had just let something through, and how long lay between them.
+// letThrough is what was done a second between two moments at which the limiter had just let something through, and how long lay between them.
 // pause is how long the limit makes the largest step wait; where the course is too short for it, d is 0.
 //
 // The kernel hands a large buffered write on as a single I/O of many MiB, which waits until the limit has room for all of it: under 10 MiB/s nothing
@@ -199,7 +199,7 @@ const endings = 3
 //
 // Those moments are where the total is farthest above the limit's own line, in the first part of the course and in the last. So small I/Os that
 // don't wait, and are not charged to the group, are no such moments.
-func (c course) passed(limit float64) (rate float64, d, pause time.Duration) {
+func (c course) letThrough(limit float64) (rate float64, d, pause time.Duration) {
 	if len(c) < 2 {
 		return 0, 0, 0
 	}
@@ -229,8 +229,8 @@ func (c course) passed(limit float64) (rate float64, d, pause time.Duration) {
 	return (last.total - first.total) / d.Seconds(), d, pause
 }
 
-// rest is what was done a second after the first of it, and how long that lasted: the pause before the first doesn't count.
-func (c course) rest() (rate float64, d time.Duration) {
+// afterFirst is what was done a second after the first of it, and how long that lasted: the pause before the first doesn't count.
+func (c course) afterFirst() (rate float64, d time.Duration) {
 	first, last := -1, 0
 	for i := 1; i < len(c); i++ {
 		if c[i].total > c[i-1].total {

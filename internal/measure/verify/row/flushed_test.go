@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// TestLate: the time before the flusher begins is not the limit's. 15 MiB at 3 MiB/s that came from 2 s on were "no more than
+// TestFlushed: the time before the flusher begins is not the limit's. 15 MiB at 3 MiB/s that came from 2 s on were "no more than
 // 2.1 MiB/s", and so unproved.
-func TestLate(t *testing.T) {
+func TestFlushed(t *testing.T) {
 	const mib, asked = 1 << 20, 3 << 20
 	// A rate from a time on, until so much was done.
 	from := func(start time.Duration, rate float64) func(time.Duration) float64 {

@@ -8,10 +8,10 @@ import "plimsoll/internal/limit/judge"
 func (r *Row) judgeMember(m *measured) {
 	whole := r.whole()
 	app, dev := r.appCourse(m.result.Samples), r.course(m.samples, r.until(), byDevice)
-	own, all := r.course(m.samples, r.until(), byGroup), r.course(m.samples, r.until(), byGroupAndRoot)
+	group, all := r.course(m.samples, r.until(), byGroup), r.course(m.samples, r.until(), byGroupAndRoot)
 	r.App, r.Device = app.rate(r.Elapsed, whole), dev.of(r.Elapsed, whole)
 	judged := dev
-	if own != nil && dev.total() > r.most(all.total()) {
+	if group != nil && dev.total() > r.withMetadata(all.total()) {
 		judged = all // Other groups use it too.
 	}
 	most := judged.of(r.Elapsed, whole)
@@ -19,21 +19,21 @@ func (r *Row) judgeMember(m *measured) {
 	switch {
 	case (judge.Evidence{Asked: r.Asked * float64(r.Members), Tolerance: m.tolerance}).Above(r.App):
 		// More than all of them together may let through, so that it is the application's.
-	case own != nil && judged.total() > r.most(own.total()):
+	case group != nil && judged.total() > r.withMetadata(group.total()):
 		// A thread of the kernel did it, which may have been for somebody else.
-		least = own.of(r.Elapsed, whole)
-	case own == nil && dev.total() > r.most(app.total()):
+		least = group.of(r.Elapsed, whole)
+	case group == nil && dev.total() > r.withMetadata(app.total()):
 		least = 0
 	}
-	if r.Others = 0; own != nil {
+	if r.Others = 0; group != nil {
 		r.others(least)
 	} else if least < most {
 		r.Others = -1
 	}
 	if whole {
-		r.decide(m, judge.Evidence{Least: least, Most: r.working(m, most, app, judged)})
+		r.decide(m, judge.Evidence{Least: least, Most: r.withoutFilling(m, most, app, judged)})
 		return
 	}
-	r.settle(judged)
+	r.beginning(judged)
 	r.decide(m, r.slope(m, judged, least, most))
 }

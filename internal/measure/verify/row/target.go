@@ -13,8 +13,16 @@ import (
 // lookFor is how long the target is looked at before anything is measured.
 const lookFor = time.Second
 
-// wholeIO is the size of a large I/O, in bytes: that of the page cache's, which is in flight at both ends of a row.
-const wholeIO = 1 << 20
+// largeWrite is the size of a write of the page cache's, in bytes.
+const largeWrite = 1 << 20
+
+// inFlight is what may be in flight at the two ends of a row.
+func (r *Row) inFlight() float64 {
+	if r.Key.IOPS() {
+		return 2 * depth
+	}
+	return 2 * largeWrite
+}
 
 // Busy returns how much of each limit the target itself uses per second. The worker must not have begun.
 func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
@@ -37,9 +45,9 @@ func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
 	return used
 }
 
-// judgeSum judges what the worker and the target itself did together, where the target did a part of it; false if it did none that matters.
+// judgeWithTarget judges what the worker and the target itself did together, where the target did a part of it; false if it did none that matters.
 // Direct I/O that is more than the worker's is the target's. Of a sync it may be the file system's, unless the target was busy before.
-func (r *Row) judgeSum(m *measured) bool {
+func (r *Row) judgeWithTarget(m *measured) bool {
 	if r.Mode != Direct && !m.busy || r.small() {
 		return false
 	}
@@ -50,10 +58,7 @@ func (r *Row) judgeSum(m *measured) bool {
 	under := r.course(m.samples, r.until(), underLimit)
 	share := under.mean(r.Elapsed)
 	used := share - app
-	inFlight := 2.0 * wholeIO
-	if r.Key.IOPS() {
-		inFlight = 2 * depth
-	}
+	inFlight := r.inFlight()
 	// Without a sign of the target before, what the worker has in flight at the row's ends is none of the target's.
 	if share < 0 || used <= r.Asked*judge.Tolerance || !m.busy && used*r.Elapsed.Seconds() <= inFlight {
 		r.Device = device
@@ -61,7 +66,7 @@ func (r *Row) judgeSum(m *measured) bool {
 	}
 	r.App, r.Own = app, used
 	r.Others = max(r.Device-share, 0)
-	rate, d, pause := under.passed(r.Asked)
+	rate, d, pause := under.letThrough(r.Asked)
 	e := judge.Evidence{Window: d, InFlight: inFlight}
 	if d == 0 {
 		// Even if nothing else moves: one of the target's I/Os more or less at the ends of the row.
@@ -76,4 +81,62 @@ func (r *Row) judgeSum(m *measured) bool {
 		r.Why = fmt.Sprintf("too short: the target's own I/Os are so large that the limit lets one of them through in %s: verify with --time %s, or when the target is quiet", size.Duration(pause), (endings * pause * 5 / 4).Round(time.Second))
 	}
 	return true
+}
+
+// judgeGroups judges what the target did in all of its groups where its others did a part that matters. Version 1 holds each of them
+// by itself, so that together they may do more than the limit while each is held.
+func (r *Row) judgeGroups(m *measured) {
+	c := r.course(m.samples, r.Elapsed, byOtherGroups)
+	if c == nil {
+		return
+	}
+	r.OtherGroups = c.mean(r.Elapsed)
+	if r.OtherGroups <= r.Asked*judge.Tolerance {
+		r.OtherGroups = 0
+		return
+	}
+	if r.Others >= 0 {
+		r.Others = max(r.Others-r.OtherGroups, 0)
+	}
+	if m.oneGroup || r.Members > 1 || r.Verdict == judge.NotHeld || r.Mode == Buffered && r.Key.Writes() {
+		return
+	}
+	// A charge comes before the wait: of each group's, an I/O more or less lies at the ends.
+	sum := r.Seen + r.OtherGroups
+	f := judge.Evidence{Asked: r.Asked, Least: sum, Most: sum, Window: r.Elapsed, Tolerance: m.tolerance, InFlight: r.inFlight()}.Of(r.Key)
+	if f.Verdict != judge.NotHeld {
+		return
+	}
+	f.With = "with the "
+	if r.With != "" {
+		f.With = r.With + ", and the "
+	}
+	f.With += r.Rate(r.OtherGroups) + " of its other groups"
+	r.Together, r.Finding = true, f
+}
+
+// Elsewhere is not a way of I/O: its rows are other groups of the target's processes, beside the limited one. Verify
+// observes them and does not try them.
+const Elsewhere Mode = "elsewhere"
+
+// A Group is a group other than the limited one that has processes of the target and lacks the limit.
+type Group struct {
+	// Text says which processes are in it, and what limit it has.
+	Text string
+	// Rate is what it did on the device while the rows were measured, a second; -1: unknown.
+	Rate    float64
+	Elapsed time.Duration
+}
+
+// Row is the row of a group: the limit doesn't hold the processes in it.
+func (g Group) Row(key limit.Key, asked int64) Row {
+	r := Row{
+		Finding: judge.Finding{Key: key, Asked: float64(asked), Seen: g.Rate, Verdict: judge.NotHeld, Why: g.Text},
+		Mode:    Elsewhere, App: -1, Device: g.Rate, Others: -1, Converged: -1, Elapsed: g.Elapsed,
+	}
+	if g.Rate >= 0 {
+		r.Off = g.Rate/float64(asked) - 1
+		r.Why += fmt.Sprintf(" and did %s meanwhile", r.Rate(g.Rate))
+	}
+	return r
 }
