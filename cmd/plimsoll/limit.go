@@ -103,12 +103,7 @@ func (a *app) newLimiter() (*limiter, error) {
 
 // resolved turns percentages into numbers.
 func (a *app) resolved(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
-	change, err := ceiling.Resolve(a.stateDir, ask, s)
-	var asked *ceiling.AskError
-	if errors.As(err, &asked) {
-		err = &exitError{exitUsage, err}
-	}
-	return change, err
+	return ceiling.Resolve(a.stateDir, ask, s)
 }
 
 // ceilings are the greatest rates that were measured of a device.

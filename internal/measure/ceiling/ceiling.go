@@ -22,16 +22,17 @@ import (
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 )
 
-// Resolve turns percentages into numbers, of what the scope's device was measured to carry, and notes of which. state is the folder of the
-// records. An *AskError is about what was asked for.
+// Resolve turns percentages of what the scope's device was measured to carry into numbers, and adds a note that names the measurement.
+// state is the folder of the records. An error of usage is about what was asked for.
 func Resolve(state string, ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 	var most Measured
 	if len(ask.Percent) > 0 {
 		devices := s.Devices()
 		if len(devices) != 1 {
-			return limit.Change{}, &AskError{fmt.Errorf("a percentage is of one device, and this is on %d: name one with --volume, --path or --device", len(devices))}
+			return limit.Change{}, usage.Errorf("a percentage is of one device, and this is on %d: name one with --volume, --path or --device", len(devices))
 		}
 		var err error
 		if most, err = Of(state, diskOf(s, devices[0])); err != nil {
@@ -40,22 +41,16 @@ func Resolve(state string, ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 	}
 	change, err := ask.Resolve(most.Limits())
 	if errors.Is(err, limit.ErrNoCeiling) {
-		return change, &AskError{fmt.Errorf("%w%s (plimsoll run measures it: with a plan that has a place on that device, and direct I/O)", err, most.Reasons())}
+		return change, usage.Errorf("%w%s (plimsoll run measures it: with a plan that has a place on that device, and direct I/O)", err, most.Reasons())
 	}
 	if err != nil {
-		return change, &AskError{err}
+		return change, &usage.Error{Err: err}
 	}
 	for _, k := range ask.Relative() {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s: %v%% of %s", k, ask.Percent[k], most.of[slices.Index(rateKeys, k)]))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: %v%% of %s", k, ask.Percent[k], most.greatest[slices.Index(rateKeys, k)]))
 	}
 	return change, nil
 }
-
-// An AskError is about what was asked for, and not about a fault.
-type AskError struct{ err error }
-
-func (e *AskError) Error() string { return e.err.Error() }
-func (e *AskError) Unwrap() error { return e.err }
 
 // diskOf is what is known of a disk that a scope is on.
 func diskOf(s *hold.Scope, spot explain.Spot) device.Device {
@@ -82,14 +77,14 @@ var rateKeys = []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.
 
 // Measured is what the records have of a device.
 type Measured struct {
-	// of has for each of rateKeys the cell with the greatest rate.
-	of [4]ceiling
-	// name is the device's. others and unnamed count trials on a device of that name that was another, or isn't known to be
-	// this one, and doubted those of it whose figures are in doubt. Nothing can be told at all if it is unknown.
+	// greatest has for each of rateKeys the cell with the greatest rate.
+	greatest [4]ceiling
+	// name is the device's. others counts trials on another device that had this name, unnamed those on a device of the name that nothing identifies,
+	// doubted those on this device whose figures are in doubt. unknown: nothing identifies the device itself, so no trial counts.
 	name                     string
 	others, unnamed, doubted int
 	unknown                  bool
-	// by says of doubted by which checks, each with how many trials.
+	// by is how many trials each check doubts.
 	by map[string]int
 }
 
@@ -97,14 +92,14 @@ type Measured struct {
 type ceiling struct {
 	key  limit.Key
 	rate float64
-	on   *bearer
+	cell *cell
 	// brief is a greater one that was measured for too short a time to count beside this one; nil without.
 	brief *ceiling
 }
 
-// A bearer is a cell whose trials count for a device's ceiling. A baseline and its control are one cell.
-type bearer struct {
-	run, cell string
+// A cell is one of a run whose trials count for a device's ceiling. A baseline and its control are one cell.
+type cell struct {
+	run, key string
 	// took is the time that was measured in all trials, and trials how many there are.
 	took   time.Duration
 	trials int
@@ -114,24 +109,24 @@ type bearer struct {
 	doubts []string
 }
 
-// leastCarried is the time that has to be measured in a cell for a rate that a device is known to carry: ten of the kernel's throttle slices. Less, as
-// of a quick run, counts only where there is no more.
+// leastCarried is how long a cell must be measured before its rate counts as one that the device carries: ten of the kernel's throttle slices.
+// Shorter cells, as of a quick run, count only where there is no longer one.
 const leastCarried = time.Second
 
-// add takes over a cell's median if that says more of the device than what c has.
+// add replaces c by another cell's rate if that says more about the device.
 func (c *ceiling) add(n ceiling) {
-	solid, better := c.on != nil && c.on.took >= leastCarried, n.on.took >= leastCarried
+	long, longer := c.cell != nil && c.cell.took >= leastCarried, n.cell.took >= leastCarried
 	switch {
 	case n.rate <= 0:
-	case better == solid && n.rate > c.rate:
+	case longer == long && n.rate > c.rate:
 		n.brief = c.brief
 		*c = n
-	case better && !solid:
+	case longer && !long:
 		old := *c
 		if *c = n; old.rate > n.rate {
 			c.brief = &old
 		}
-	case !better && solid && n.rate > c.rate && (c.brief == nil || n.rate > c.brief.rate):
+	case !longer && long && n.rate > c.rate && (c.brief == nil || n.rate > c.brief.rate):
 		c.brief = &n
 	}
 	if c.brief != nil && c.brief.rate <= c.rate {
@@ -139,24 +134,16 @@ func (c *ceiling) add(n ceiling) {
 	}
 }
 
-// text is the rate with its unit.
-func (c ceiling) text() string {
-	if c.key == limit.ReadIOPS || c.key == limit.WriteIOPS {
-		return fmt.Sprintf("%.0f I/Os a second", c.rate)
-	}
-	return size.Rate(c.rate)
-}
-
 // String says what was measured, by which run, with which I/Os and for how long.
 func (c ceiling) String() string {
-	b := c.on
-	text := fmt.Sprintf("%s, the most that was measured: %s of run %s, in I/Os of %s, %s in %s", c.text(), b.cell, b.run, size.Format(b.size),
+	b := c.cell
+	text := fmt.Sprintf("%s, the most that was measured: %s of run %s, in I/Os of %s, %s in %s", c.key.PerSecond(c.rate), b.key, b.run, size.Format(b.size),
 		size.Plural(b.trials, "trial"), size.Duration(b.took.Round(time.Millisecond)))
 	if len(b.doubts) > 0 {
 		text += " (in doubt: " + strings.Join(b.doubts, ", ") + ")"
 	}
 	if n := c.brief; n != nil {
-		text += fmt.Sprintf("; run %s saw %s, but in %s only", n.on.run, n.text(), size.Duration(n.on.took.Round(time.Millisecond)))
+		text += fmt.Sprintf("; run %s saw %s, but in %s only", n.cell.run, n.key.PerSecond(n.rate), size.Duration(n.cell.took.Round(time.Millisecond)))
 	}
 	return text
 }
@@ -164,7 +151,7 @@ func (c ceiling) String() string {
 // Limits are the rates, whole.
 func (m Measured) Limits() (l limit.Limits) {
 	for i, k := range rateKeys {
-		*l.Whole(k) = int64(m.of[i].rate)
+		*l.Whole(k) = int64(m.greatest[i].rate)
 	}
 	return l
 }
@@ -223,7 +210,7 @@ func Of(state string, d device.Device) (Measured, error) {
 		return m, err
 	}
 	for _, run := range runs {
-		cells := map[record.Cell]*bearer{}
+		cells := map[record.Cell]*cell{}
 		for t, err := range db.EachTrial(run, store.TrialsOptions{}) {
 			if err != nil {
 				return m, err
@@ -232,18 +219,18 @@ func Of(state string, d device.Device) (Measured, error) {
 			if !ok || !m.Counts(t, on, d) {
 				continue
 			}
-			cell := t.Cell
-			cell.Control = false
-			c := cells[cell]
+			of := t.Cell
+			of.Control = false
+			c := cells[of]
 			if c == nil {
-				c = &bearer{run: run, cell: t.Key}
-				cells[cell] = c
+				c = &cell{run: run, key: t.Key}
+				cells[of] = c
 			}
 			c.add(t, rates)
 		}
 		for _, c := range cells {
 			for i := range c.rates {
-				m.of[i].add(ceiling{key: rateKeys[i], rate: stats.Median(c.rates[i]), on: c})
+				m.greatest[i].add(ceiling{key: rateKeys[i], rate: stats.Median(c.rates[i]), cell: c})
 			}
 		}
 	}
@@ -251,12 +238,12 @@ func Of(state string, d device.Device) (Measured, error) {
 }
 
 // add takes in a trial that counts.
-func (b *bearer) add(t record.Trial, rates [4]float64) {
+func (b *cell) add(t record.Trial, rates [4]float64) {
 	for i := range rates {
 		b.rates[i] = append(b.rates[i], rates[i])
 	}
 	if !t.Cell.Control {
-		b.cell = t.Key // The control's own key names a cell that no plan has.
+		b.key = t.Key // The control's own key names a cell that no plan has.
 	}
 	b.trials++
 	took := time.Duration(0)

@@ -81,11 +81,11 @@ func TestCeilingOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.of[1].String(); got != tt.want {
+		if got := m.greatest[1].String(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		if got := m.Limits().WriteBPS; float64(got) < m.of[1].rate-1 {
-			t.Errorf("%s: the limit is %d of %f", tt.name, got, m.of[1].rate)
+		if got := m.Limits().WriteBPS; float64(got) < m.greatest[1].rate-1 {
+			t.Errorf("%s: the limit is %d of %f", tt.name, got, m.greatest[1].rate)
 		}
 	}
 }
