@@ -253,10 +253,10 @@ func (k *Keeper) applyRoot() {
 		k.schedule(k.root, old)
 		return
 	}
-	met, err := k.meet(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
+	overwritten, err := k.reconcile(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
 	n := 0
 	if err == nil {
-		n, err = k.holdMet(k.root, granted, met)
+		n, err = k.reapply(k.root, granted, overwritten)
 		k.root.broken = append(k.root.broken, faults...)
 	}
 	if err == nil {

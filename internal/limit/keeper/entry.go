@@ -32,8 +32,8 @@ type Held struct {
 	identity string
 	// prior is the keeper's earlier value, until the kernel has the present one; nil for none.
 	prior *limit.Limits
-	// unmet is set for a recorded limit until it is known whether the kernel still has it: see meet.
-	unmet bool
+	// unverified is set for a recorded limit until it is known whether the kernel still has it: see reconcile.
+	unverified bool
 }
 
 // An entry is a target of the keeper: a container, the root group, or a group that containers share.
@@ -104,11 +104,11 @@ func (e *entry) name() string {
 // hold applies grants to an entry: it removes limits that no rule grants any more, writes those that differ, and returns
 // the number of writes. Refused limits are added to broken as faults.
 func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
-	met, err := k.meet(e, func(s Slot) bool { return given(grants, s) })
+	overwritten, err := k.reconcile(e, func(s Slot) bool { return given(grants, s) })
 	if err != nil {
 		return 0, err
 	}
-	return k.holdMet(e, grants, met)
+	return k.reapply(e, grants, overwritten)
 }
 
 // given reports whether a grant is for the slot.
@@ -116,9 +116,9 @@ func given(grants []Grant, s Slot) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Slot == s })
 }
 
-// holdMet is hold for an entry whose records have been compared with the kernel's values (meet); met lists the slots
+// reapply is hold for an entry whose records have been compared with the kernel's values (reconcile); overwritten lists the slots
 // that other programs changed.
-func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err error) {
+func (k *Keeper) reapply(e *entry, grants []Grant, overwritten []Slot) (writes int, err error) {
 	if k.plans {
 		return 0, k.plan(e, grants)
 	}
@@ -178,7 +178,7 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 			// A limit that is to stay the same and differed was changed by another program.
 			changed = append(changed, slices.DeleteFunc(edits, func(x cgroup.Edit) bool {
 				return !slices.ContainsFunc(p.slots, func(s Slot) bool {
-					return s.of(x) && (slices.Contains(met, s) || old[s] != nil && e.held[s].prior == nil && !others[s])
+					return s.of(x) && (slices.Contains(overwritten, s) || old[s] != nil && e.held[s].prior == nil && !others[s])
 				})
 			})...)
 			for _, s := range p.slots {

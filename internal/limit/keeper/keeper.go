@@ -10,8 +10,8 @@
 // force.
 //
 // The words: an entry is a container (or the root group, or a group that containers share) with its limits. A slot is
-// one kind of limit on one device. A grant is the value that a rule gives a slot. To meet an entry is to compare its
-// records with the kernel's values; the slots met are those that other programs changed. A device-wide rule also sets
+// one kind of limit on one device. A grant is the value that a rule gives a slot. To reconcile an entry is to compare its
+// records with the kernel's values; reconciling finds the slots that other programs changed. A device-wide rule also sets
 // a limit in the root group, but not on devices where plimsoll limit set, a run or another keeper has one.
 //
 // Easily got wrong:

@@ -14,18 +14,18 @@ import (
 // before the next keeper starts. A note counts only while the kernel still has the keeper's own value. Otherwise the keeper would restore
 // an old value over a newer limit, and a limit would seem to have been held all the time.
 
-// meet compares an entry's records with the kernel's values, and drops and logs those with another value: another
+// reconcile compares an entry's records with the kernel's values, and drops and logs those with another value: another
 // program has changed the limit. That limit stays, unless wanted reports that a rule sets it. Such slots are
-// returned, and their present value becomes the one to restore later. meet runs once per entry, since a running
+// returned, and their present value becomes the one to restore later. reconcile runs once per entry, since a running
 // keeper corrects later changes.
-func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err error) {
+func (k *Keeper) reconcile(e *entry, wanted func(Slot) bool) (changed []Slot, err error) {
 	if k.plans || e.groups == nil {
 		return nil, nil
 	}
 	var states []cgroup.State
 	dropped := false
 	for _, h := range e.slots() {
-		if !h.unmet {
+		if !h.unverified {
 			continue
 		}
 		if states == nil {
@@ -33,7 +33,7 @@ func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err err
 				return changed, err
 			}
 		}
-		h.unmet = false
+		h.unverified = false
 		// Disks that are gone or were replaced are handled in identity.go.
 		if k.fateOf(h) != stays || k.owns(e, h, states) {
 			continue

@@ -132,7 +132,7 @@ func over(grants, others []Grant) []Grant {
 
 // remembered turns a record into a Held.
 func (h keptHeld) remembered() *Held {
-	h.was, h.identity, h.inherited, h.prior, h.unmet = h.Before, h.Identity, true, h.Prior, true
+	h.was, h.identity, h.inherited, h.prior, h.unverified = h.Before, h.Identity, true, h.Prior, true
 	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {
 		h.limits, _ = limit.Parse(h.Key, h.Value)
 	}
