@@ -104,15 +104,15 @@ func (e *entry) name() string {
 // hold applies grants to an entry: it removes limits that no rule grants any more, writes those that differ, and returns
 // the number of writes. Refused limits are added to broken as faults.
 func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
-	overwritten, err := k.reconcile(e, func(s Slot) bool { return given(grants, s) })
+	overwritten, err := k.reconcile(e, func(s Slot) bool { return granted(grants, s) })
 	if err != nil {
 		return 0, err
 	}
 	return k.reapply(e, grants, overwritten)
 }
 
-// given reports whether a grant is for the slot.
-func given(grants []Grant, s Slot) bool {
+// granted reports whether a grant is for the slot.
+func granted(grants []Grant, s Slot) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Slot == s })
 }
 
@@ -123,7 +123,7 @@ func (k *Keeper) reapply(e *entry, grants []Grant, overwritten []Slot) (writes i
 		return 0, k.plan(e, grants)
 	}
 	now := time.Now()
-	n, err := k.release(e, func(s Slot) bool { return !given(grants, s) })
+	n, err := k.release(e, func(s Slot) bool { return !granted(grants, s) })
 	writes += n
 	if err != nil {
 		return writes, err

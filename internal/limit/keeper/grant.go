@@ -177,7 +177,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 					return nil, nil, err
 				}
 				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
-				if k.Rate() && wide(scopes) {
+				if k.Rate() && deviceWide(scopes) {
 					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), Wide: true}, d.Name, value))
 				}
 			}
@@ -289,8 +289,8 @@ func weightDevices(scopes []*hold.Scope) []explain.Spot {
 	return list
 }
 
-// wide reports whether a rule also wants a device-wide limit, which is in the root group and applies to all users of the device.
-func wide(scopes []*hold.Scope) bool {
+// deviceWide reports whether a rule also wants a device-wide limit, which is in the root group and applies to all users of the device.
+func deviceWide(scopes []*hold.Scope) bool {
 	return slices.ContainsFunc(scopes, func(s *hold.Scope) bool {
 		return slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	})
