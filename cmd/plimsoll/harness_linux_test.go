@@ -38,8 +38,10 @@ func TestMain(m *testing.M) {
 	os.Setenv(paths.MachineVar, machine)
 	status := m.Run()
 	os.RemoveAll(machine)
-	if builtFolder != "" {
-		os.RemoveAll(builtFolder)
+	for _, folder := range []string{builtFolder, machineFolder} {
+		if folder != "" {
+			os.RemoveAll(folder)
+		}
 	}
 	os.Exit(status)
 }

@@ -16,7 +16,7 @@ func TestLieVM(t *testing.T) {
 	machine := func(name string) string {
 		return fmt.Sprintf("{name: %s, kind: vm, accel: tcg, kernel: %q, disk_cache: %s}", name, kernel, name)
 	}
-	dir := t.TempDir()
+	dir := machineState(t)
 	r := plimsoll(t, t.Context(), dir, `
 name: machines
 workloads:

@@ -47,7 +47,7 @@ func TestVMKilled(t *testing.T) {
 					t.Skip(program + " is needed: scripts/setup guest")
 				}
 			}
-			dir := t.TempDir()
+			dir := machineState(t)
 			cmd := exec.Command(os.Args[0], "run", "-", "--state", dir)
 			cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 			cmd.Stdin = strings.NewReader("name: killed\nworkloads: {append: {kind: append, runtime: 5m}}\n" +

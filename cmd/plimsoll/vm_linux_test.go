@@ -35,6 +35,19 @@ func needVM(t *testing.T) (kernel string) {
 	return kernel
 }
 
+// machineState is a state folder of all tests with machines: one that has booted for a test is saved there, and those of others go on from it.
+func machineState(t *testing.T) string {
+	t.Helper()
+	if machineFolder == "" {
+		var err error
+		machineFolder, err = os.MkdirTemp("", "plimsoll-test-vm-")
+		mustDo(t, err)
+	}
+	return machineFolder
+}
+
+var machineFolder string
+
 // machines sets the engines of a plan to machines that share in these ways, each named for its own; an emulated processor is there everywhere.
 func machines(kernel string, shares ...string) string {
 	var list []string
@@ -48,11 +61,12 @@ func machines(kernel string, shares ...string) string {
 // than 9p. What other work of this computer hides is no fault: it goes on with more blocks, and what is not proved even then has to lie on the right side, with
 // in a campaign with the report's word that the computer was busy. The wrong order is a fault at once.
 func TestVMAppend(t *testing.T) {
-	kernel, dir := needVM(t), t.TempDir()
+	kernel, dir := needVM(t), machineState(t)
 	defer func() { checkClean(t, dir) }()
 	args := []string{
 		"run", "raw-write", "--json", "--only", "workload=append", "--set", machines(kernel, "9p", "virtiofs"), "--set", "places={layer: {}, bind: {}}",
-		"--set", "baseline={engine: virtiofs, place: bind}", "--set", "exclude=[{engine: 9p, place: layer}]", "--blocks", "8",
+		"--set", "baseline={engine: virtiofs, place: bind}", "--set", "exclude=[{engine: 9p, place: layer}]",
+		"--set", "workloads.append.runtime=3s", "--blocks", "8",
 	}
 	want := map[string]report.Kind{"virtiofs layer": report.Faster, "9p bind": report.Slower}
 	for _, more := range []string{"16", ""} {

@@ -61,7 +61,7 @@ func TestVMPlans(t *testing.T) {
 		},
 	} {
 		t.Run(plan, func(t *testing.T) {
-			starts, dir := machineStarts(t), t.TempDir()
+			starts, dir := machineStarts(t), machineState(t)
 			args := []string{"run", plan, "--quick", "--blocks", "1", "--only", "engine=host|vm|virtiofs"}
 			for _, e := range []string{"vm", "virtiofs"} {
 				args = append(args, "--set", "engines."+e+".kernel="+kernel, "--set", "engines."+e+".accel=tcg")

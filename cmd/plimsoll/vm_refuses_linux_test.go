@@ -13,7 +13,7 @@ import (
 // are measured. The folder that is shared has no room for all of the tree's files.
 func TestVMRefusingShare(t *testing.T) {
 	kernel := needVM(t)
-	share, dir := disktest.Mount(t, "share", "tmpfs", 0, "size=64m,nr_inodes=120,mode=0755"), t.TempDir()
+	share, dir := disktest.Mount(t, "share", "tmpfs", 0, "size=64m,nr_inodes=120,mode=0755"), machineState(t)
 	shares := []string{"9p", "virtiofs"}
 	for name, program := range map[string]string{"smb": "smbd", "nfs": "ganesha.nfsd"} {
 		if _, err := exec.LookPath(program); err != nil {

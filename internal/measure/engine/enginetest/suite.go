@@ -38,6 +38,8 @@ type Suite struct {
 	// Share is set for an engine that differs from one with a suite of its own only in how place.Bind, the first of Places, is
 	// served: what doesn't touch that place is left to the other suite.
 	Share bool
+	// Only names the tests that run, nil for all: a second program that serves the same engine repeats only what it may do otherwise.
+	Only []string
 }
 
 // Run runs the suite.
@@ -64,11 +66,20 @@ func (s Suite) Run(t *testing.T) {
 		tests["OutOfMemory"] = testOutOfMemory
 	}
 	if s.Share {
-		for _, name := range []string{"Unsupported", "OpenFiles", "OutsideMemory", "OutOfMemory"} {
+		// Buffers are the worker's, and the end of input is its agent's.
+		for _, name := range []string{"Unsupported", "OpenFiles", "OutsideMemory", "OutOfMemory", "Buffers", "EndOfInput"} {
 			delete(tests, name)
 		}
 	}
+	for _, name := range s.Only {
+		if tests[name] == nil {
+			t.Fatalf("the suite has no test %s", name)
+		}
+	}
 	for name, f := range tests {
+		if len(s.Only) > 0 && !slices.Contains(s.Only, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) { f(t, s) })
 	}
 }

@@ -165,6 +165,7 @@ func hangingQEMU(t *testing.T) func(string) (string, error) {
 
 // TestVMKVMHangs: where a machine with KVM never answers, that is found out once, and the processor is emulated.
 func TestVMKVMHangs(t *testing.T) {
+	t.Parallel()
 	needVM(t)
 	if f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0); err != nil {
 		t.Skipf("/dev/kvm is needed: %v", err)

@@ -58,7 +58,7 @@ const mostCPUs = 0.29
 // machine passes each, until it has no more memory.
 func TestVMLimits(t *testing.T) {
 	needVM(t)
-	o := testOptions(t, t.TempDir())
+	o := testOptions(t, sharedState(t))
 	e := vm.New(o)
 	for _, tt := range []struct {
 		name   string

@@ -38,7 +38,7 @@ func nfsOptions(t *testing.T, state string) vm.Options {
 // TestVMNFSSuite: an engine with a share by NFS does what the others do.
 func TestVMNFSSuite(t *testing.T) {
 	needGanesha(t)
-	state := t.TempDir()
+	state := sharedState(t)
 	enginetest.Suite{
 		New:    func(t *testing.T) engine.Engine { return vm.New(nfsOptions(t, state)) },
 		Places: []place.Kind{place.Bind, place.Layer},
@@ -115,6 +115,7 @@ func ganeshaFiles(t *testing.T) string {
 
 // TestVMNFSUnserved: a Ganesha that ends or never listens is told with its words, or with the time that it had.
 func TestVMNFSUnserved(t *testing.T) {
+	t.Parallel()
 	needGanesha(t)
 	for name, tt := range map[string]struct{ script, want string }{
 		"ends":         {"echo 'nfs-ganesha[main] main :FATAL :Server exiting...' >&2; exit 2", "the share's daemon ended: exit status 2: nfs-ganesha[main] main :FATAL :Server exiting..."},

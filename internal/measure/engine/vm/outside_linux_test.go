@@ -49,7 +49,7 @@ func TestVMLimitsOutside(t *testing.T) {
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 512 << 20})
 	// Behind each write is a sync, with which a share's server can't leave it in this machine's page cache: what gets to the disk from there is
 	// charged to nobody in version 1.
-	job := load.Job{RW: load.RandWrite, BS: 64 << 10, Size: 4 << 20, NumberIOs: 24, Direct: true, Fsync: 1, IOEngine: load.PSync}
+	job := load.Job{RW: load.RandWrite, BS: 64 << 10, Size: 1 << 20, NumberIOs: 16, Direct: true, Fsync: 1, IOEngine: load.PSync}
 	for _, share := range []string{"", vm.Share9P, vm.ShareVirtioFS, vm.ShareSMB, vm.ShareNFS} {
 		kind, name := place.Bind, share
 		if share == "" {

@@ -117,7 +117,7 @@ func TestVMDaemonDies(t *testing.T) {
 	needVM(t)
 	t.Run("virtiofs", func(t *testing.T) {
 		eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.Options) {
-			daemonDies(t, o(t, t.TempDir()), "virtiofsd")
+			daemonDies(t, o(t, sharedState(t)), "virtiofsd")
 		})
 	})
 	for share, program := range map[string]string{vm.ShareSMB: "smbd", vm.ShareNFS: "ganesha.nfsd"} {
@@ -127,7 +127,7 @@ func TestVMDaemonDies(t *testing.T) {
 			} else {
 				needGanesha(t)
 			}
-			o := testOptions(t, t.TempDir())
+			o := testOptions(t, sharedState(t))
 			o.Share = share
 			daemonDies(t, o, program)
 		})

@@ -15,7 +15,29 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
+func TestMain(m *testing.M) {
+	paralleltest.AtOnce(4)
+	status := m.Run()
+	if oneState != "" {
+		os.RemoveAll(oneState)
+	}
+	os.Exit(status)
+}
+
+var oneState string
+
+// sharedState is a state folder of all tests that don't ask what is in a new one: a machine that has booted for one of them is saved there, and others
+// go on from it.
+func sharedState(t *testing.T) string {
+	t.Helper()
+	if oneState == "" {
+		var err error
+		if oneState, err = os.MkdirTemp("", "plimsoll-test-vm-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return oneState
+}
 
 // bootTests names the variable with which scripts/test-guest asks for the tests that boot machines: an emulated processor takes all
 // that there is of a real one, and other tests beside it measure time.
@@ -58,7 +80,7 @@ func testOptions(t *testing.T, state string) vm.Options {
 
 func TestVMSuite(t *testing.T) {
 	needVM(t)
-	state := t.TempDir()
+	state := sharedState(t)
 	enginetest.Suite{
 		New:    func(t *testing.T) engine.Engine { return vm.New(testOptions(t, state)) },
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},

@@ -61,14 +61,16 @@ func instead(program, path string) func(string) (string, error) {
 	}
 }
 
-// TestVMVirtioFSSuite: an engine with a share by virtiofs does what the others do, with either daemon.
+// TestVMVirtioFSSuite: an engine with a share by virtiofs does what the others do, with either daemon. Each machine of virtiofs boots, so that the
+// second daemon has only those tests in which it serves and ends.
 func TestVMVirtioFSSuite(t *testing.T) {
-	eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) vm.Options) {
-		state := t.TempDir()
+	only := map[string][]string{"C": nil, "Rust": {"Workloads", "KilledAgent", "HardClose"}}
+	eachVirtioFS(t, func(t *testing.T, language string, o func(*testing.T, string) vm.Options) {
+		state := sharedState(t)
 		enginetest.Suite{
 			New:    func(t *testing.T) engine.Engine { return vm.New(o(t, state)) },
 			Places: []place.Kind{place.Bind, place.Layer},
-			Guest:  true, Share: true,
+			Guest:  true, Share: true, Only: only[language],
 		}.Run(t)
 	})
 }
@@ -84,7 +86,7 @@ func TestVMVirtioFSCache(t *testing.T) {
 			"always": {0, size / 4},
 		} {
 			t.Run(mode, func(t *testing.T) {
-				options, id := o(t, t.TempDir()), "cache-"+mode
+				options, id := o(t, sharedState(t)), "cache-"+mode
 				options.ShareCache = mode
 				a := openVM(t, vm.New(options), id, bindSpec)
 				defer wantNothingLeft(t, options.State, id)
