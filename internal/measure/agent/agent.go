@@ -1,6 +1,5 @@
-// Package agent is the parent's side of a worker: it speaks package wire with
-// the agent of one engine.Session and turns what can go wrong into errors that
-// say what died, where, and how far it got.
+// Package agent is plimsoll's side of a worker: it exchanges the messages of package wire with the agent of one
+// engine.Session, and turns failures into errors that say what died, where, and how far it got.
 package agent
 
 import (
@@ -22,7 +21,7 @@ import (
 // can run no further trial.
 var ErrLost = errors.New("worker lost")
 
-// An Agent is a running worker. Its methods belong to one goroutine.
+// An Agent is a running worker. Its methods must be called from one goroutine.
 type Agent struct {
 	Session engine.Session
 	// Hello is the agent's first message.
@@ -32,13 +31,13 @@ type Agent struct {
 	// probes is the answer to Probe, nil before.
 	probes []load.Probe
 	msgs   chan wire.Message
-	// readErr is why msgs was closed; it is written before the close.
+	// readErr says why msgs was closed; it is set before that.
 	readErr error
-	// quit is closed when messages are no longer wanted.
+	// quit is closed when messages are no longer read.
 	quit chan struct{}
-	// open is the trial that was asked for and has not ended, if any.
+	// open is the trial that was requested and has not ended, if any.
 	open string
-	// phase is what the trial was told to do last, its layout or its measured window, and since when.
+	// phase is the trial's last step, its layout or its measured window, and since when.
 	phase string
 	since time.Time
 	// unfit is set when no further trial may run.
@@ -73,8 +72,8 @@ func (a *Agent) greet(ctx context.Context) error {
 	return nil
 }
 
-// Probe asks which I/O engines work in the worker's folder, which tries them by doing I/O there, the first time that
-// it is asked. No trial may be open.
+// Probe asks the worker which I/O engines work in its folder. The worker finds out by doing I/O there, the first time. No
+// trial may be open.
 func (a *Agent) Probe(ctx context.Context) ([]load.Probe, error) {
 	if a.probes != nil {
 		return a.probes, nil
@@ -87,7 +86,7 @@ func (a *Agent) Probe(ctx context.Context) ([]load.Probe, error) {
 	case errors.Is(err, ErrLost):
 		return nil, err
 	case err != nil:
-		// The answer may come yet, in the midst of a trial.
+		// The answer may still come, in the middle of a trial.
 		a.unfit = true
 		return nil, fmt.Errorf("the worker did not say which I/O engines work: %w", err)
 	case m.Probed == nil:
@@ -100,9 +99,9 @@ func (a *Agent) Probe(ctx context.Context) ([]load.Probe, error) {
 // Info describes the worker that was started.
 func (a *Agent) Info() engine.Info { return a.Session.Info() }
 
-// Close closes the session, whatever the agent is doing. It must be called once.
+// Close closes the session, even while the agent is busy. It must be called once.
 func (a *Agent) Close(ctx context.Context) error {
-	if a.quit != nil { // nil: Open did not make it, and nothing is read.
+	if a.quit != nil { // nil: Open did not make the agent, and nothing is read.
 		close(a.quit)
 	}
 	return a.Session.Close(ctx)
@@ -128,7 +127,7 @@ func (a *Agent) read() {
 		}
 		break
 	}
-	// Nobody reads on; the agent must not block on a full pipe.
+	// Messages are no longer read; the agent must not block on a full pipe.
 	io.Copy(io.Discard, a.Session.Stdout())
 }
 
@@ -146,7 +145,7 @@ func (a *Agent) next(ctx context.Context) (wire.Message, error) {
 	}
 }
 
-// note sees that the open trial has ended.
+// note notes when a message ends the open trial.
 func (a *Agent) note(m wire.Message) {
 	if m.Error != nil && m.Error.ID == a.open || m.Result != nil && m.Result.ID == a.open {
 		a.open = ""
@@ -156,14 +155,14 @@ func (a *Agent) note(m wire.Message) {
 // lost describes the end of the agent, for which it waits a little.
 func (a *Agent) lost() error {
 	a.unfit = true
-	// The run's context may be over; what happened is still worth asking for.
+	// The run's context may be over; the cause is still worth asking for.
 	ctx, cancel := context.WithTimeout(context.Background(), lostGrace)
 	defer cancel()
 	readErr := a.drain(ctx)
 	state := a.Session.State(ctx)
 	text := "the worker ended: " + state
 	if a.Hello.Version == 0 {
-		// Only the runtime knows why it did not start.
+		// Only the runtime knows why the worker did not start.
 		text = "the worker did not start: " + state
 		if words := tail.LastWords(a.Session.Log()); words != "" && !strings.Contains(state, words) {
 			text = "the worker did not start: " + words + " (" + state + ")"
@@ -175,11 +174,10 @@ func (a *Agent) lost() error {
 	return &TrialError{Phase: "worker", Text: text, Log: a.Session.Log(), err: ErrLost}
 }
 
-// lostGrace bounds how long the end of a lost agent is looked into.
+// lostGrace bounds the time for finding out why an agent was lost.
 const lostGrace = 5 * time.Second
 
-// drain reads to the end of the agent's output and returns what ended it, or nil
-// when ctx is over before.
+// drain reads to the end of the agent's output and returns the error that ended it, or nil if ctx is over first.
 func (a *Agent) drain(ctx context.Context) error {
 	for {
 		select {
@@ -193,8 +191,7 @@ func (a *Agent) drain(ctx context.Context) error {
 	}
 }
 
-// Prepare asks for a trial and waits until its files are laid out. When ctx ends
-// first the trial is stopped, as Wait does.
+// Prepare requests a trial and waits until its files are laid out. If ctx ends first, the trial is stopped as in Wait.
 func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) error {
 	a.open, a.phase, a.since = id, wire.PhasePrepare, time.Now()
 	if err := a.out.Send(wire.Message{Run: &wire.Run{ID: id, Spec: spec}}); err != nil {
@@ -217,8 +214,7 @@ func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) erro
 	}
 }
 
-// Find returns where the program of a command is in the session, or an error that says that it isn't there:
-// workload.ErrNoProgram.
+// Find returns the path of a command's program in the session, or an error that matches workload.ErrNoProgram.
 func (a *Agent) Find(ctx context.Context, c workload.CommandSpec) (string, error) {
 	if err := a.out.Send(wire.Message{Find: &wire.Find{Command: c}}); err != nil {
 		return "", a.lost()
@@ -233,12 +229,12 @@ func (a *Agent) Find(ctx context.Context, c workload.CommandSpec) (string, error
 		case m.Found != nil:
 			return m.Found.Path, nil
 		case m.Hello != nil, m.Ready != nil, m.Result != nil:
-			return "", a.distrust("it did not say whether a program is there")
+			return "", a.distrust("it did not say whether a program exists")
 		}
 	}
 }
 
-// noProgram is what a worker says of a program that isn't there.
+// noProgram is a worker's error for a program that doesn't exist.
 type noProgram string
 
 // Error implements error.
@@ -247,7 +243,7 @@ func (e noProgram) Error() string { return string(e) }
 // Is reports whether target is workload.ErrNoProgram.
 func (e noProgram) Is(target error) bool { return target == workload.ErrNoProgram }
 
-// Start begins the trial that Prepare made ready.
+// Start starts the trial that Prepare made ready.
 func (a *Agent) Start(id string) error {
 	a.phase, a.since = wire.PhaseRun, time.Now()
 	if err := a.out.Send(wire.Message{Start: &wire.Start{ID: id}}); err != nil {
@@ -256,39 +252,39 @@ func (a *Agent) Start(id string) error {
 	return nil
 }
 
-// Events are called as a trial goes on, from Hear's goroutine; nil for none.
+// Events are called while a trial runs, from Hear's goroutine; nil for none.
 type Events struct {
 	// Sample is called for each sample, Round at the end of each round of a job with a steady state, in order.
 	Sample, Round func(load.Sample)
-	// Hanging is called each second when the measured window is over and I/Os of it are in flight, with the result as it would be if
+	// Hanging is called each second while I/Os are in flight after the measured window, with the result as it would be if
 	// they never ended.
 	Hanging func(*workload.Result)
 	// Status is called for the answers to Ask.
 	Status func(*workload.Result)
-	// Settling is called when the measured window is over and buffered writes are waited for, again and again:
-	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
+	// Settling is called repeatedly after the measured window while buffered writes are written back, with the bytes that
+	// the trial's machine has yet to write back, -1 if unknown.
 	Settling func(left int64)
 }
 
-// Wait returns the result of a started trial. When ctx ends first the trial is
-// stopped, and Wait returns a TrialError that wraps the context's cause, after
-// the worker has answered or a grace of two seconds.
+// Wait returns the result of a started trial. If ctx ends first, the trial is stopped: after the worker's answer, or a
+// grace of two seconds, Wait returns a TrialError that wraps the context's cause.
 func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample)) (*workload.Result, error) {
 	return a.Hear(ctx, id, Events{Sample: onSample})
 }
 
-// Finish ends a trial with a steady state, before its longest time: its result is of the window of rounds that
-// begins with number from. It may be called from any goroutine while Hear waits, which tells if the worker is gone.
+// Finish ends a trial with a steady state before its longest time. Its result is the window of rounds that begins with
+// number from. It may be called from any goroutine while Hear waits, which reports it if the worker is gone.
 func (a *Agent) Finish(id string, from int) {
 	_ = a.out.Send(wire.Message{Finish: &wire.Finish{ID: id, From: from}})
 }
 
-// Ask asks a trial how far it is, which Hear tells. It may be called from any goroutine while Hear waits.
+// Ask asks a trial for its result so far, which Hear passes to Events.Status. It may be called from any goroutine while
+// Hear waits.
 func (a *Agent) Ask(id string) {
 	_ = a.out.Send(wire.Message{Ask: &wire.Ask{ID: id}})
 }
 
-// Hear is Wait that tells more.
+// Hear is Wait with all events.
 func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Result, error) {
 	var halts []workload.Halt
 	for {
@@ -331,22 +327,19 @@ func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Resul
 	}
 }
 
-// Stop ends the trial that was prepared or started and has not ended, if there
-// is one: the partner of a client that failed. It returns when it is gone; Fit
-// tells if it would not go.
+// Stop ends the trial that was prepared or started and has not ended, if there is one, such as that of a client whose
+// partner failed. It returns when the trial has ended; Fit reports whether it did.
 func (a *Agent) Stop() {
 	if a.open != "" && !a.unfit {
 		a.abandon(a.open, context.Canceled)
 	}
 }
 
-// stopGrace is how long a trial may take to be gone. A kill is quick, but for a
-// process that waits for a disk.
+// stopGrace is how long a trial may take to end. A kill is quick, except for a process that waits for a disk.
 const stopGrace = 2 * time.Second
 
-// abandon stops trial id after cause, and waits a little for the worker to have
-// stopped, so that the session may be used again. The error it returns wraps
-// cause and holds how far the trial got.
+// abandon stops trial id because of cause, and waits a little until the worker has stopped it, so that the session can be
+// used again. Its error wraps cause and says how far the trial got.
 func (a *Agent) abandon(id string, cause error) error {
 	if errors.Is(cause, ErrLost) {
 		return cause
@@ -367,11 +360,11 @@ func (a *Agent) abandon(id string, cause error) error {
 			end.Log, end.err = a.Session.Log(), errors.Join(cause, ErrLost)
 			return end
 		case m.Error != nil && m.Error.ID == id:
-			// Its signal was our own, and says nothing.
+			// Plimsoll itself sent the signal, which says nothing.
 			end.Phase, end.Log, end.Done, end.Command = m.Error.Phase, m.Error.Log, m.Error.Done, m.Error.Command
 			return end
 		case m.Result != nil && m.Result.ID == id:
-			// It was done in the same moment.
+			// The trial ended at the same moment.
 			end.Log = a.Session.Log()
 			return end
 		}

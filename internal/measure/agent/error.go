@@ -10,22 +10,21 @@ import (
 	"plimsoll/load"
 )
 
-// A TrialError is a trial that failed: what the worker said, and how far it got.
+// A TrialError is the error of a failed trial: the worker's message, and how far the trial got.
 type TrialError struct {
-	// Phase is wire.PhasePrepare, wire.PhaseRun, or "worker" when the agent itself
-	// went.
+	// Phase is wire.PhasePrepare, wire.PhaseRun, or "worker" if the agent itself ended.
 	Phase string
 	Text  string
 	// Signal killed the trial's process, if any did.
 	Signal string
 	// Log holds the last lines of standard error.
 	Log string
-	// Done is how far it got; nil if it did not say.
+	// Done is how far it got; nil if unknown.
 	Done *load.Sample
-	// Command is what became of the trial's program; nil if it has none.
+	// Command says how the trial's program ended; nil if it has none.
 	Command *workload.CommandEnd
-	// Waits are the lines of procfs.Waits on the worker's processes, and Since is how long the trial was in its phase, when it was
-	// ended by a deadline.
+	// Waits are the lines of procfs.Waits on the worker's processes, and Since is how long the trial was in its phase, if a
+	// deadline ended it.
 	Waits []string
 	Since time.Duration
 
@@ -35,7 +34,7 @@ type TrialError struct {
 // Error implements error.
 func (e *TrialError) Error() string { return e.Text }
 
-// Progress says how far it got, "" if it did not say.
+// Progress says how far it got, "" if unknown.
 func (e *TrialError) Progress() string {
 	if e.Done == nil {
 		return ""
@@ -50,11 +49,11 @@ func (e *TrialError) Progress() string {
 	return fmt.Sprintf("%d operations and %s in %s", e.Done.Ops, size.Bytes(e.Done.Bytes), size.Duration(e.Done.At))
 }
 
-// Unwrap returns what it was stopped for, if it was, ErrLost when the agent is
-// gone, and workload.ErrOverwrite when the trial was refused for that.
+// Unwrap returns the cause for which it was stopped, ErrLost if the agent is gone, or workload.ErrOverwrite if that is why
+// the trial was refused.
 func (e *TrialError) Unwrap() error { return e.err }
 
-// failed turns the worker's words into an error.
+// failed turns the worker's error message into an error.
 func failed(e *wire.Error) error {
 	t := &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done, Command: e.Command}
 	if e.Missing {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// look reports what the worker's processes do, and for how long the trial has been in its phase, at the end of a trial that takes
-// too long. It has to be called before they are told to stop: after that they would report the wait for their end.
+// look reports what the worker's processes wait for, and how long the trial has been in its phase, when a trial takes too
+// long. Call it before they are told to stop: after that they would wait for their end.
 func (a *Agent) look(cause error) (waits []string, since time.Duration) {
 	if !errors.Is(cause, context.DeadlineExceeded) {
 		return nil, 0
@@ -18,10 +18,10 @@ func (a *Agent) look(cause error) (waits []string, since time.Duration) {
 	since = time.Since(a.since)
 	pid := a.Session.Info().PID
 	if pid <= 0 {
-		return nil, since // It is on another machine.
+		return nil, since // It runs on another machine.
 	}
 	const proc = "/proc"
-	// A runtime stands between this process and its container, and passes on what both say.
+	// A runtime stands between this process and its container, and forwards both directions.
 	if up := procfs.Parent(proc, pid); up > 1 && up != os.Getpid() && procfs.Parent(proc, up) == os.Getpid() {
 		pid = up
 	}

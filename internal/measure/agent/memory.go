@@ -10,23 +10,21 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A Memory is what was known of some agents' memory before a trial, to tell afterwards whether the
-// kernel killed for want of it.
+// A Memory holds the state of some agents' memory groups before a trial. Afterwards it shows whether the kernel killed
+// processes because memory ran out.
 type Memory struct {
 	// asked is the limit of the plan in bytes, 0: none.
 	asked int64
 	of    []memoryGroup
 }
 
-// memoryGroup is one agent's memory group; nil where it can't be read: another machine's, or
-// another system's.
+// memoryGroup is one agent's memory group; nil if it can't be read: another machine's, or another system's.
 type memoryGroup struct {
 	*cgroupio.MemoryGroup
 	kills int64
 }
 
-// WatchMemory looks at the groups of agents whose memory the plan limits to so many bytes; 0: it
-// doesn't.
+// WatchMemory reads the memory groups of agents. asked is the plan's limit on their memory in bytes; 0: none.
 func WatchMemory(agents []*Agent, asked int64) *Memory {
 	m := &Memory{asked: asked}
 	for _, a := range agents {
@@ -42,10 +40,9 @@ func WatchMemory(agents []*Agent, asked int64) *Memory {
 	return m
 }
 
-// Explain adds to the error of a trial that the kernel killed it for want of memory, if it did, and by
-// whose limit: one from outside the plan, such as that of a service in which plimsoll runs or of
-// a group that a daemon puts all containers into, is not the cell's. Other errors are returned as
-// they are.
+// Explain adds to the error of a trial that the kernel killed it because memory ran out, if so, and by whose limit. A limit
+// from outside the plan, such as that of a service in which plimsoll runs or of a group for all of a daemon's containers,
+// is not the cell's. Explain returns other errors unchanged.
 func (m *Memory) Explain(err error) error {
 	var te *TrialError
 	if !errors.As(err, &te) {
@@ -54,14 +51,14 @@ func (m *Memory) Explain(err error) error {
 	i := m.killed()
 	switch {
 	case strings.Contains(te.Text, "out of memory"):
-		// The engine told of it, and knows of no limit but its own.
+		// The engine reports it, but knows only its own limit.
 		if outside := m.outside(max(i, 0)); outside != "" {
 			return fmt.Errorf("%w; in effect was a %s", err, outside)
 		}
 	case i >= 0 && (te.Signal != "" || errors.Is(err, ErrLost)):
 		return fmt.Errorf("%w: out of memory (%s)", err, m.limit(i))
 	case te.Signal == "" && errors.Is(err, ErrLost) && strings.Contains(te.Text, "killed") && len(m.of) > 0:
-		// The group of an agent that was killed itself went with it.
+		// The group of a killed agent is gone, too.
 		if m.asked > 0 || m.outside(0) != "" {
 			return fmt.Errorf("%w; perhaps out of memory (%s)", err, m.limit(0))
 		}
@@ -82,7 +79,7 @@ func (m *Memory) killed() int {
 	return -1
 }
 
-// limit words the limit of the i-th agent.
+// limit describes the limit of the i-th agent.
 func (m *Memory) limit(i int) string {
 	if outside := m.outside(i); outside != "" {
 		return outside
@@ -93,11 +90,11 @@ func (m *Memory) limit(i int) string {
 	return "no memory limit can be seen from here: the machine's own memory, or a limit around it, was used up"
 }
 
-// pageSlack is how far below what was asked for a limit in effect may be and still be that one: the kernel
-// rounds down to pages, of 64 KiB at most.
+// pageSlack is how far a limit in effect may be below what was asked for and still be the same: the kernel rounds down to
+// pages, of 64 KiB at most.
 const pageSlack = 64 << 10
 
-// outside words the i-th agent's limit if it is not the plan's; else it is empty.
+// outside describes the i-th agent's limit if it is not the plan's; else it is empty.
 func (m *Memory) outside(i int) string {
 	if i >= len(m.of) || m.of[i].MemoryGroup == nil || m.of[i].Limit == 0 {
 		return ""

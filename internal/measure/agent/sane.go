@@ -9,11 +9,11 @@ import (
 	"plimsoll/load"
 )
 
-// No other measurement checks a worker's result, so an impossible one is refused
-// rather than reported: a container's program may have been exchanged, or be wrong.
+// A worker's result isn't checked by another measurement. So an impossible one is refused, not reported: a container's
+// program may have been replaced, or have a bug.
 
-// misplaced reports what is wrong with a message that comes while a trial is prepared
-// (running false) or runs; empty if it may come. Late words about an earlier trial may.
+// misplaced says why a message may not come while a trial is prepared (running false) or runs; empty if it may. Late
+// messages of an earlier trial may come.
 func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	switch {
 	case m.Hello != nil:
@@ -21,7 +21,7 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	case m.Probed != nil:
 		return "it listed I/O engines without a request"
 	case m.Find != nil, m.Probe != nil, m.Run != nil, m.Start != nil, m.Finish != nil, m.Ask != nil, m.Stop != nil:
-		return "it said what only plimsoll says"
+		return "it sent a message that only plimsoll sends"
 	case m.Ready != nil && m.Ready.ID == id && running:
 		return "it was ready a second time"
 	case m.Result != nil && m.Result.ID == id && !running:
@@ -35,7 +35,7 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	case m.Hanging != nil && m.Hanging.ID == id && !running:
 		return "its I/Os hung before the start"
 	case m.Status != nil && m.Status.ID == id && !running:
-		return "it told how far it was before the start"
+		return "it sent a status before the start"
 	case m.Status != nil && m.Status.ID == id:
 		return badResult(&m.Status.Result)
 	case m.Hanging != nil && m.Hanging.ID == id:
@@ -58,7 +58,7 @@ func (a *Agent) distrust(what string) error {
 	return &TrialError{Phase: "worker", Text: "the worker can't be believed: " + what, Log: a.Session.Log(), err: ErrLost}
 }
 
-// badSample reports what can't be in a sample.
+// badSample says what is impossible in a sample.
 func badSample(s load.Sample) string {
 	if s.At < 0 || s.Ops < 0 || s.Bytes < 0 {
 		return fmt.Sprintf("a sample of %d operations and %d bytes at %v", s.Ops, s.Bytes, s.At)
@@ -66,7 +66,7 @@ func badSample(s load.Sample) string {
 	return ""
 }
 
-// badResult reports what can't be in a result.
+// badResult says what is impossible in a result.
 func badResult(r *workload.Result) string {
 	if r.Elapsed <= 0 {
 		return fmt.Sprintf("a result that took %v", r.Elapsed)
@@ -97,7 +97,7 @@ func badResult(r *workload.Result) string {
 	return badRounds(r.Rounds)
 }
 
-// badRounds reports what can't be in the rounds of a job.
+// badRounds says what is impossible in the rounds of a job.
 func badRounds(r *workload.Rounds) string {
 	if r == nil {
 		return ""
@@ -118,7 +118,7 @@ func badRounds(r *workload.Rounds) string {
 	return ""
 }
 
-// badClass reports what can't be in a class of operations.
+// badClass says what is impossible in a class of operations.
 func badClass(c load.Class) string {
 	switch {
 	case c.Failed < 0:
@@ -137,7 +137,7 @@ func badClass(c load.Class) string {
 	return ""
 }
 
-// badPriorities reports what can't be in a class whose latencies are also told by priority.
+// badPriorities says what is impossible in a class whose latencies are also counted by priority.
 func badPriorities(c load.Class) string {
 	n := uint64(0)
 	for _, p := range c.Priorities {

@@ -35,8 +35,8 @@ func TestHostile(t *testing.T) {
 		{"invalid UTF-8", ready, spoilt(`"append"`, "\"\xff\xfe\""), ""},
 		{"hello again", `{"hello":{"version":5}}`, "", "hello again"},
 		{"engines without a request", `{"probed":{"probes":[]}}`, "", "without a request"},
-		{"plimsoll's probe", `{"probe":{}}`, "", "only plimsoll says"},
-		{"plimsoll's words", `{"stop":{"id":"1"}}`, "", "only plimsoll says"},
+		{"plimsoll's probe", `{"probe":{}}`, "", "only plimsoll sends"},
+		{"plimsoll's words", `{"stop":{"id":"1"}}`, "", "only plimsoll sends"},
 		{"result before ready", result, "", "before the start"},
 		{"sample before start", `{"sample":{"id":"1"}}`, "", "before the start"},
 		{"settling before start", `{"settling":{"id":"1","left":5}}`, "", "before the start"},
@@ -62,7 +62,7 @@ func TestHostile(t *testing.T) {
 		{"rounds before the first", ready, spoilt(`"prepared":1`, `"rounds":{"each":[{"at":5,"ops":1}],"from":-1,"to":1}`), "rounds -1 to 1 of 1"},
 		{"rounds out of order", ready, spoilt(`"prepared":1`, `"rounds":{"each":[{"at":5},{"at":5}],"from":0,"to":2}`), "ends at 5ns after one that ended at 5ns"},
 		{"negative latency of a round", ready, spoilt(`"prepared":1`, `"rounds":{"each":[{"at":5,"lat":-1}],"from":0,"to":1}`), "a round that ends"},
-		{"plimsoll's finish", ready, `{"finish":{"id":"1"}}`, "only plimsoll says"},
+		{"plimsoll's finish", ready, `{"finish":{"id":"1"}}`, "only plimsoll sends"},
 		{"negative preparation", ready, spoilt(`"prepared":1`, `"prepared":-1`), "a time of -1ns"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -8,20 +8,19 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A DeviceUse is what the clients of a trial that share one device did there. A disk's counters hold
-// what all of them did, so only their sum can be compared with the disk's.
+// A DeviceUse is the I/O of a trial's clients that share one device. A disk's counters include all of them, so only their
+// sum can be compared with the disk's.
 type DeviceUse struct {
-	// Clients are the places of its clients in the trial's Results, from 0.
+	// Clients are the indexes of its clients in the trial's Results.
 	Clients []int
-	// Where is that of the first of them.
+	// Where is that of its first client.
 	Where Where
-	// Truth sums the bytes of its clients, their processes and their control groups;
-	// what the device did is taken from the client with the longest window.
+	// Truth sums the bytes of its clients, their processes and their control groups. The device's bytes are those of the
+	// client with the longest window.
 	Truth Truth
 }
 
-// A deviceKey identifies a device: by machine and disk, or, where no disk is known, by
-// what kind of thing is there instead.
+// A deviceKey identifies a device: by machine and disk, or, if no disk is known, by the kind of what is there instead.
 type deviceKey struct {
 	host       string
 	known      bool
@@ -36,8 +35,8 @@ func (w *Where) deviceKey() deviceKey {
 	return deviceKey{host: w.Host, fs: w.FSType, source: w.Source}
 }
 
-// DeviceUses sorts the clients of t by their device, in the order of their
-// first clients. A trial that got nowhere has none.
+// DeviceUses groups the clients of t by their device, in the order of their first clients. A trial without results has
+// none.
 func (t *Trial) DeviceUses() []DeviceUse {
 	n := max(len(t.Results), len(t.Where), len(t.Truth))
 	var uses []DeviceUse
@@ -67,7 +66,7 @@ func (t *Trial) DeviceUses() []DeviceUse {
 		g.Clients = append(g.Clients, i)
 		switch {
 		case truth == nil || i > 0 && len(t.Truth) == 1:
-			// One entry for all clients: it is a sum already.
+			// One entry for all clients, which is a sum already.
 		case len(g.Clients) == 1:
 			g.Truth, longest[at] = *truth, window
 		default:
@@ -86,7 +85,7 @@ func (t *Trial) FirstWhere() Where {
 	return t.Where[0]
 }
 
-// CommandEnd is what became of the program of the first client; nil if it runs none.
+// CommandEnd says how the program of the first client ended; nil if it runs none.
 func (t *Trial) CommandEnd() *workload.CommandEnd {
 	if t.Command != nil {
 		return t.Command
@@ -97,7 +96,7 @@ func (t *Trial) CommandEnd() *workload.CommandEnd {
 	return nil
 }
 
-// entry is a client's own, or the only one there is; nil where there is none.
+// entry is a client's own entry, or the only one; nil if there is none.
 func entry[T any](list []T, client int) *T {
 	switch {
 	case client < len(list):
@@ -108,8 +107,8 @@ func entry[T any](list []T, client int) *T {
 	return nil
 }
 
-// add adds another client of the same device; longer says that its window is the
-// longest so far, so that the device's figures are to be its.
+// add adds another client of the same device. longer means that its window is the longest so far, so that the device's
+// counters are taken from it.
 func (t *Truth) add(other *Truth, longer bool) {
 	t.addBytes(other)
 	known := other.DeviceRead >= 0 && other.DeviceWritten >= 0
@@ -122,7 +121,7 @@ func (t *Truth) add(other *Truth, longer bool) {
 	}
 }
 
-// addBytes sums what is counted for each client apart.
+// addBytes sums the bytes that are counted for each client separately.
 func (t *Truth) addBytes(other *Truth) {
 	plus(&t.AppRead, other.AppRead)
 	plus(&t.AppWritten, other.AppWritten)
@@ -132,7 +131,7 @@ func (t *Truth) addBytes(other *Truth) {
 	plus(&t.CgroupWritten, other.CgroupWritten)
 }
 
-// plus adds two counts of which -1 is unknown.
+// plus adds n to a sum; -1 is unknown.
 func plus(sum *int64, n int64) {
 	if *sum < 0 || n < 0 {
 		*sum = -1
@@ -141,8 +140,8 @@ func plus(sum *int64, n int64) {
 	*sum += n
 }
 
-// Total adds up the devices of t, for a table with one row a trial. Several devices are
-// joined ("vda + vdb") and their bytes summed; the busy time is that of the busiest.
+// Total adds up the devices of t, for a table with one row for each trial. Several devices are joined ("vda + vdb") and
+// their bytes summed; the busy time is that of the busiest.
 func (t *Trial) Total() Truth {
 	var total Truth
 	for i, g := range t.DeviceUses() {

@@ -1,6 +1,5 @@
-// Package record holds what is kept of a run: the run itself, its trials, and
-// the doubts about them. It judges nothing; trial makes records, store keeps
-// them, stats and report read them.
+// Package record holds the records of a run: the run itself, its trials, and the doubts about them. It judges nothing.
+// Package trial makes records, store keeps them, stats and report read them.
 package record
 
 import (
@@ -25,29 +24,29 @@ type Run struct {
 	// Version is plimsoll's.
 	Version string `json:"version"`
 	Seed    uint64 `json:"seed"`
-	// Blocks is how many were asked for.
+	// Blocks is how many blocks were asked for.
 	Blocks int `json:"blocks"`
 	// Quick is set when too few blocks were asked for to prove anything.
 	Quick   bool      `json:"quick,omitempty"`
 	Started time.Time `json:"started"`
-	// Ended is zero while the run goes on or after it was killed.
+	// Ended is zero while the run goes on, or if it was killed.
 	Ended time.Time `json:"ended,omitzero"`
-	// Sessions are the stretches in which the run was measured: one, and one more for
-	// each time that it was resumed. Records of older versions have none.
+	// Sessions are the times in which the run was measured: one, and one more for each resume. Records of older versions
+	// have none.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Status is one of the constants below.
 	Status string `json:"status"`
 	// Machine is the fingerprint of the machine that ran plimsoll.
 	Machine Machine `json:"machine"`
-	// Ceiling is what the load generator reached on the null engine before the run.
+	// Ceiling is the load generator's rate on the null engine before the run.
 	Ceiling Ceiling `json:"ceiling"`
 	// IOEngine is the engine used by each block workload, by name, and why.
 	IOEngine map[string]EngineChoice `json:"io_engine,omitempty"`
-	// Baseline is the key of the cell that others of the same workload are
-	// compared with, by workload; Margin the zone of equivalence, such as 0.05.
+	// Baseline is the key of the cell that the others of its workload are compared with, by workload. Margin is the zone of
+	// equivalence, such as 0.05.
 	Baseline map[string]string `json:"baseline,omitempty"`
 	Margin   float64           `json:"margin"`
-	// Skipped lists cells that could not be offered, with the reason.
+	// Skipped lists the cells that could not be measured, with the reason.
 	Skipped []Skip `json:"skipped,omitempty"`
 	// Warnings are doubts about the run as a whole.
 	Warnings []Warning `json:"warnings,omitempty"`
@@ -61,11 +60,11 @@ const (
 	Interrupted = "interrupted"
 )
 
-// A Session is a stretch of time in which one process measured a run.
+// A Session is a time in which one process measured a run.
 type Session struct {
 	Started time.Time `json:"started"`
-	// Ended is zero while it goes on. Of one that was killed it is the end of its
-	// last trial, filled in when the run is resumed.
+	// Ended is zero while it goes on. For a killed session it is the end of its last trial, filled in when the run is
+	// resumed.
 	Ended time.Time `json:"ended,omitzero"`
 }
 
@@ -87,11 +86,10 @@ func (r *Run) Took() time.Duration {
 	return took
 }
 
-// EngineChoice says which I/O engine a workload's cells use.
+// EngineChoice is the I/O engine of a workload's cells.
 type EngineChoice struct {
 	Engine string `json:"engine"`
-	// Why names what decided: "the strongest that works in all cells", or the cell and the
-	// reason that ruled a stronger one out.
+	// Why is the reason: "the strongest that works in all cells", or the cell and the reason that ruled a stronger one out.
 	Why string `json:"why"`
 }
 
@@ -103,15 +101,14 @@ type Skip struct {
 
 // Ceiling is the load generator's own limit.
 type Ceiling struct {
-	// IOPS is what one thread reached on the null engine; 0: not measured.
+	// IOPS is the rate of one thread on the null engine; 0: not measured.
 	IOPS float64 `json:"iops"`
 	// CPUs is how many CPUs the machine has.
 	CPUs int `json:"cpus"`
 }
 
-// AAControl is what people read of a cell whose Control is set, in every table, sentence and page.
-// Programs know it by stable names: the JSON key and column "control", the kind "control", and
-// "#control" at the end of a cell's key.
+// AAControl is the name, in every table, sentence and page, of a cell whose Control is set. Programs use stable names: the
+// JSON key and column "control", the kind "control", and "#control" at the end of a cell's key.
 const AAControl = "A/A control"
 
 // A Cell is one combination of a plan's matrix, by the plan's names.
@@ -121,8 +118,8 @@ type Cell struct {
 	Place    string `json:"place"`
 	Limits   string `json:"limits"`
 	Clients  int    `json:"clients"`
-	// Source is the place that the workload reads its sources from, where the plan has several of them; empty: there is no
-	// such choice. It may be Place itself.
+	// Source is the place that the workload reads its sources from, if the plan names sources; else empty. It may be Place
+	// itself.
 	Source string `json:"source,omitempty"`
 	// Control marks the second copy of the baseline: the AAControl.
 	Control bool `json:"control,omitempty"`
@@ -138,8 +135,8 @@ type Trial struct {
 	// were skipped. It grows over a run, and is the same when a run is resumed with other engines.
 	Order   int       `json:"order"`
 	Started time.Time `json:"started"`
-	// Wall is how long the whole trial took; Overhead the part that was not
-	// measured window, ramp time or waiting for the workload's own layout.
+	// Wall is how long the whole trial took. Overhead is the part of it that was not the measured window, ramp time or the
+	// workload's own layout.
 	Wall     time.Duration `json:"wall"`
 	Overhead time.Duration `json:"overhead"`
 	// SessionOpen is how long the container took to start, if this trial was the
@@ -147,28 +144,26 @@ type Trial struct {
 	SessionOpen time.Duration `json:"session_open,omitempty"`
 	// Status is Done or Failed.
 	Status string `json:"status"`
-	// Error, Phase and Log tell what a failed trial died of; Progress how far it got.
+	// Error, Phase and Log describe how a trial failed; Progress is how far it got.
 	Error    string `json:"error,omitempty"`
 	Phase    string `json:"phase,omitempty"`
 	Log      string `json:"log,omitempty"`
 	Progress string `json:"progress,omitempty"`
-	// Waits is what the processes of a trial that its timeout ended were doing then, a line each. Those of clients on other
-	// machines are not known.
+	// Waits lists what the processes of a trial waited for when its timeout ended it, a line each. Those of clients on
+	// other machines are not known.
 	Waits []string `json:"waits,omitempty"`
-	// Command is what became of the program of a failed trial that runs one: its exit status and what it said. That of a
-	// trial that worked is in its Results.
+	// Command says how the program of a failed trial ended, with its output. That of a successful trial is in its Results.
 	Command *workload.CommandEnd `json:"command,omitempty"`
 	// Spec is the workload as it was run.
 	Spec workload.Spec `json:"spec"`
-	// Metric and Value are the figure by which the trial is compared; Value is
-	// all clients' work over the time from the first one's start to the last one's end
-	// (workload.Together). In records of older versions it is the sum of the clients' own values.
+	// Metric and Value are the figure by which the trial is compared. Value is all clients' work over the time from the
+	// first one's start to the last one's end (workload.Together). In records of older versions it is the sum of the
+	// clients' own values.
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
-	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
-	// failed may have Where alone. A record that was kept before schema 2 of the store
-	// has one Truth, summed, and one Where for all clients. DeviceUses puts the clients
-	// together that share a disk.
+	// Results, Truth and Where hold one entry for each client, in the same order; a failed trial may have only Where. A
+	// record from before schema 2 of the store has one Truth, summed, and one Where for all clients. DeviceUses groups the
+	// clients that share a disk.
 	Results []workload.Result `json:"results,omitempty"`
 	Truth   []Truth           `json:"truth,omitempty"`
 	Where   []Where           `json:"where,omitempty"`
@@ -177,7 +172,7 @@ type Trial struct {
 	Warnings  []Warning     `json:"warnings,omitempty"`
 }
 
-// Places are the cell's places in words, from where to where: "bind", or "bind -> layer" where there is a choice of sources.
+// Places names the cell's places, with the source first: "bind", or "bind -> layer" if the plan names sources.
 func (c Cell) Places() string {
 	if c.Source == "" {
 		return c.Place
@@ -185,9 +180,8 @@ func (c Cell) Places() string {
 	return c.Source + " -> " + c.Place
 }
 
-// Truth compares what one client's application saw with what happened below, in its
-// measured window. -1: unknown. The device's figures hold what everybody did,
-// the other clients of the trial too.
+// Truth compares the bytes of one client's application with those below it, in its measured window. -1: unknown. The
+// device's counters include all programs, and the other clients of the trial.
 type Truth struct {
 	AppRead       int64 `json:"app_read"`
 	AppWritten    int64 `json:"app_written"`
@@ -195,36 +189,38 @@ type Truth struct {
 	ProcWritten   int64 `json:"proc_written"`
 	CgroupRead    int64 `json:"cgroup_read"`
 	CgroupWritten int64 `json:"cgroup_written"`
-	// Device is the disk under the place ("vda"), empty where there is none
-	// (tmpfs) or it isn't known (network, another machine); then DeviceWhy says why.
+	// Device is the disk under the place ("vda"). It is empty if there is none (tmpfs) or it isn't known (network, another
+	// machine); DeviceWhy then says why.
 	Device        string        `json:"device,omitempty"`
 	DeviceWhy     string        `json:"device_why,omitempty"`
 	DeviceRead    int64         `json:"device_read"`
 	DeviceWritten int64         `json:"device_written"`
 	DeviceBusy    time.Duration `json:"device_busy"`
-	// Layers are the devices from the one under the file system down to the hardware, of a virtual machine's disk or share those of the machine
-	// that it is on as well. Empty where there is no device, it isn't known, and in records of older versions.
+	// Layers are the devices from the one under the file system down to the hardware. For a virtual machine's disk or share
+	// they include those of the host. Empty if there is no device or it isn't known, and in records of older versions.
 	Layers []Layer `json:"layers,omitempty"`
 }
 
-// A Layer is a step of the way from a file system down to the hardware, and what its devices did in the window, whoever
-// asked for it.
+// A Layer is one level between a file system and the hardware, with the counters of its devices in the window, for all
+// programs.
 type Layer struct {
 	device.Layer
-	// Host is set for a device of the machine that a virtual one is on.
+	// Host is set for a device of a virtual machine's host.
 	Host    bool  `json:"host,omitempty"`
 	Read    int64 `json:"read"`
 	Written int64 `json:"written"`
-	// Flushes is -1 where the kernel doesn't count them. Several devices are each flushed for one sync: it is the most of one of them.
+	// Flushes is -1 if the kernel doesn't count them. One sync flushes each of several devices, so it is the largest count
+	// of one device.
 	Flushes int64 `json:"flushes"`
-	// OthersFlushes is how many of them other programs may have caused: as many as come to such a window at the rate of just before it, when the trial
-	// did nothing. Where it isn't known which of several devices is meant, it is that of the one with the most flushes besides.
+	// OthersFlushes is how many of them other programs may have caused: as many as such a window has at the rate just
+	// before it, when the trial did nothing. If the layer may be one of several devices, it is that of the device with the
+	// most other flushes.
 	OthersFlushes int64 `json:"others_flushes,omitempty"`
-	// FlushTime is how long the device of Flushes was being flushed.
+	// FlushTime is how long the device of Flushes took for its flushes.
 	FlushTime time.Duration `json:"flush_time,omitempty"`
 }
 
-// Name names the devices of a layer, and whose they are.
+// Name names the devices of a layer, and the host if they are the host's.
 func (l Layer) Name() string {
 	if l.Host {
 		return l.Layer.Name() + " of the machine's host"
@@ -232,7 +228,7 @@ func (l Layer) Name() string {
 	return l.Layer.Name()
 }
 
-// Where is the fingerprint of what holds a client's data.
+// Where is the fingerprint of the storage of a client's data.
 type Where struct {
 	// Host names the machine on which the worker ran, if that isn't plimsoll's own. Devices of
 	// the same name on two hosts are two devices.
@@ -244,43 +240,47 @@ type Where struct {
 	Source  string `json:"source"`
 	// Device holds the disk's properties; nil when there is none.
 	Device *Device `json:"device,omitempty"`
-	// From is what the sources stood on, where that is another place; nil otherwise.
+	// From describes the storage of the sources, if that is another place; nil otherwise.
 	From *From `json:"from,omitempty"`
 	// Runtime, Daemon and Storage are the engine's words (engine.Info).
 	Runtime string `json:"runtime,omitempty"`
 	Daemon  string `json:"daemon,omitempty"`
 	Storage string `json:"storage,omitempty"`
 	Kernel  string `json:"kernel"`
-	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
+	// CgroupVersion is the version of the worker's io/blkio controller: 1, 2, 0 unknown.
 	CgroupVersion int `json:"cgroup_version"`
-	// Isolation is how a daemon of Windows containers was asked to keep the container apart; empty: it wasn't.
+	// Isolation is how a daemon of Windows containers was asked to isolate the container; empty: it wasn't asked.
 	Isolation string `json:"isolation,omitempty"`
-	// Limits are those that were asked for, and Held what became of them; nil where nothing was asked, or it isn't known.
+	// Limits are the limits that were asked for, and Held those in force; nil if none were asked for, or it isn't known.
 	Limits string      `json:"limits,omitempty"`
 	Held   *limit.Held `json:"held,omitempty"`
-	// Foreign are limits on the rates of the worker's I/O that the cell doesn't have and that were in force at the trial's start or
-	// end: they were set around plimsoll or around the container.
+	// Foreign are limits on the worker's I/O rates that the cell doesn't have but that were in force at the trial's start
+	// or end, set by others on plimsoll or on the container.
 	Foreign []limit.Applied `json:"foreign,omitempty"`
-	// Costs are how much of devices' time the worker's group used by the models that iocost holds all groups to.
+	// Costs are the shares of devices' time that the worker's group used, by iocost's models, which limit all groups.
 	Costs []Cost `json:"costs,omitempty"`
-	// Dirty is how much unwritten data a limit on memory leaves to the worker's group; nil where none has a say.
+	// Dirty is how much unwritten data a memory limit leaves to the worker's group; nil if no limit applies.
 	Dirty *Dirty `json:"dirty,omitempty"`
-	// Memory is the limit in effect on the worker's group, in bytes, set by the plan, or by the
-	// surroundings of plimsoll. 0: none, or not known.
+	// Memory is the memory limit in effect on the worker's group, in bytes, set by the plan or around plimsoll. 0: none, or
+	// not known.
 	Memory int64 `json:"memory,omitempty"`
-	// InMemory reports why data is in memory that is presented as a disk or as another file system; empty: it isn't known to be.
+	// InMemory says why data is in memory although it seems to be on a disk or another file system; empty: it isn't known
+	// to be.
 	InMemory string `json:"in_memory,omitempty"`
-	// Unseen reports why it isn't known what is beneath the place's device; empty: it is known, or there is no device. MaybeMemory is set where it
-	// can be memory.
+	// Unseen says why it isn't known what is beneath the place's device; empty: it is known, or there is no device.
+	// MaybeMemory is set if it can be memory.
 	Unseen      string `json:"unseen,omitempty"`
 	MaybeMemory bool   `json:"maybe_memory,omitempty"`
-	// Unflushed is the mount option by which the file system answers syncs without a flush of the disk; empty: there is none.
+	// Unflushed is the mount option that makes the file system answer syncs without flushing the disk; empty: there is
+	// none.
 	Unflushed string `json:"unflushed,omitempty"`
-	// JournalInMemory reports why the file system's journal is in memory, while its data is on a disk; empty: it isn't known to be.
+	// JournalInMemory says why the file system's journal is in memory while its data is on a disk; empty: it isn't known to
+	// be.
 	JournalInMemory string `json:"journal_in_memory,omitempty"`
 }
 
-// A Cost is the share of a device's time that a group has used in the window, by iocost's model of the device: at 1 it holds the group back.
+// A Cost is the share of a device's time that a group used in the window, by iocost's model of the device. At 1 iocost
+// holds the group back.
 type Cost struct {
 	Device string        `json:"device"`
 	Number device.Number `json:"number"`
@@ -288,21 +288,21 @@ type Cost struct {
 	Share  float64       `json:"share"`
 }
 
-// A Dirty is how many bytes of a group's data may be unwritten before version 2 makes writers wait for the disk, by the limit on memory of the
-// group or of one above it.
+// A Dirty is how many bytes of a group's data may be unwritten before version 2 makes writers wait for the disk, by the
+// memory limit of the group or of one above it.
 type Dirty struct {
 	Room  int64  `json:"room"`
 	Limit int64  `json:"limit"`
 	Group string `json:"group"`
 }
 
-// From is what the sources of a workload stood on.
+// From describes the storage of a workload's sources.
 type From struct {
 	FSType  string `json:"fs_type"`
 	Path    string `json:"path,omitempty"`
 	Options string `json:"options,omitempty"`
 	Source  string `json:"source,omitempty"`
-	// Device is nil where there is none, or it isn't known.
+	// Device is nil if there is none, or it isn't known.
 	Device *Device `json:"device,omitempty"`
 }
 
@@ -319,7 +319,7 @@ type Machine struct {
 	CPUs     int    `json:"cpus"`
 	// Memory is in bytes.
 	Memory int64 `json:"memory"`
-	// Virtual is the hypervisor, if one shows itself.
+	// Virtual is the hypervisor, if it can be recognized.
 	Virtual string `json:"virtual,omitempty"`
 	// Cgroup is "v1", "v2" or "hybrid".
 	Cgroup string `json:"cgroup"`
@@ -337,8 +337,7 @@ type Warning struct {
 	Severity string `json:"severity"`
 	// Text is the verdict in a plain sentence, with its figures.
 	Text string `json:"text"`
-	// Unsafe is set where the figure is of data that was to be kept and that a power cut may take: its syncs flushed
-	// nothing, or it is in memory.
+	// Unsafe is set if a power cut may lose data that was synced: its syncs flushed nothing, or it is in memory.
 	Unsafe bool `json:"unsafe,omitempty"`
 	// Evidence holds the figures for machines.
 	Evidence json.RawMessage `json:"evidence,omitempty"`

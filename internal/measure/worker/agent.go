@@ -1,9 +1,8 @@
-// Package worker is the program inside the container: an agent that says what
-// works there and runs each trial in a fresh process of its own.
+// Package worker is the program inside the container: an agent that describes the place and runs each trial in a fresh
+// process of its own.
 //
-// It reads package wire's messages on standard input and answers on standard
-// output; standard error is for last words. The agent ends at the end of its
-// input, so that a container never outlives the plimsoll that started it.
+// It reads the messages of package wire on standard input and answers on standard output; standard error is for last words.
+// The agent ends at the end of its input, so that a container never outlives the plimsoll that started it.
 package worker
 
 import (
@@ -39,25 +38,24 @@ func Agent(ctx context.Context, exe string, folders workload.Folders, in io.Read
 	return answer(ctx, trialCommand{exe: exe, folders: folders}, in, out)
 }
 
-// AgentInside is Agent in a folder of a user's container, named name in the folder base. Names
-// mean nothing there: the container may have a file system of its own, and put a link in the way of any
-// path. So both are open files, and the trials inherit the folder's. It is removed at the end,
-// also when nobody is left who could.
+// AgentInside is Agent in a folder of a user's container, which is named name in the folder base. Paths can't be trusted
+// there: the container may have a file system of its own, and put a link anywhere. So both are open files, and the trials
+// inherit the folder. The agent removes it at the end, also if plimsoll is gone.
 func AgentInside(ctx context.Context, exe string, folder, base *os.File, name string, in io.Reader, out io.Writer) error {
 	defer inroot.Remove(folder, base, name)
 	return answer(ctx, trialCommand{exe: exe, folders: workload.Folders{Work: inheritedFolder}, folder: folder}, in, out)
 }
 
-// inheritedFolder is the folder that a process has inherited as its fourth file.
+// inheritedFolder is the folder that a process has inherited as file 3.
 const inheritedFolder = "/proc/self/fd/3"
 
 // A trialCommand is how the worker runs itself for a trial.
 type trialCommand struct {
 	exe     string
 	folders workload.Folders
-	// folder, if set, is that of the work, as the trial's fourth file.
+	// folder, if set, is the work folder, as the trial's file 3.
 	folder *os.File
-	// group, if set, is the control group whose limits on I/O hold while a trial is measured.
+	// group, if set, is the control group whose limits on I/O apply while a trial is measured.
 	group *group
 }
 
@@ -118,7 +116,7 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 		case m.Finish != nil && current != nil && current.id == m.Finish.ID, m.Ask != nil && current != nil && current.id == m.Ask.ID:
 			current.send(line)
 		case m.Start != nil:
-			// Silence would make the parent wait for the trial's end until its timeout.
+			// Without an answer the parent would wait until its timeout.
 			w.Send(wire.Message{Error: &wire.Error{ID: m.Start.ID, Phase: wire.PhaseRun, Text: "there is no such trial to start"}})
 		case m.Stop != nil && current != nil && current.id == m.Stop.ID:
 			current.stop()
@@ -127,7 +125,7 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 	}
 }
 
-// ownFolders is ownFolder for each folder that there is of f: all of them are made, or none.
+// ownFolders calls ownFolder for each folder of f. It makes all of them, or none.
 func ownFolders(f workload.Folders) (remove func(), err error) {
 	var made []func()
 	remove = func() {
@@ -149,9 +147,8 @@ func ownFolders(f workload.Folders) (remove func(), err error) {
 	return remove, nil
 }
 
-// ownFolder makes dir unless it is there. A folder that it made is removed by the
-// function that it returns: a volume may be another user's, on another machine, and
-// outlive the container.
+// ownFolder makes dir unless it exists, and returns a function that removes a folder that it made: a volume may be another
+// user's, on another machine, and outlive the container.
 func ownFolder(dir string) (remove func(), err error) {
 	if _, err := os.Stat(dir); err == nil {
 		return func() {}, nil
@@ -201,15 +198,15 @@ type trialProcess struct {
 	done  chan struct{}
 	once  sync.Once
 	group *group
-	// own and all are what group.kills said before.
+	// own and all are the counts of group.kills at the start.
 	own, all int64
-	// pulse sees when the process stands still.
+	// pulse notices when the process stands still.
 	pulse *pulse
-	// refused is why it was killed before its start.
+	// refused says why it was killed before its start.
 	refused atomic.Pointer[string]
 }
 
-// startTrial runs the worker again for one trial and forwards what it says.
+// startTrial runs the worker again for one trial and forwards its messages.
 func startTrial(ctx context.Context, trial trialCommand, id string, request []byte, out *wire.Writer) (*trialProcess, error) {
 	cmd := trial.command(ctx)
 	stdin, err := cmd.StdinPipe()
@@ -222,7 +219,7 @@ func startTrial(ctx context.Context, trial trialCommand, id string, request []by
 	}
 	log := &tail.Buffer{Max: 8 << 10}
 	cmd.Stderr = log
-	// Whatever holds the trial's standard error open must not hold up its end.
+	// A process that keeps the trial's standard error open must not delay its end.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the trial's process: %w", err)
@@ -235,16 +232,15 @@ func startTrial(ctx context.Context, trial trialCommand, id string, request []by
 	return t, nil
 }
 
-// send passes a line on. A write error is not reported here: the process is
-// gone then, and forward tells.
+// send passes a line on. It ignores a write error: the process is gone then, and forward reports that.
 func (t *trialProcess) send(line []byte) { wire.NewWriter(t.stdin).SendLine(line) }
 
-// stopPatience is how long a trial that is stopped may take to end by itself; it needs some milliseconds unless it
-// waits for a disk. It is well below what the parent waits for the answer.
+// stopPatience is how long a stopped trial may take to end by itself. It needs some milliseconds unless it waits for a
+// disk. It is well below the time that the parent waits for the answer.
 const stopPatience = time.Second
 
-// stop asks the trial to break off, by the end of its input, and kills it if that takes too long. One that ends by itself
-// removes files that are half made, and marks what it wrote as Plimsoll's, so that the next may write there again.
+// stop asks the trial to stop, by ending its input, and kills it if that takes too long. A trial that ends by itself
+// removes unfinished files, and marks its own as Plimsoll's, so that the next trial may write to them again.
 func (t *trialProcess) stop() {
 	t.stdin.Close()
 	timer := time.NewTimer(stopPatience)
@@ -256,7 +252,7 @@ func (t *trialProcess) stop() {
 	}
 }
 
-// refuse ends a trial that is ready, for a reason that is told.
+// refuse ends a trial that is ready, with the reason.
 func (t *trialProcess) refuse(why error) {
 	text := why.Error()
 	t.refused.Store(&text)
@@ -269,9 +265,8 @@ func (t *trialProcess) kill() {
 	<-t.done
 }
 
-// forward passes the trial's messages to the parent. It holds its last word, the
-// result or the error, back until the process is gone, so that nothing of one
-// trial runs in the next; where there is none it reports the process's end.
+// forward passes the trial's messages to the parent. It holds back the last one, the result or the error, until the process
+// has ended, so that nothing of one trial runs during the next. If there is none, it reports how the process ended.
 func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Writer) {
 	defer close(t.done)
 	end := wire.Message{Error: &wire.Error{ID: t.id, Phase: wire.PhasePrepare}}
@@ -280,7 +275,7 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 	told, result, err := t.relay(r, end.Error, out)
 	halts := t.pulse.end()
 	if err != nil {
-		// It can't be followed any more: a process that goes on would be waited for in vain.
+		// Its messages can't be read any more, so waiting for it would be in vain.
 		t.cmd.Process.Kill()
 	}
 	waitErr := t.cmd.Wait()
@@ -295,7 +290,7 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 	case told.Error != nil:
 		end = told
 	case err != nil:
-		end.Error.Text = fmt.Sprintf("the trial's process said something strange: %v", err)
+		end.Error.Text = fmt.Sprintf("the trial's process sent an invalid message: %v", err)
 	default:
 		end.Error.Text, end.Error.Signal = ending(waitErr)
 		if why := t.refused.Load(); why != nil {
@@ -312,9 +307,8 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 	out.Send(end)
 }
 
-// relay passes messages on until the trial's output ends, and returns its last
-// word: the line of its result, or its error. It keeps in progress how far the trial got. The error is nil at the
-// end of the output.
+// relay passes messages on until the trial's output ends. It returns the last one: the line of its result, or its error. It
+// notes in progress how far the trial got. The error is nil at the end of the output.
 func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Writer) (last wire.Message, result []byte, err error) {
 	for {
 		m, line, err := r.Next()
@@ -346,7 +340,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 	}
 }
 
-// ending puts the end of a process in words.
+// ending describes the end of a process.
 func ending(err error) (text, signal string) {
 	var ee *exec.ExitError
 	if !errors.As(err, &ee) {

@@ -29,8 +29,8 @@ type group struct {
 	rates  string
 }
 
-// enterGroup makes the machine's group, gives it the limits that hold all the time, and moves this process into it. A
-// kernel without control groups has none if nothing is asked for.
+// enterGroup makes the machine's group, sets the limits that always apply, and moves this process into it. Without limits,
+// a kernel without control groups is no error.
 func enterGroup(s *wire.Setup) (*group, error) {
 	g := &group{memory: s.Memory}
 	for _, r := range []struct {
@@ -50,7 +50,7 @@ func enterGroup(s *wire.Setup) (*group, error) {
 }
 
 func (g *group) enter(s *wire.Setup) error {
-	// Each by itself: a kernel may lack one that isn't needed.
+	// Each by itself: the kernel may lack one that isn't needed.
 	for _, c := range []string{"+memory", "+cpu", "+io", "+pids"} {
 		_ = os.WriteFile(filepath.Join(cgroupRoot, "cgroup.subtree_control"), []byte(c), 0)
 	}
@@ -77,7 +77,7 @@ func (g *group) enter(s *wire.Setup) error {
 	return g.set("cgroup.procs", "0")
 }
 
-// cpuMax is what cpu.max says of a number of CPUs.
+// cpuMax is the content of cpu.max for a number of CPUs.
 func cpuMax(cpus float64) string {
 	quota, period := limit.CPUQuota(cpus, limit.CPUPeriod)
 	return fmt.Sprintf("%d %d", quota, period)
@@ -87,7 +87,7 @@ func (g *group) set(file, value string) error {
 	return os.WriteFile(filepath.Join(cgroupOfOwn, file), []byte(value), 0)
 }
 
-// hold puts the rates in force until release is called. Of a nil group, or without rates, both do nothing.
+// hold puts the rates in force until release is called. Without a group or rates, both do nothing.
 func (g *group) hold() error {
 	if g == nil || g.device.IsZero() {
 		return nil
@@ -104,7 +104,7 @@ func (g *group) release() {
 	}
 }
 
-// kills counts the processes that were killed for want of memory: in the group, and in the whole machine.
+// kills counts the processes that were killed because memory ran out: in the group, and in the whole machine.
 func (g *group) kills() (own, all int64) {
 	if g == nil {
 		return 0, 0
@@ -112,7 +112,7 @@ func (g *group) kills() (own, all int64) {
 	return counter(filepath.Join(cgroupOfOwn, "memory.events"), "oom_kill"), counter("/proc/vmstat", "oom_kill")
 }
 
-// why says that a trial which was killed was out of memory, if so; own and all are what kills said before it.
+// why says that a killed trial was out of memory, if so; own and all are the counts of kills before it.
 func (g *group) why(own, all int64) string {
 	if g == nil {
 		return ""
@@ -127,7 +127,7 @@ func (g *group) why(own, all int64) string {
 	return ""
 }
 
-// counter reads a line "NAME NUMBER" of a file; 0 if it isn't there.
+// counter reads a line "NAME NUMBER" of a file; 0 if it is missing.
 func counter(file, name string) int64 {
 	b, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -20,9 +20,9 @@ import (
 // portPatience is how long the port's device may take to appear once its driver is loaded.
 const portPatience = 10 * time.Second
 
-// Machine is the life of the first process of a virtual machine: it mounts what the kernel shows, loads the modules
-// of its first arguments, and waits on its port for a Setup; then it is the agent of that place. It returns when the
-// port's input ends, and the machine has then to be turned off (TurnOff).
+// Machine is the program of a virtual machine's first process: it mounts the kernel's file systems, loads the modules of
+// its first arguments, and waits on its port for a Setup; then it is the agent of that place. It returns when the port's
+// input ends; the machine has to be turned off then (TurnOff).
 func Machine(ctx context.Context, exe string, modules []string) error {
 	if err := mountKernel(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func Machine(ctx context.Context, exe string, modules []string) error {
 		return fmt.Errorf("wait for the setup: %w", err)
 	}
 	if m.Setup == nil {
-		return errors.New("the first message is no setup")
+		return errors.New("the first message is not a setup")
 	}
 	folders, err := setUp(m.Setup)
 	if err != nil {
@@ -63,13 +63,13 @@ func Machine(ctx context.Context, exe string, modules []string) error {
 	return answer(ctx, trialCommand{exe: exe, folders: folders, group: g}, port, port)
 }
 
-// mountKernel mounts what the kernel shows of itself.
+// mountKernel mounts the kernel's own file systems.
 func mountKernel() error {
 	for _, m := range []struct{ kind, dir string }{
 		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"cgroup2", cgroupRoot},
 	} {
 		err := unix.Mount(m.kind, m.dir, m.kind, unix.MS_NOSUID|unix.MS_NOEXEC, "")
-		// A kernel may mount devtmpfs itself, and have no control groups.
+		// A kernel may mount devtmpfs itself, and may have no control groups.
 		if err != nil && !errors.Is(err, unix.EBUSY) && m.kind != "cgroup2" {
 			return fmt.Errorf("mount %s: %w", m.kind, err)
 		}
@@ -99,7 +99,7 @@ func loadModule(file string) error {
 	return nil
 }
 
-// openPort opens the virtio-serial port of that name as soon as it is there.
+// openPort opens the virtio-serial port of that name as soon as it exists.
 func openPort(name string) (*os.File, error) {
 	for deadline := time.Now().Add(portPatience); ; time.Sleep(2 * time.Millisecond) {
 		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
@@ -177,9 +177,9 @@ func mountPlace(m *wire.GuestMount) (dir string, err error) {
 	return filepath.Join(m.Dir, m.Work), nil
 }
 
-// withoutSignals runs f with all signals of its thread held back. The mount of a network file system waits for its server, and ends
-// with EINTR at any signal; Go's runtime sends its threads SIGURG to preempt them. A second try would not do: the server's one
-// connection is lost with the first.
+// withoutSignals runs f with all signals of its thread blocked. Mounting a network file system waits for its server, and
+// fails with EINTR at any signal; Go's runtime sends its threads SIGURG to preempt them. A second try would fail: the
+// server's only connection is lost with the first.
 func withoutSignals(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -194,7 +194,7 @@ func withoutSignals(f func() error) error {
 	return f()
 }
 
-// awaitFile waits until a device's file is there.
+// awaitFile waits until a device's file exists.
 func awaitFile(path string) error {
 	for deadline := time.Now().Add(portPatience); ; time.Sleep(time.Millisecond) {
 		_, err := os.Stat(path)
@@ -204,7 +204,7 @@ func awaitFile(path string) error {
 	}
 }
 
-// setClock sets the machine's clock, which may be that of the moment in which it was saved.
+// setClock sets the machine's clock, which may show the time at which the machine was saved.
 func setClock(now time.Time) {
 	if now.IsZero() {
 		return
@@ -213,15 +213,15 @@ func setClock(now time.Time) {
 	_ = unix.Settimeofday(&tv)
 }
 
-// exitPort is where the machine's isa-debug-exit listens, if it has one.
+// exitPort is the port of the machine's isa-debug-exit, if it has one.
 const exitPort = 0xf4
 
-// TurnOff ends the machine. Where it has the device isa-debug-exit and the kernel lets it be reached
-// (/dev/port), QEMU ends with (wire.ExitBase+status)*2+1; else with 0, and only the console's last line says what was wrong.
+// TurnOff ends the machine. If it has the device isa-debug-exit and the kernel gives access to it (/dev/port), QEMU ends
+// with (wire.ExitBase+status)*2+1; else with 0, and only the console's last line says what was wrong.
 func TurnOff(status int) {
 	unix.Sync()
-	// So that this line is not "reboot: Restarting system": no message of the kernel's is below level 0 (proc_sys_kernel(5)), and a
-	// panic raises it again.
+	// This keeps "reboot: Restarting system" from the console's last line: no kernel message is below level 0
+	// (proc_sys_kernel(5)), and a panic raises the level again.
 	_ = os.WriteFile("/proc/sys/kernel/printk", []byte("0 4 0 0"), 0)
 	if f, err := os.OpenFile("/dev/port", os.O_WRONLY, 0); err == nil {
 		_, _ = f.WriteAt([]byte{byte(wire.ExitBase + status)}, exitPort)

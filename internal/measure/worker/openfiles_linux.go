@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// RaiseOpenFiles lets this process and the trials that it starts have wire.OpenFiles files open, or
-// as many as it may have at most. In a container the engine has set that; on the host, root may
-// raise it here. What is refused is told by the job that needs it.
+// RaiseOpenFiles raises the limit on open files of this process and its trials to wire.OpenFiles, or as far as it may. In a
+// container the engine has set the limit; on the host, root may raise it here. If it stays too low, the job that needs more
+// reports it.
 func RaiseOpenFiles() {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
@@ -17,6 +17,6 @@ func RaiseOpenFiles() {
 	if r.Max < wire.OpenFiles && syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: wire.OpenFiles, Max: wire.OpenFiles}) == nil {
 		return
 	}
-	// Explicitly, or Go would start the trials with what this process began with.
+	// Explicitly, or Go would start the trials with this process's original limit.
 	syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: r.Max, Max: r.Max})
 }

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// describePlace fills in what Linux knows of the worker's surroundings. What
-// can't be read is left empty: a hostile or bare container may have no /proc.
+// describePlace adds what Linux knows of the worker's surroundings. What can't be read is left empty: a hostile or bare
+// container may have no /proc.
 func describePlace(h *wire.Hello) {
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
@@ -44,8 +44,8 @@ func seccompMode(path string) int {
 	return -1
 }
 
-// mountOf finds the mount under dir: of those whose mount point holds dir the
-// one with the longest, and of equals the last, which lies on top.
+// mountOf finds the mount under dir: the one with the longest mount point that contains dir, and of equals the last, which
+// lies on top.
 func mountOf(dir string) wire.Mount {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -86,8 +86,8 @@ func mountOf(dir string) wire.Mount {
 	return mount
 }
 
-// preferAsVictim makes the kernel choose the trial, not the agent, when the
-// group is out of memory: the agent lives to tell. Raising the score needs no privilege.
+// preferAsVictim makes the kernel choose the trial, not the agent, when the group is out of memory: the agent survives to
+// report it. Raising the score needs no privilege.
 func preferAsVictim(pid int) {
 	os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }

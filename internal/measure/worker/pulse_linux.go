@@ -17,12 +17,13 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A pulse sees when a trial's process stands still for another reason than its I/O: a signal has stopped it, a tracer, the freezer of its
-// control group, or the whole machine did not go on. The process itself can't: the time is lost between two of its instructions, and looks
-// like a slow disk. So its agent looks, which does nothing else meanwhile: every pulseEvery it looks at the process's state, and
-// it sees by its own lateness what stops both.
+// A pulse notices when a trial's process stands still for a reason other than its I/O: a signal, a tracer, the freezer of
+// its control group, or a pause of the whole machine. The process itself can't notice: the time is lost between two of its
+// instructions, and looks like a slow disk. So its agent, which is otherwise idle, looks at the process's state every
+// pulseEvery, and infers from its own lateness what stopped both.
 //
-// A thread that waits for a CPU is late as well. That is no halt: the scheduler counts it, and the trial reports it itself (Result.Starved).
+// A thread that waits for a CPU is late, too. That is no halt: the scheduler counts it, and the trial reports it itself
+// (Result.Starved).
 type pulse struct {
 	pid int
 
@@ -34,17 +35,17 @@ type pulse struct {
 	n       int
 	// continued gets SIGCONT, which marks the end of a stop by a signal that stopped the agent.
 	continued chan os.Signal
-	// agentOn and trialOn are when a stop by a signal was seen to be over, of the agent and of the trial.
+	// agentOn and trialOn are the times at which a stop by a signal was over, of the agent and of the trial.
 	agentOn, trialOn []time.Duration
-	// waited is schedstat of the thread that beats, state stat of the trial's first thread.
+	// waited is schedstat of the thread that beats, state is stat of the trial's first thread.
 	waited, state *os.File
 }
 
-// A beat is what was seen at one moment.
+// A beat is the state at one moment.
 type beat struct {
 	at     time.Duration // of the monotonic clock
-	waited time.Duration // that the beating thread has waited for a CPU so far
-	cpu    time.Duration // that the trial's process has used so far
+	waited time.Duration // how long the beating thread has waited for a CPU so far
+	cpu    time.Duration // how much CPU time the trial's process has used so far
 }
 
 const (
@@ -52,18 +53,18 @@ const (
 	pulseEvery = 10 * time.Millisecond
 	// pulseLate is the lateness from which on the agent itself must have stood still.
 	pulseLate = 10 * time.Millisecond
-	// signalLate is how much later a signal may be heard: on a busy machine three threads in turn wait for a CPU until it has come here.
+	// signalLate is how much later a signal may be delivered: on a busy machine three threads in turn wait for a CPU first.
 	signalLate = 500 * time.Millisecond
-	// mostHalts bounds what is kept of a process that is stopped again and again; later ones are left out.
+	// mostHalts bounds the halts that are kept of a process that is stopped again and again.
 	mostHalts = 1000
-	// tracerBeats is how often a tracer is looked for, which takes longer.
+	// tracerBeats is how many beats lie between two looks for a tracer, which take longer.
 	tracerBeats = 5
 )
 
 // newPulse makes one of a trial's process.
 func newPulse(pid int) *pulse { return &pulse{pid: pid} }
 
-// begin has it look until end.
+// begin starts the beats, which go on until end.
 func (p *pulse) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +96,7 @@ func (p *pulse) run(ready chan<- struct{}) {
 	}
 }
 
-// beat looks once. It reports whether that was the last time.
+// beat looks once. It reports whether it was the last time.
 func (p *pulse) beat() (over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,12 +106,12 @@ func (p *pulse) beat() (over bool) {
 	return p.over
 }
 
-// end returns what was seen.
+// end returns the halts.
 func (p *pulse) end() []workload.Halt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running && !p.over {
-		p.late(p.now()) // Stopped and gone on in this moment, perhaps.
+		p.late(p.now()) // The process may have stopped and continued just now.
 		if n := len(p.halts); n > 0 && p.halts[n-1].Cause == workload.HaltAll && p.last.at-p.halts[n-1].To < pulseEvery {
 			time.Sleep(time.Millisecond) // SIGCONT is on its way.
 		}
@@ -121,7 +122,7 @@ func (p *pulse) end() []workload.Halt {
 	return p.halts
 }
 
-// now is a moment. What can't be read stays 0.
+// now reads the state at this moment. What can't be read stays 0.
 func (p *pulse) now() beat {
 	b := beat{at: workload.Monotonic()}
 	if f := strings.Fields(string(again(p.waited))); len(f) > 1 {
@@ -159,15 +160,16 @@ func (p *pulse) look() {
 func (p *pulse) late(now beat) {
 	awake := pulseEvery + now.waited - p.last.waited
 	idle := now.at - p.last.at - awake
-	// What the trial used in the rest of the time at most. More shows that it ran while the agent alone stood still.
+	// The most CPU time that the trial can have used in the rest of the time. If it used more, it ran while only the agent
+	// stood still.
 	if used := now.cpu - p.last.cpu; idle > pulseLate && used < idle/2 && used <= awake*time.Duration(runtime.NumCPU()) {
 		p.add(workload.HaltAll, now.at-idle, now.at)
 	}
 	p.last = now
 }
 
-// listen notes that a stop by a signal is over. The kernel tells a parent which of its children went on (waitid(2)), and only if
-// a signal had stopped it.
+// listen notes when a stop by a signal is over. The kernel tells a parent which of its children continued (waitid(2)), only
+// if a signal had stopped it.
 func (p *pulse) listen() {
 	select {
 	case <-p.continued:
@@ -182,9 +184,9 @@ func (p *pulse) listen() {
 	}
 }
 
-// explain looks at the halts in which the agent stood still. If a signal had stopped it, that was a halt of the trial only if a signal had stopped
-// that as well: one that waits for a slow disk uses as little CPU time as one that is stopped.
-// Signals may be heard before the halt is seen, or after.
+// explain looks at the halts in which the agent stood still. If a signal had stopped the agent, it was a halt of the trial
+// only if a signal had stopped the trial, too: a trial that waits for a slow disk uses as little CPU time as a stopped one.
+// Signals may be delivered before or after the halt is noticed.
 func (p *pulse) explain() {
 	var kept []workload.Halt
 	for _, h := range p.halts {
@@ -215,7 +217,8 @@ func (p *pulse) add(cause string, from, to time.Duration) {
 	}
 }
 
-// processState is the state of the process's first thread: a signal that stops, stops all (proc_pid_stat(5)). 0: not known.
+// processState is the state of the process's first thread: a stop signal stops all threads (proc_pid_stat(5)). 0: not
+// known.
 func (p *pulse) processState() byte {
 	b := again(p.state)
 	if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) {
@@ -224,7 +227,8 @@ func (p *pulse) processState() byte {
 	return 0
 }
 
-// traced reports whether a tracer of this PID namespace is attached. One of another is seen only while it holds the process.
+// traced reports whether a tracer of this PID namespace is attached. A tracer of another namespace shows only while it
+// stops the process.
 func (p *pulse) traced() bool {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	_, rest, ok := bytes.Cut(b, []byte("\nTracerPid:"))
@@ -232,9 +236,10 @@ func (p *pulse) traced() bool {
 	return ok && string(bytes.TrimSpace(line)) != "0"
 }
 
-// frozen reports whether the freezer holds the process, by the state of its first thread and the kernel's function in which that waits. Version 2 of the
-// control groups holds a thread on its way out of the kernel (do_freezer_trap, or get_signal of which it is a part), so does version 1
-// (__refrigerator); since Linux 6.1 version 1 also lets a thread sleep on where it is, in a state that nothing else there sleeps in.
+// frozen reports whether the freezer holds the process, by its first thread's state and the kernel function in which it
+// waits. Version 2 of the control groups stops a thread on its way out of the kernel (do_freezer_trap, or get_signal, which
+// contains it); so does version 1 (__refrigerator). Since Linux 6.1 version 1 also lets a thread sleep on where it is, in a
+// state that nothing else uses there.
 func (p *pulse) frozen(state byte) bool {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", p.pid))
 	in := string(b)

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// stuckAfter is how long a trial may go on after it was told to stop until it says what it is at. It is well below
+// stuckAfter is how long a trial may go on after it was told to stop before it reports what it is doing. It is well below
 // stopPatience, after which it is killed.
 const stuckAfter = stopPatience / 2
 
-// Bounds of what it says: the agent keeps the end of a log.
+// Bounds of that report: the agent keeps the end of a log.
 const (
 	mostRoutines = 8
 	mostCalls    = 16
 )
 
-// watchEnd has out told what the trial's goroutines are at if the trial is told to stop, by the end of ctx, and doesn't soon call
-// the function that is returned.
+// watchEnd writes to out what the trial's goroutines are doing if the trial is told to stop, by the end of ctx, and the
+// returned function isn't called soon after.
 func watchEnd(ctx context.Context, out io.Writer) (ended func()) {
 	over := make(chan struct{})
 	go func() {
@@ -41,8 +41,8 @@ func watchEnd(ctx context.Context, out io.Writer) (ended func()) {
 	return func() { close(over) }
 }
 
-// routines makes a line of each goroutine of a trace of package runtime: its state, and the functions that it is in, the innermost
-// first. The first of the trace is the one that asks.
+// routines makes a line of each goroutine in a trace of package runtime: its state, and its functions, the innermost first.
+// It leaves out the first goroutine, which asks for the trace.
 func routines(trace string) string {
 	var out strings.Builder
 	for n, routine := range strings.Split(strings.TrimSpace(trace), "\n\n") {

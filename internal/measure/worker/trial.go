@@ -16,9 +16,8 @@ import (
 	"plimsoll/load"
 )
 
-// Trial does one trial: it reads a run request, prepares it, says ready, waits for
-// the start, and writes samples and the result. It breaks off when in ends. It
-// returns an error only when it could not speak with its parent.
+// Trial does one trial: it reads a run request, prepares it, says ready, waits for the start, and writes samples and the
+// result. It stops when in ends. It returns an error only if it could not communicate with its parent.
 func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.Writer) error {
 	load.Calibrate()
 	r, w := wire.NewReader(in), wire.NewWriter(out)
@@ -83,8 +82,8 @@ func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.W
 	return w.Send(last)
 }
 
-// listen passes on the first message of r, and the first of those behind it that tells to finish. It cancels the
-// trial when r ends: the agent is gone then, and nothing else would stop the trial. It goes on until r ends.
+// listen passes on the first message of r, and the first later one that asks to finish. It cancels the trial when r ends:
+// the agent is gone then, and nothing else would stop the trial. It goes on until r ends.
 func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, ask chan<- struct{}, cancel context.CancelCauseFunc) {
 	for n := 0; ; n++ {
 		m, _, err := r.Next()
@@ -103,13 +102,13 @@ func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, ask ch
 		case m.Ask != nil:
 			select {
 			case ask <- struct{}{}:
-			default: // It answers one already.
+			default: // A request is being answered.
 			}
 		}
 	}
 }
 
-// reportStatus tells how far a run is each time that it is asked, until ctx ends.
+// reportStatus sends a run's result so far each time it is asked, until ctx ends.
 func reportStatus(ctx context.Context, run workload.Runner, id string, ask <-chan struct{}, w *wire.Writer) {
 	s, ok := run.(workload.StatusRunner)
 	for ok {
@@ -122,8 +121,8 @@ func reportStatus(ctx context.Context, run workload.Runner, id string, ask <-cha
 	}
 }
 
-// measure runs a prepared workload, waits for its writes and cleans up after it, before anybody is
-// told its end: what is removed or written back later would fall into the next trial. silence ends the answers before the files are closed.
+// measure runs a prepared workload, waits for its writes and cleans up after it before its end is reported: what is removed
+// or written back later would fall into the next trial. silence stops the status answers before the files are closed.
 func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer, silence func()) wire.Message {
 	if h, ok := run.(workload.Hanger); ok {
 		h.OnHang(func(r *workload.Result) { w.Send(wire.Message{Hanging: &wire.Result{ID: id, Result: *r}}) })
@@ -152,24 +151,22 @@ func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer
 	return wire.Message{Result: &wire.Result{ID: id, Result: *res}}
 }
 
-// garbage is how much memory a trial may take up before Go collects garbage, in bytes. Block jobs make next to
-// none in their window; append and tree make some hundred bytes with each file that they open. It is half
-// of what a worker may take.
+// garbage is how many bytes a trial may allocate before Go collects garbage. Block jobs allocate next to nothing in their
+// window; append and tree allocate some hundred bytes with each file that they open. It is half of what a worker may take.
 const garbage = 16 << 20
 
-// little is a heap, in bytes, that Go has not begun to collect: it first does so at two MiB, with the worker's
-// percentage (cmd/worker), and begins somewhat before.
+// little is a heap size in bytes at which Go has not begun to collect: with the worker's percentage (cmd/worker) it first
+// does so at two MiB, and begins somewhat before.
 const little = 1 << 20
 
-// holdCollector keeps the collector of garbage out of the measured window, where it would stop all threads and take
-// a processor. A trial that makes more garbage than expected is collected nevertheless. The function
-// that it returns puts things back.
+// holdCollector keeps the garbage collector out of the measured window, where it would stop all threads and take a
+// processor. It still collects if a trial allocates more than expected. The returned function restores the settings.
 func holdCollector() (resume func()) {
 	// Each of these calls stops the world.
 	defer keepAwake()()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	// Where next to nothing was allocated yet, no collection can be under way, and one would find nothing.
+	// If next to nothing was allocated yet, no collection is under way, and one would find nothing.
 	if m.NumGC > 0 || m.HeapAlloc > little {
 		runtime.GC()
 		runtime.ReadMemStats(&m)
@@ -183,7 +180,7 @@ func holdCollector() (resume func()) {
 	}
 }
 
-// describe puts an error on the wire.
+// describe makes a wire error of err.
 func describe(id, phase string, err error) *wire.Error {
 	e := &wire.Error{ID: id, Phase: phase, Text: err.Error(), Overwrite: errors.Is(err, workload.ErrOverwrite)}
 	e.Missing = errors.Is(err, workload.ErrMissing)
