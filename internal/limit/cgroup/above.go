@@ -11,9 +11,10 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// Above returns what the groups above a target's own hold it to as well, the nearest first: CPUs and memory, and in version 2 rates of I/O, as
-// version 1 holds each group to its rates by itself. Weights are left out: what they come to depends on others. A group that
-// can't be seen from here, such as one above a container's root of control groups, is not among them. With controllers, it is what those hold.
+// Above returns the limits of the groups above a target's own, the nearest first: CPUs and memory, and in version 2
+// rates of I/O; version 1 only applies each group's own rates. Weights are left out: their effect depends on other
+// groups. Groups that are not visible, such as those above a container's root of control groups, are missing. With
+// only, it returns the limits of those controllers.
 func (h *Host) Above(t *Target, only ...hierarchy.Controller) ([]State, error) {
 	p := planner{host: h, target: t, diff: &Diff{host: h}, buf: buffers.Get().(*[]byte)}
 	defer buffers.Put(p.buf)
@@ -51,7 +52,7 @@ func (h *Host) Above(t *Target, only ...hierarchy.Controller) ([]State, error) {
 	return out, nil
 }
 
-// bounds leaves out of a state what is no bound by itself.
+// bounds drops the values of a state that are no limits by themselves.
 func (s *State) bounds() {
 	only := func(l limit.Limits) (kept limit.Limits) {
 		for _, k := range limit.Keys {

@@ -1,11 +1,10 @@
 // Package cgroup reads and writes limits in control groups, of version 1 and 2.
 //
-// A Host is the groups of a machine, and a Target those of one container, by
-// controller: on a hybrid host I/O may be limited by version 1 and memory by version 2.
-// Plan compares what is with what shall be and gives a Diff; Apply writes it, all or
-// nothing; Hold does both until nothing is left to do. A Transaction does so for several targets, and can
-// be undone until it is done. What is already so isn't written again, because
-// the first limit on a disk stops all its queues for a moment.
+// A Host is the groups of a machine, and a Target those of one container, by controller: on a hybrid host version 1
+// may limit I/O and version 2 memory. Plan compares the present limits with the wanted ones and returns a Diff; Apply
+// writes it, all or nothing; Hold repeats both until nothing is left to write. A Transaction does so for several
+// targets, and can be undone until it is finished. Unchanged values are not written again, because the first limit on
+// a disk stops all its queues for a moment.
 //
 // Easily got wrong:
 //
@@ -36,11 +35,11 @@ import (
 // ErrGone is the error where a target's group was removed: its processes have ended.
 var ErrGone = errors.New("the group is gone: its processes have ended")
 
-// ErrNotGiven is the error where a group of version 2 has no files of a controller, because
-// one above it doesn't hand it on.
+// ErrNotGiven is the error where a group of version 2 has no files of a controller, because a group above doesn't
+// enable it in cgroup.subtree_control.
 var ErrNotGiven = refusal.New("the controller is not given to this group")
 
-// ErrUnsupported is the error where this kernel or version can't hold a limit at all.
+// ErrUnsupported is the error where this kernel or version doesn't have the limit.
 var ErrUnsupported = refusal.New("not supported here")
 
 // A Host is the control groups of a machine. It may be used from several goroutines.
@@ -60,23 +59,22 @@ func Open(fs device.FS) (*Host, error) {
 	return &Host{fs: fs, tree: tree, io: kernel{}}, nil
 }
 
-// files is how control files are read and written.
+// files is the access to control files.
 type files interface {
 	// read returns the content, in buf if it fits.
 	read(path string, buf []byte) ([]byte, error)
-	// write writes the text with one call, which is how the kernel takes a value.
+	// write writes the text in one call, since the kernel takes one value per call.
 	write(path, text string) error
 	// groups lists the names of the groups in dir.
 	groups(dir string) ([]string, error)
 }
 
-// plain reports whether s is a number as the kernel prints it: ParseUint takes "+1" and "007", too.
+// plain reports whether s is a number as the kernel prints it: ParseUint also takes "+1" and "007".
 func plain(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == "" && (s == "0" || s[0] != '0')
 }
 
-// sysfs returns the folder of a block device, "" where there is none (any more). The folder of a
-// partition is in that of its disk.
+// sysfs returns the folder of a block device, "" if the device doesn't exist. A partition's folder is in its disk's.
 func (h *Host) sysfs(d device.Number) string {
 	dir, err := filepath.EvalSymlinks(filepath.Join(h.fs.Sys, "dev", "block", d.String()))
 	if err != nil {
@@ -85,7 +83,7 @@ func (h *Host) sysfs(d device.Number) string {
 	return dir
 }
 
-// text reads a small file, "" where that can't be done.
+// text reads a small file, "" if it can't be read.
 func (h *Host) text(elem ...string) string {
 	b, err := h.io.read(filepath.Join(elem...), nil)
 	if err != nil {
@@ -94,10 +92,10 @@ func (h *Host) text(elem ...string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// fields is text, cut at spaces.
+// fields is text, split at spaces.
 func (h *Host) fields(elem ...string) []string { return strings.Fields(h.text(elem...)) }
 
-// checkDevice reports what is wrong with a device that shall have a limit, and what to name instead.
+// checkDevice returns why a device can't have a limit, and which one to name instead.
 func (h *Host) checkDevice(d device.Number) error {
 	if h.fs.Sys == "" {
 		return nil

@@ -15,14 +15,13 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A QoS is what iocost shall do with a device: io.cost.qos of version 2's root. Fields that are zero
-// are left as they are (the kernel chooses by the kind of device).
+// A QoS is a device's settings of iocost: io.cost.qos of version 2's root. Zero fields are left to the kernel, which
+// chooses by the kind of device.
 type QoS struct {
 	// Enable turns iocost on, so that weights divide the device.
 	Enable bool `json:"enable"`
-	// RPct is the percentile (0 to 100, two decimals) of reads that have to be done within RLat; while
-	// they aren't, all groups get less. WPct and WLat are the same for writes. Latencies are whole
-	// microseconds.
+	// RPct is the percentile (0 to 100, two decimals) of reads that must complete within RLat; while they don't, all
+	// groups get less. WPct and WLat are the same for writes. Latencies are whole microseconds.
 	RPct float64       `json:"rpct,omitempty"`
 	RLat time.Duration `json:"rlat,omitempty"`
 	WPct float64       `json:"wpct,omitempty"`
@@ -33,7 +32,7 @@ type QoS struct {
 	Max float64 `json:"max,omitempty"`
 }
 
-// A Model is what a device can do: io.cost.model of version 2's root. All are needed.
+// A Model is a device's performance: io.cost.model of version 2's root. All fields are needed.
 type Model struct {
 	RBPS      int64 `json:"rbps"`
 	RSeqIOPS  int64 `json:"rseqiops"`
@@ -48,7 +47,7 @@ const (
 	costModel = "io.cost.model"
 )
 
-// fields are the parts of a line of io.cost.qos that differ from the kernel's own choice.
+// fields are the fields of io.cost.qos that differ from the kernel's own choice.
 func (q QoS) fields() [][2]string {
 	enable := "0"
 	if q.Enable {
@@ -120,7 +119,8 @@ func (h *Host) PlanModel(d device.Number, m Model) (*Diff, error) {
 	return h.planCost(d, costModel, fields, "ctrl=auto")
 }
 
-// planCost plans a line of one of the two files, whose name is the key of its edits and faults: it is no limit of anybody's. none is what a device without a line goes back to.
+// planCost plans a line of one of the two files. The file's name is the key of its edits and faults, since it is not
+// a container's limit. none is the value that removes a device's line.
 func (h *Host) planCost(d device.Number, file string, want [][2]string, none string) (*Diff, error) {
 	root, now, err := h.cost(file)
 	if err != nil {
@@ -148,7 +148,7 @@ func (h *Host) planCost(d device.Number, file string, want [][2]string, none str
 	case !exists:
 		was = []string{none}
 	case line["ctrl"] == "auto":
-		// Any parameter makes the kernel take them all from the user.
+		// With any parameter set, the kernel takes them all from the user.
 		was = append(was, "ctrl=auto")
 	}
 	diff.Edits = []Edit{{
@@ -158,7 +158,7 @@ func (h *Host) planCost(d device.Number, file string, want [][2]string, none str
 	return diff, nil
 }
 
-// equal compares two values of a field, which the kernel may print with other decimals.
+// equal compares two values of a field, which the kernel may print with a different number of decimals.
 func equal(a, b string) bool {
 	x, xerr := strconv.ParseFloat(a, 64)
 	y, yerr := strconv.ParseFloat(b, 64)

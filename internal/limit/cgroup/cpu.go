@@ -18,14 +18,13 @@ const (
 	cfsPeriod = "cpu.cfs_period_us"
 )
 
-// A quota is what a group may run in each period, in microseconds. quota is -1 for no limit.
+// A quota is how long a group may run in each period, in microseconds. quota is -1 for no limit.
 type quota struct{ quota, period int64 }
 
-// cpus is what q comes to, 0 for no limit.
+// cpus is the number of CPUs, 0 for no limit.
 func (q quota) cpus() float64 { return limit.CPUsOf(q.quota, q.period) }
 
-// of is the quota for a number of CPUs (0: no limit). It keeps the period where the kernel
-// takes that.
+// of is the quota for a number of CPUs (0: no limit). It keeps the period if the kernel accepts that.
 func (q quota) of(cpus float64) quota {
 	if cpus == 0 {
 		return quota{-1, q.period}
@@ -63,7 +62,7 @@ func quotaFile(g *hierarchy.Group) string {
 	return cfsQuota
 }
 
-// text is q as cpu.max has it.
+// text is q in the format of cpu.max.
 func (q quota) text() string {
 	if q.quota < 0 {
 		return fmt.Sprintf("max %d", q.period)
@@ -112,7 +111,7 @@ func parseQuota(text string) (quota, error) {
 	return quota{n, period}, nil
 }
 
-// conflict explains EINVAL of a quota: version 1 lets no group have more than the one above it
+// conflict explains EINVAL for a quota: in version 1 a group can't have more than the group above it
 // (tg_cfs_schedulable_down in kernel/sched/core.c).
 func (h *Host) conflict(f *Fault, e *Edit) {
 	asked, err := strconv.ParseInt(f.Text, 10, 64)

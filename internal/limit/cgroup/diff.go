@@ -11,24 +11,24 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// An Edit is one value that has to change.
+// An Edit is a value to change.
 type Edit struct {
 	// Group is the group's name, and File the control file.
 	Group string `json:"group,omitempty"`
 	File  string `json:"file"`
-	// Keys are the limits that it is about; empty for a prerequisite.
+	// Keys are the limits that it sets; empty for a prerequisite.
 	Keys []limit.Key `json:"keys"`
-	// Device is the device that it is for, zero where it is for none or all.
+	// Device is the limit's device, zero for a limit on none or all.
 	Device device.Number `json:"device,omitzero"`
-	// Text is what is written, line by line: the kernel takes one value a write.
+	// Text is the lines to write, one per write: the kernel takes one value per write.
 	Text []string `json:"text"`
-	// Was is what brings back what was there before, in the same way.
+	// Was is the lines that restore the earlier value.
 	Was []string `json:"was"`
 
 	group *hierarchy.Group
 }
 
-// String says what is done: `write "254:0 rbps=1048576" to /sys/fs/cgroup/a/io.max (was "254:0 rbps=max")`.
+// String describes the edit: `write "254:0 rbps=1048576" to /sys/fs/cgroup/a/io.max (was "254:0 rbps=max")`.
 func (e Edit) String() string {
 	return fmt.Sprintf("write %s to %s (was %s)", quoted(e.Text), e.File, quoted(e.Was))
 }
@@ -44,26 +44,26 @@ func quoted(lines []string) string {
 	return s
 }
 
-// A Diff is what has to be written so that a target is as wanted.
+// A Diff is the changes that give a target the wanted limits.
 type Diff struct {
-	// Edits are in the order in which they have to be done.
+	// Edits are in the order of writing.
 	Edits []Edit `json:"edits"`
-	// Held counts the values that are as wanted already.
+	// Held counts the values that need no change.
 	Held int `json:"held"`
-	// Notes say what one should know of the result, such as a weight that its file's scale cut.
+	// Notes are remarks on the result, such as a weight that its file's scale cut.
 	Notes []string `json:"notes"`
 
 	host *Host
-	// top is the group that has to be there; groups below it may go away.
+	// top are the groups that must exist; groups below them may be removed meanwhile.
 	top []*hierarchy.Group
 }
 
-// Empty reports whether nothing has to be written.
+// Empty reports whether nothing is to be written.
 func (d *Diff) Empty() bool { return len(d.Edits) == 0 }
 
-// Apply writes the diff and returns how many writes that took. If one is refused, all values
-// that were written before are put back, and the error is a *Fault that says so; if the
-// target has gone meanwhile, it wraps ErrGone. Groups below the target's own that have gone are no error.
+// Apply writes the diff and returns the number of writes. If one is refused, it restores all values written before,
+// and returns a *Fault that says so; if the target is gone, the error wraps ErrGone. Groups below the target's own
+// that are gone are no error.
 func (d *Diff) Apply() (writes int, err error) {
 	x := d.host.Begin()
 	writes, err = x.Apply(d)
@@ -73,13 +73,13 @@ func (d *Diff) Apply() (writes int, err error) {
 	return writes, err
 }
 
-// made reports whether an edit is the first limit of a group below the target's own, which may have been made just now: the edits of
-// such groups are version 1's rates, where 0 is none.
+// made reports whether an edit is the first limit of a group below the target's own, which the container may have
+// just created: edits of such groups are version 1's rates, where 0 is none.
 func (d *Diff) made(e *Edit) bool {
 	return !d.ofTop(e) && len(e.Was) == 1 && strings.HasSuffix(e.Was[0], " 0")
 }
 
-// ofTop reports whether an edit is of one of the target's own groups.
+// ofTop reports whether an edit changes one of the target's own groups.
 func (d *Diff) ofTop(e *Edit) bool {
 	return e.group != nil && slices.ContainsFunc(d.top, func(g *hierarchy.Group) bool { return g.Dir == e.group.Dir })
 }

@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// WeightEffect reports whether a weight of group g takes effect on a device, by the one rule that there is for
-// that (package weight).
+// WeightEffect reports whether a weight of group g has an effect on a device, by the rule of package weight.
 func (h *Host) WeightEffect(g *hierarchy.Group, d device.Number) weight.Effect {
 	dir := h.sysfs(d)
 	root, err := h.tree.Root(hierarchy.IO)
@@ -31,9 +30,9 @@ func (h *Host) hasAny(g *hierarchy.Group, names []string) bool {
 	})
 }
 
-// PlanWeights plans what makes weights take effect on a device: bfq as its scheduler (by "bfq"), or
-// iocost enabled for it (by "iocost", version 2 only). Both change the device for everybody, so nothing does this
-// unless it is asked for. Undoing it is the caller's, by the diff's Was.
+// PlanWeights plans the changes that make weights effective on a device: bfq as its scheduler (by "bfq"), or iocost
+// enabled for it (by "iocost", version 2 only). Both affect all users of the device, so they are only done on
+// request. The caller undoes them with the diff's Was.
 func (h *Host) PlanWeights(d device.Number, by string) (*Diff, error) {
 	keys := []limit.Key{limit.Weight}
 	if err := h.checkDevice(d); err != nil {
@@ -55,20 +54,20 @@ func (h *Host) PlanWeights(d device.Number, by string) (*Diff, error) {
 	case chosen == by:
 		diff.Held++
 	default:
-		// A module that isn't loaded yet is loaded by the kernel (elv_iosched_store).
+		// The kernel loads the scheduler's module if needed (elv_iosched_store).
 		file := filepath.Join(dir, "queue/scheduler")
 		diff.Edits = []Edit{{File: file, Device: d, Text: []string{by}, Was: []string{chosen}}}
 	}
 	return diff, nil
 }
 
-// Weighs reports whether what PlanWeights plans for a device is so already.
+// Weighs reports whether weights are effective on a device already.
 func (h *Host) Weighs(d device.Number, by string) bool {
 	diff, err := h.PlanWeights(d, by)
 	return err == nil && diff.Empty()
 }
 
-// Restore writes what there was before edits, the last first.
+// Restore writes the values from before edits, the last first.
 func (h *Host) Restore(edits []Edit) error {
 	for _, e := range slices.Backward(edits) {
 		for _, text := range e.Was {

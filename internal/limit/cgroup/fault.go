@@ -14,28 +14,27 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A Fault is a limit that could not be set, in words.
+// A Fault is a limit that could not be set.
 type Fault struct {
-	// Keys are the limits that were to be set.
+	// Keys are the limits that were being set.
 	Keys []limit.Key `json:"keys,omitempty"`
-	// Device is the device that it was for, zero where it was for none.
+	// Device is the limit's device, zero for a limit without one.
 	Device device.Number `json:"device,omitzero"`
-	// File is the control file, and Text what it refused. Both are empty where nothing was
-	// written yet.
+	// File is the control file, and Text the refused text. Both are empty if nothing was written.
 	File string `json:"file,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Why says what is wrong, and Fix what would mend it; Fix may be empty.
+	// Why says what is wrong, and Fix how to correct it; Fix may be empty.
 	Why string `json:"why"`
 	Fix string `json:"fix,omitempty"`
-	// Undone says that what had been written before was put back. Left are the files where that
-	// failed, with the value that they should have.
+	// Undone says that the earlier writes were undone. Left are the files where that failed, with their earlier
+	// value.
 	Undone bool     `json:"undone,omitempty"`
 	Left   []string `json:"left,omitempty"`
-	// Err is what the kernel or a rule said; may be nil.
+	// Err is the error of the kernel or of a rule; may be nil.
 	Err error `json:"-"`
 }
 
-// Unwrap gives the error beneath, such as syscall.ENODEV or ErrNotGiven.
+// Unwrap returns the underlying error, such as syscall.ENODEV or ErrNotGiven.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // Error implements error.
@@ -80,8 +79,8 @@ func unsupported(key limit.Key, why, fix string) *Fault {
 	return &Fault{Keys: []limit.Key{key}, Why: why, Fix: fix, Err: ErrUnsupported}
 }
 
-// missing is the fault of a control file that isn't there: the group is gone, or its controller
-// is not given to it, or the kernel has no such file. err is what the kernel said of it.
+// missing is the fault of a missing control file: the group is gone, or doesn't have the controller, or the kernel
+// doesn't have the file. err is the kernel's error.
 func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit.Key) error {
 	if h.gone(g, err) {
 		return fmt.Errorf("%s: %w", g.Path, ErrGone)
@@ -99,7 +98,7 @@ func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit
 		f.Why = fmt.Sprintf("the group has the %s controller, but this kernel has no %s", controller, file)
 		return f
 	}
-	// The topmost that holds it back is the one to begin with.
+	// The topmost group that doesn't enable it has to be changed first.
 	f.Err, f.Why = ErrNotGiven, "the "+controller+" controller is not given to this group"
 	var below []string // The names on the way from a to the group.
 	for a, on := g.Parent(), g; a != nil; on, a = a, a.Parent() {
@@ -113,12 +112,13 @@ func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit
 	return f
 }
 
-// accounting is what makes systemd give a controller to a unit (systemd.resource-control(5)).
+// accounting is the property by which systemd enables a controller for a unit (systemd.resource-control(5)).
 var accounting = map[string]string{"io": "IOAccounting=yes", "memory": "MemoryAccounting=yes", "cpu": "CPUWeight=100"}
 
-// unitFix says how systemd is told, which undoes what others write to its units' groups. above is the group that does not
-// hand on the controller, below are the next on the way to the group that lacks it. A unit that is given a controller has it given to all
-// slices above, so that the innermost unit is named: below a service or a scope the names are not this systemd's.
+// unitFix is the fix by systemd, which reverts direct writes to its units' groups. above is the group that does not
+// enable the controller, below are the next groups on the way to the one without it. systemd enables a unit's
+// controllers in all slices above, so the fix names the innermost unit: below a service or a scope the names are not
+// this systemd's.
 func unitFix(above string, below []string, controller string) string {
 	innermost := ""
 	for _, name := range below {
@@ -145,7 +145,7 @@ func (h *Host) exists(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// refused turns what the kernel said to a write into a fault.
+// refused turns the kernel's error for a write into a fault.
 func (h *Host) refused(e *Edit, text string, err error) error {
 	f := &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: text, Err: err}
 	var number syscall.Errno
@@ -187,7 +187,7 @@ func (h *Host) refused(e *Edit, text string, err error) error {
 	return f
 }
 
-// noDevice explains ENODEV, which a removed group gives as well as a device that can't be limited.
+// noDevice explains ENODEV, which means either a removed group or a device that can't be limited.
 func (h *Host) noDevice(f *Fault, e *Edit) {
 	if e.group != nil && !h.exists(e.group.Dir) {
 		f.Err, f.Why = ErrGone, ErrGone.Error()
@@ -200,7 +200,7 @@ func (h *Host) noDevice(f *Fault, e *Edit) {
 	}
 }
 
-// noPolicy explains EOPNOTSUPP: what would act on the device is not enabled on it.
+// noPolicy explains EOPNOTSUPP: the mechanism for the limit is not enabled on the device.
 func (h *Host) noPolicy(f *Fault, e *Edit) {
 	if e.Device.IsZero() || e.group == nil || !slices.Contains(e.Keys, limit.Weight) {
 		f.Why = "the kernel can't do this on this device"

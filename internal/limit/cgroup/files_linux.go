@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// kernel reads and writes control files with bare system calls. An os.File would register each
-// file with the poller, which takes longer than all the rest.
+// kernel reads and writes control files with bare system calls. An os.File would register each file with the poller,
+// which takes longer than everything else.
 type kernel struct{}
 
 func open(path string, flags int) (fd int, err error) {
@@ -28,8 +28,8 @@ func open(path string, flags int) (fd int, err error) {
 	}
 }
 
-// removed reports whether the file behind a descriptor, or the one that has its name by now, shows that its group was removed. A living
-// group's can be read, by its name, and is the same.
+// removed reports whether the group of an open file was removed. A living group's file can be read by its path, and
+// is the same file.
 func removed(fd int, path string) bool {
 	again, err := open(path, unix.O_RDONLY)
 	if err != nil {
@@ -41,7 +41,7 @@ func removed(fd int, path string) bool {
 		return false
 	}
 	if was.Dev != is.Dev || was.Ino != is.Ino {
-		return true // The group was made anew.
+		return true // A new group has the path.
 	}
 	_, err = eintr.Value(func() (int, error) { return unix.Read(again, make([]byte, 1)) })
 	return err == unix.ENODEV
@@ -60,16 +60,16 @@ func (kernel) read(path string, buf []byte) ([]byte, error) {
 		}
 		n, err := eintr.Value(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
 		if err == unix.ENODEV {
-			// No reader of limits is told of a disk that isn't there.
+			// ENODEV here means a removed group: reading limits never fails for a missing disk.
 			return nil, vanished{"read", path}
 		}
 		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 		}
 		buf = buf[:len(buf)+n]
-		// A file of limits is one record, which the kernel shows as a whole (seq_read_iter in
-		// fs/seq_file.c), so that a short read is its end; asking once more would cost a tenth of a
-		// reconcile. cgroup.procs, which has a record for each process, is not read here.
+		// A file of limits is one record, which the kernel returns whole (seq_read_iter in fs/seq_file.c), so a short
+		// read is its end; another read would cost a tenth of a reconcile. cgroup.procs, which has a record for each
+		// process, is not read here.
 		if len(buf) < cap(buf) {
 			return buf, nil
 		}
@@ -77,7 +77,7 @@ func (kernel) read(path string, buf []byte) ([]byte, error) {
 }
 
 func (kernel) write(path, text string) error {
-	// Truncating means nothing to a control file, and everything to the plain file of a fixture.
+	// Control files ignore truncation; the plain files of test fixtures need it.
 	fd, err := open(path, unix.O_WRONLY|unix.O_TRUNC)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (kernel) write(path, text string) error {
 	n, err := eintr.Value(func() (int, error) { return unix.Write(fd, []byte(text)) })
 	switch {
 	case err == unix.ENODEV && removed(fd, path):
-		// It may be said of the disk as well.
+		// ENODEV may also be about the disk.
 		return vanished{"write", path}
 	case err != nil:
 		return &fs.PathError{Op: "write", Path: path, Err: err}
@@ -97,8 +97,7 @@ func (kernel) write(path, text string) error {
 	}
 }
 
-// groups looks at the number of links first: a group that has none below it has two, and
-// most have none.
+// groups checks the number of links first: a group without groups below has two, and most groups have none.
 func (kernel) groups(dir string) ([]string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {

@@ -4,7 +4,7 @@ package cgroup
 
 import "errors"
 
-// kernel has no control files where there is no Linux. Open refuses before it is asked.
+// kernel has no control files on other systems. Open refuses before it is used.
 type kernel struct{}
 
 func (kernel) read(string, []byte) ([]byte, error) { return nil, errors.ErrUnsupported }

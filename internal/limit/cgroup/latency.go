@@ -47,7 +47,7 @@ func (p *planner) latency(g *hierarchy.Group, keys []limit.Key) error {
 	return nil
 }
 
-// parseLatency reads io.latency, whose lines have a target in microseconds each.
+// parseLatency reads io.latency: lines with a device and a target in microseconds.
 func parseLatency(b []byte) (deviceValues, error) {
 	var out deviceValues
 	for line := range bytes.Lines(b) {

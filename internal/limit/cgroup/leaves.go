@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// leaves lists g and every group below it, g first. Groups that are removed meanwhile are
-// left out; if that is g itself, the error is ErrGone.
+// leaves lists g and every group below it, g first. Groups that are removed meanwhile are left out; if g itself is
+// removed, the error is ErrGone.
 func (h *Host) leaves(g *hierarchy.Group) ([]*hierarchy.Group, error) {
 	out := []*hierarchy.Group{g}
 	for i := 0; i < len(out); i++ {
@@ -33,7 +33,7 @@ func (h *Host) leaves(g *hierarchy.Group) ([]*hierarchy.Group, error) {
 	return out, nil
 }
 
-// throttled lists the groups in which rates are set for a target.
+// throttled lists the groups in which a target's rates are set.
 func (h *Host) throttled(t *Target, g *hierarchy.Group) ([]*hierarchy.Group, error) {
 	if g.Version == 2 || t.single {
 		return []*hierarchy.Group{g}, nil

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// Limited returns the limits of all groups of the machine that have any, sorted by path. The groups that one path names in several
-// hierarchies of version 1 are one State. Groups that are removed meanwhile are left out.
+// Limited returns the limits of all groups of the machine that have any, sorted by path. Groups with the same path in
+// several hierarchies of version 1 are one State. Groups that are removed meanwhile are left out.
 func (h *Host) Limited() ([]State, error) {
 	p := planner{host: h, target: newTarget("all groups"), diff: &Diff{host: h}, buf: buffers.Get().(*[]byte)}
 	defer buffers.Put(p.buf)
@@ -60,7 +60,7 @@ func (h *Host) Limited() ([]State, error) {
 	return out, nil
 }
 
-// state reads what one controller holds one group to.
+// state reads a group's limits of one controller.
 func (p *planner) state(c hierarchy.Controller, g *hierarchy.Group) (State, error) {
 	s := State{Group: g.Path, Version: g.Version, Devices: map[device.Number]limit.Limits{}}
 	var err error

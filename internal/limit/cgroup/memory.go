@@ -14,14 +14,15 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// memory plans the limit on memory and swap together, which is what package engine gives to containers:
-// a limit on memory alone would be met by swapping, on the disk whose rates are to be held.
+// memory plans the limit on memory and swap together, as package engine gives it to containers: with a limit on
+// memory alone, a container would swap, on the very disk whose rates are limited.
 //
-// Version 2 has memory.max, and the swap beside it as memory.swap.max. Version 1 has
-// memory.limit_in_bytes, and memory and swap together as memory.memsw.limit_in_bytes (where the
-// kernel counts swap), which may never be the lower of the two: that gives the order.
+// Version 2 has memory.max, and swap separately as memory.swap.max. Version 1 has memory.limit_in_bytes, and memory
+// and swap together as memory.memsw.limit_in_bytes (where the kernel counts swap). The latter may never be lower than
+// the former, which decides the order of writes.
 //
-// What was there before, from Read, may have been otherwise, as Docker's -m gives as much swap as memory: Limits.Swap says so.
+// The earlier limits, from Read, may be different: Docker's -m allows as much swap as memory. Limits.Swap has that
+// value.
 func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 	want := int64(noLimit)
 	if m := p.want.Change.Set.Memory; m > 0 {
@@ -53,7 +54,7 @@ func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 			return err
 		}
 	}
-	// Of version 1's two, the one for both goes first on the way up and last on the way down.
+	// Of version 1's two files, the one for both is written first when raised and last when lowered.
 	up := g.Version == 1 && want > swap
 	if swapCounted && up {
 		set(swapFile, swap, wantSwap)
@@ -65,7 +66,7 @@ func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 	return nil
 }
 
-// impliedSwap is what the file of swap has beside a limit that was asked for.
+// impliedSwap is the value of the swap file for a requested limit.
 func impliedSwap(g *hierarchy.Group, memory int64) int64 {
 	if g.Version == 2 && memory != noLimit {
 		return 0
@@ -83,7 +84,7 @@ func memoryFiles(g *hierarchy.Group) (limit, swap string) {
 // noLimit stands for no limit on memory.
 const noLimit = math.MaxInt64
 
-// bytes reads a limit in bytes; noLimit for none.
+// bytes reads a limit in bytes; noLimit without one.
 func (p *planner) bytes(g *hierarchy.Group, file string) (int64, error) {
 	b, err := p.read(g, file)
 	if err != nil {
@@ -96,8 +97,8 @@ func (p *planner) bytes(g *hierarchy.Group, file string) (int64, error) {
 	return n, nil
 }
 
-// parseBytes reads a limit in bytes: "max" of version 2, and the greatest number of pages of version 1
-// (2^63 less a page, so whatever is above 2^62), are none.
+// parseBytes reads a limit in bytes. No limit is "max" in version 2, and in version 1 the largest number of pages
+// (2^63 less a page, so any value above 2^62).
 func parseBytes(b []byte) (int64, error) {
 	text := string(bytes.TrimSpace(b))
 	if text == "max" {
@@ -113,7 +114,7 @@ func parseBytes(b []byte) (int64, error) {
 	return n, nil
 }
 
-// bytesText is how a limit is written.
+// bytesText is a limit as it is written.
 func bytesText(g *hierarchy.Group, n int64) string {
 	switch {
 	case n != noLimit:
@@ -124,12 +125,12 @@ func bytesText(g *hierarchy.Group, n int64) string {
 	return "max"
 }
 
-// kills refuses what version 2 would answer by killing processes: a limit below what the group uses and
-// can't drop. (Version 1 refuses that itself, with EBUSY.)
+// kills refuses a limit below the memory that the group uses and can't release: version 2 would kill processes.
+// (Version 1 refuses it itself, with EBUSY.)
 func (p *planner) kills(g *hierarchy.Group, want int64) error {
 	used, err := p.bytes(g, "memory.current")
 	if err != nil || used <= want {
-		return nil // Without the figure the kernel decides.
+		return nil // If the usage isn't known, the kernel decides.
 	}
 	b, err := p.read(g, "memory.stat")
 	if err != nil {

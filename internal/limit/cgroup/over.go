@@ -10,10 +10,11 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// Over returns the limits on rates that hold what process pid does on some devices, whoever set them. In version 2 those of its group
-// and of all above it that can be seen from here. Version 1 holds each group by itself, and no group above it has a say; but the
-// root group's are among them, by limit.ByDevice where the process is in another: it holds what the kernel writes back.
-// What can't be read, such as the groups of a process that has ended, is an error, with what was found before.
+// Over returns all limits on rates that apply to process pid on some devices, whoever set them. In version 2 these
+// are the limits of its group and of all visible groups above it. Version 1 only applies each group's own limits; but
+// the root group's are included, as limit.ByDevice if the process is in another group, since they apply to writeback.
+// If something can't be read, such as the groups of an ended process, Over returns an error and the limits found
+// before.
 func (h *Host) Over(pid int, devices []device.Number) ([]limit.Applied, error) {
 	g, err := h.tree.Of(strconv.Itoa(pid), hierarchy.IO)
 	if err != nil {
@@ -43,7 +44,7 @@ func (h *Host) Over(pid int, devices []device.Number) ([]limit.Applied, error) {
 	return found, nil
 }
 
-// over are the rates that one group has for devices.
+// over are one group's rates on devices.
 func (p *planner) over(g *hierarchy.Group, by string, devices []device.Number) (found []limit.Applied, err error) {
 	add := func(d device.Number, i int, value uint64, file string) {
 		if value == 0 || !slices.Contains(devices, d) {

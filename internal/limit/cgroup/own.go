@@ -15,20 +15,19 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// An Own is a group of Plimsoll's own, at the top of each hierarchy that it needs: for probes, and
-// for processes that no container holds. Close must be called once.
+// An Own is a group of Plimsoll's own, at the top of each hierarchy that it needs, for probes and for processes
+// outside containers. Close must be called once.
 type Own struct {
 	*Target
 	host *Host
 	dirs []string
 }
 
-// prefix is what the names of all Plimsoll's own groups begin with.
+// prefix begins the names of Plimsoll's own groups.
 const prefix = "plimsoll-"
 
-// Make makes a group for each controller. The name has to begin with "plimsoll-" and be unique among
-// living groups. No other group is changed: where version 2's root doesn't hand a controller
-// on, the error wraps ErrNotGiven.
+// Make creates a group for each controller. The name must begin with "plimsoll-" and be unique among living groups.
+// No other group is changed: if version 2's root doesn't enable a controller, the error wraps ErrNotGiven.
 func (h *Host) Make(name string, cs ...hierarchy.Controller) (_ *Own, err error) {
 	if !strings.HasPrefix(name, prefix) || name != filepath.Base(name) {
 		return nil, fmt.Errorf("%q is no name for a group of Plimsoll's: it has to begin with %s", name, prefix)
@@ -53,7 +52,7 @@ func (h *Host) Make(name string, cs ...hierarchy.Controller) (_ *Own, err error)
 			o.dirs = append(o.dirs, g.Dir)
 		}
 		if !root.Given() {
-			// What missing says needs the group to be there.
+			// missing examines the new group.
 			return nil, h.missing(&g, g.Name()+".*", fs.ErrNotExist)
 		}
 		o.put(c, &g, nil)
@@ -74,7 +73,7 @@ func (o *Own) Add(pid int) error {
 // Dirs are the folders of the groups.
 func (o *Own) Dirs() []string { return slices.Clone(o.dirs) }
 
-// Close removes the groups. A process that has just ended may still be in one for a moment, which it waits for.
+// Close removes the groups. It waits for a process that has just ended, which may still be in one for a moment.
 func (o *Own) Close() error {
 	var errs []error
 	for _, dir := range o.dirs {

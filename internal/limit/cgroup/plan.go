@@ -13,17 +13,17 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A Want is what a target shall have.
+// A Want is a target's wanted limits.
 type Want struct {
 	Change limit.Change
-	// Devices are whole disks that rates and the latency are for: the device right under the file
-	// system, not what that stands on. None: a change that only removes is for all devices.
+	// Devices are whole disks for rates and latency: the device directly under the file system, not the devices
+	// below. None: a change that only removes applies to all devices.
 	Devices []device.Number
-	// ReadsOnly are those of Devices on which no rate of writing is set: an overlay's lower folders are on them. Setting one leaves
-	// what they have.
+	// ReadsOnly are those of Devices that get no rates of writing: an overlay's lower folders are on them. Their
+	// present rates of writing stay.
 	ReadsOnly []device.Number
-	// WeightDevices are the disks that the weight is for: those at the bottom of the stack, which have a
-	// scheduler. None: the weight is for all devices.
+	// WeightDevices are the disks for weights: those at the bottom of the stack, which have a scheduler. None: the
+	// weight applies to all devices.
 	WeightDevices []device.Number
 }
 
@@ -40,8 +40,8 @@ func (w Want) check() error {
 	return nil
 }
 
-// Plan compares a target with what it shall have. It writes nothing. The error is a *Fault
-// for what can't be had here, and wraps ErrGone if the target's group was removed.
+// Plan compares a target's limits with the wanted ones. It writes nothing. The error is a *Fault if a limit can't be
+// had here, and wraps ErrGone if the target's group was removed.
 func (h *Host) Plan(t *Target, w Want) (*Diff, error) {
 	if err := w.check(); err != nil {
 		return nil, err
@@ -67,11 +67,11 @@ func (h *Host) Plan(t *Target, w Want) (*Diff, error) {
 	return p.diff, nil
 }
 
-// ErrNotKept is the error where a value was taken and reads otherwise right after: the kernel doesn't keep
-// it, or another program sets it as well.
+// ErrNotKept is the error where the kernel accepted a value, but the file has another one right after: the kernel
+// doesn't keep it, or another program also sets it.
 var ErrNotKept = errors.New("the kernel accepted the value, but the file had another one right after")
 
-// buffers are for reading control files: a keeper reads thousands, one after the other.
+// buffers are for reading control files: a keeper reads thousands in turn.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
 // A planner makes one diff.
@@ -81,11 +81,11 @@ type planner struct {
 	want   Want
 	diff   *Diff
 	buf    *[]byte
-	// checked are the devices that were looked at.
+	// checked are the devices already checked.
 	checked []device.Number
 }
 
-// part plans the keys of one file, if the change says something about them.
+// part plans the keys of one file, if the change touches them.
 func (p *planner) part(c hierarchy.Controller, keys []limit.Key, plan func(*hierarchy.Group, []limit.Key) error) error {
 	touched, set := keys[:0:0], false
 	for _, k := range keys {
@@ -98,8 +98,8 @@ func (p *planner) part(c hierarchy.Controller, keys []limit.Key, plan func(*hier
 	}
 	g, err := p.target.Group(c)
 	if err != nil && !set {
-		// It has no group of its own there, so nothing can have set for it what shall be removed: the controller isn't
-		// mounted, or the path is no group of that hierarchy.
+		// The target has no group of this controller, so there is nothing to remove: the controller isn't mounted, or
+		// the path is not a group of its hierarchy.
 		return nil
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *planner) part(c hierarchy.Controller, keys []limit.Key, plan func(*hier
 	return plan(g, touched)
 }
 
-// read reads a file of a group. The content is good until the next read.
+// read reads a file of a group. The content is valid until the next read.
 func (p *planner) read(g *hierarchy.Group, file string) ([]byte, error) {
 	b, err := p.host.io.read(filepath.Join(g.Dir, file), *p.buf)
 	if cap(b) > cap(*p.buf) {
@@ -133,15 +133,15 @@ func (p *planner) edit(g *hierarchy.Group, file string, d device.Number, keys []
 	p.diff.Edits = append(p.diff.Edits, Edit{Group: g.Path, File: filepath.Join(g.Dir, file), Keys: keys, Device: d, Text: text, Was: was, group: g})
 }
 
-// note adds a note, once.
+// note adds a note without duplicates.
 func (p *planner) note(format string, args ...any) {
 	if s := fmt.Sprintf(format, args...); !slices.Contains(p.diff.Notes, s) {
 		p.diff.Notes = append(p.diff.Notes, s)
 	}
 }
 
-// device refuses a device that the kernel would refuse, once for each. It is asked where something
-// is to be set on one only, so that a target that is as wanted costs nothing.
+// device refuses a device that the kernel would refuse, and checks each only once. It is only called before a write,
+// so that an unchanged target costs nothing.
 func (p *planner) device(d device.Number, keys ...limit.Key) error {
 	if slices.Contains(p.checked, d) {
 		return nil
@@ -157,8 +157,9 @@ func (p *planner) device(d device.Number, keys ...limit.Key) error {
 	return err
 }
 
-// absent is what an error of reading a file means. It is none where the file is not there and nothing is to
-// be set in it, or where the group is one below the target's own: that was removed meanwhile, as the target's own, which is read first, has the file.
+// absent interprets an error of reading a file. It returns nil if the file doesn't exist and nothing is to be set in
+// it, or if the group is below the target's own: it was removed meanwhile, since the target's own group, which is
+// read first, has the file.
 func (p *planner) absent(g *hierarchy.Group, file string, err error, keys []limit.Key) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err

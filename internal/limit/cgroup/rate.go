@@ -50,7 +50,7 @@ func (p *planner) rates(g *hierarchy.Group, keys []limit.Key) error {
 	return nil
 }
 
-// throttle plans one file of version 1: a value for each device, of which 0 is none.
+// throttle plans one file of version 1: a value for each device, where 0 is none.
 func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error {
 	b, err := p.read(g, file)
 	if err != nil {
@@ -66,8 +66,7 @@ func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error
 			continue
 		}
 		has, limited := now.of(d)
-		// An IOPS limit that somebody wrote as 2^32 reads 0 and is no limit but a fault: the kernel
-		// divides by it.
+		// An IOPS limit written as 2^32 reads as 0. It is not "no limit" but a fault: the kernel divides by it.
 		if has == want && limited == (want != 0) {
 			p.diff.Held++
 			continue
@@ -83,9 +82,8 @@ func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error
 	return nil
 }
 
-// clampRate keeps IOPS within what version 1 has for a limit. It casts them to 32 bits: 2^32 would become
-// 0, by which the kernel divides, and one less is no limit at all (tg_set_conf in
-// block/blk-throttle.c).
+// clampRate keeps IOPS within version 1's range. The kernel casts them to 32 bits: 2^32 would become 0, by which it
+// divides, and one less means no limit (tg_set_conf in block/blk-throttle.c).
 func clampRate(k limit.Key, v int64) uint64 {
 	if v <= 0 {
 		return 0
@@ -96,8 +94,7 @@ func clampRate(k limit.Key, v int64) uint64 {
 	return uint64(v)
 }
 
-// devices are those to look at: the wanted ones, or, for a removal without a device, all that have
-// a value.
+// devices are the devices to plan: the wanted ones, or, to remove limits without a device, all with a value.
 func (p *planner) devices(now deviceValues) []device.Number {
 	if len(p.want.Devices) > 0 {
 		return p.want.Devices
@@ -127,8 +124,8 @@ func (v deviceValues) of(d device.Number) (value uint64, ok bool) {
 	return 0, false
 }
 
-// parseThrottle reads a file of blkio.throttle: a line for each device with a limit. Hidden devices
-// (the paths of NVMe multipath) have no number but "(unknown)", and are left out.
+// parseThrottle reads a file of blkio.throttle: a line for each device with a limit. Hidden devices (the paths of
+// NVMe multipath) have "(unknown)" for a number, and are left out.
 func parseThrottle(b []byte) (deviceValues, error) {
 	var out deviceValues
 	for line := range bytes.Lines(b) {
@@ -149,7 +146,7 @@ func parseThrottle(b []byte) (deviceValues, error) {
 	return out, nil
 }
 
-// maxima plans io.max: one line for each device, of which a write changes the fields that it names.
+// maxima plans io.max: one line for each device. A write only changes the fields that it names.
 func (p *planner) maxima(g *hierarchy.Group, keys []limit.Key) error {
 	b, err := p.read(g, ioMax)
 	if err != nil {
@@ -202,7 +199,7 @@ func (p *planner) maximum(g *hierarchy.Group, d device.Number, now maximum, keys
 	return nil
 }
 
-// orMax is a value of io.max, where "max" is none.
+// orMax is a value of io.max, where 0 is written "max".
 func orMax(v uint64) string {
 	if v == 0 {
 		return "max"
@@ -227,8 +224,8 @@ func (m maxima) of(d device.Number) maximum {
 	return maximum{device: d}
 }
 
-// parseMax reads io.max: "254:0 rbps=max wbps=1048576 riops=max wiops=max". Fields that it doesn't
-// know are left out, as are hidden devices.
+// parseMax reads io.max: "254:0 rbps=max wbps=1048576 riops=max wiops=max". Unknown fields and hidden devices are
+// left out.
 func parseMax(b []byte) (maxima, error) {
 	var out maxima
 	for line := range bytes.Lines(b) {

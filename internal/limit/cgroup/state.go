@@ -15,21 +15,21 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A State is the limits that a group has. What is the kernel's default is no limit.
+// A State is a group's limits. The kernel's default counts as no limit.
 type State struct {
-	// Group is the group's name in the hierarchy that has I/O; Version is that hierarchy's, 0
-	// where there is none.
+	// Group is the group's name in the hierarchy with the I/O controller; Version is that hierarchy's version, 0
+	// without one.
 	Group   string `json:"group"`
 	Version int    `json:"version"`
-	// Limits are those that are not for a device: the weight for all, CPUs, shares and memory.
+	// Limits are the limits that are not per device: the weight for all devices, CPUs, shares and memory.
 	Limits limit.Limits `json:"limits"`
 	// Devices are the rates, latencies and weights on single devices.
 	Devices map[device.Number]limit.Limits `json:"devices"`
 }
 
-// Read returns the limits that a target has now. The first State is that of its own groups; in version 1
-// those of the groups below follow, of which each is held to its rates by itself. A controller that isn't
-// there has no limits. The error wraps ErrGone if the target's group was removed.
+// Read returns a target's present limits. The first State is that of its own groups; in version 1 those of the groups
+// below follow, since only each group's own rates apply to it. A missing controller has no limits. The error wraps
+// ErrGone if the target's group was removed.
 func (h *Host) Read(t *Target) ([]State, error) {
 	p := planner{host: h, target: t, diff: &Diff{host: h}, buf: buffers.Get().(*[]byte)}
 	defer buffers.Put(p.buf)
@@ -78,7 +78,7 @@ func (h *Host) Read(t *Target) ([]State, error) {
 	return states, nil
 }
 
-// readIO reads what the block layer holds for one group. Files that are not there hold nothing.
+// readIO reads one group's limits in the block layer. Missing files mean no limits.
 func (p *planner) readIO(g *hierarchy.Group, s *State) error {
 	set := func(d device.Number, f func(*limit.Limits)) {
 		l := s.Devices[d]
@@ -116,7 +116,7 @@ func (p *planner) readIO(g *hierarchy.Group, s *State) error {
 	return p.readWeights(g, s, set)
 }
 
-// parsed reads and parses a file; one that is not there is empty. The error wraps ErrGone if its group was removed.
+// parsed reads and parses a file; a missing one is empty. The error wraps ErrGone if its group was removed.
 func parsed[T any](p *planner, g *hierarchy.Group, file string, parse func([]byte) (T, error)) (T, error) {
 	b, err := p.read(g, file)
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrGone) {
@@ -133,7 +133,7 @@ func parsed[T any](p *planner, g *hierarchy.Group, file string, parse func([]byt
 	return v, nil
 }
 
-// readWeights reads the weights of all scales. Where they differ, the one that is not the default counts.
+// readWeights reads the weights on all scales. If they differ, the first that is not the default counts.
 func (p *planner) readWeights(g *hierarchy.Group, s *State, set func(device.Number, func(*limit.Limits))) error {
 	for _, scale := range slices.Backward(weightScales(g.Version)) {
 		now, err := p.weights(g, scale)

@@ -9,23 +9,22 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// controllers are those that limits need.
+// controllers are the controllers that limits need.
 var controllers = []hierarchy.Controller{hierarchy.IO, hierarchy.CPU, hierarchy.Memory}
 
-// A Target is the groups that one container, process or unit is limited by: one of each
-// controller, where it has one.
+// A Target is the groups by which a container, process or unit is limited: one for each controller, where it has one.
 type Target struct {
-	// Name is what errors call it.
+	// Name is its name in errors.
 	Name   string
 	groups map[hierarchy.Controller]*hierarchy.Group
-	// why is the reason why there is no group of a controller.
+	// why is the reason for each missing group.
 	why map[hierarchy.Controller]error
-	// single says that groups below count as somebody else's.
+	// single leaves out the groups below.
 	single bool
 }
 
-// Group returns the target's group of a controller. The error says why it has none: it wraps
-// hierarchy.ErrNone where no such controller is mounted.
+// Group returns the target's group of a controller. The error is why it has none: it wraps hierarchy.ErrNone if the
+// controller is not mounted.
 func (t *Target) Group(c hierarchy.Controller) (*hierarchy.Group, error) {
 	if g := t.groups[c]; g != nil {
 		return g, nil
@@ -43,8 +42,8 @@ func (t *Target) Alone() *Target {
 	return &alone
 }
 
-// Charged lists the groups whose counters add up to what a target did, its own first: in version 1 all that
-// are below it, too. The error wraps ErrGone if its own was removed.
+// Charged lists the groups whose counters add up to a target's I/O, its own first: in version 1 also all below it.
+// The error wraps ErrGone if its own was removed.
 func (h *Host) Charged(t *Target) ([]*hierarchy.Group, error) {
 	g, err := t.Group(hierarchy.IO)
 	if err != nil {
@@ -57,8 +56,8 @@ func (h *Host) Charged(t *Target) ([]*hierarchy.Group, error) {
 	return groups, nil
 }
 
-// Below lists the group and all that are below it, where its processes are; of the root group, which everybody is below, only
-// itself.
+// Below lists the group and all groups below it, which contain its processes. For the root group, which is above all
+// groups, it lists only the root group.
 func (h *Host) Below(t *Target, g *hierarchy.Group) ([]*hierarchy.Group, error) {
 	if t.single {
 		return []*hierarchy.Group{g}, nil
@@ -66,14 +65,13 @@ func (h *Host) Below(t *Target, g *hierarchy.Group) ([]*hierarchy.Group, error) 
 	return h.leaves(g)
 }
 
-// Find returns the groups of a container whose first process is pid. container is its full id, or its
-// name for an OCI runtime, and asked the group that its config.json asks for, if that is known: the topmost group that is
-// called so is the container's (hierarchy.Own), also
-// where processes moved to groups below it (systemd in a container, podman's own). With an
-// empty container the groups are those that the process is in.
+// Find returns the groups of a container whose first process is pid. container is its full id, or its name for an OCI
+// runtime, and asked the group in its config.json, if known. The topmost group with such a name is the container's
+// (hierarchy.Own), even if processes have moved to groups below it (systemd in a container, podman's own). If
+// container is empty, the groups are those of the process itself.
 //
-// A controller by which the process is in the root group, or in no group of the container's, is
-// left out, and Group says so. It is an error if that leaves nothing.
+// A controller is left out if its group for the process is the root group or not the container's; Group then returns
+// the reason. It is an error if none remain.
 func (h *Host) Find(pid int, container, asked string) (*Target, error) {
 	t := newTarget(fmt.Sprintf("process %d", pid))
 	if container != "" {
@@ -115,11 +113,10 @@ func (h *Host) At(p string) (*Target, error) {
 	return t, nil
 }
 
-// Device returns the group that the kernel charges for I/O of no group: the
-// root of version 1's blkio. On version 1 it writes back what others wrote to the page
-// cache, so that a limit here, for a device that one volume has to itself, holds buffered writes. It
-// holds no group below it. On version 2 writeback is charged to who wrote, the root can't
-// be limited, and the error wraps ErrUnsupported.
+// Device returns the group to which the kernel charges I/O of no group: the root of version 1's blkio. In version 1
+// the kernel writes back the page cache in this group, so a limit here, for a device that one volume has to itself,
+// holds buffered writes. It doesn't apply to the groups below. Version 2 charges writeback to the writer, its root
+// can't be limited, and the error wraps ErrUnsupported.
 func (h *Host) Device() (*Target, error) {
 	root, err := h.tree.Root(hierarchy.IO)
 	if err != nil {
@@ -134,8 +131,8 @@ func (h *Host) Device() (*Target, error) {
 	return t, nil
 }
 
-// Of returns the group of I/O that a process or thread is in. The error wraps hierarchy.ErrOutside for one that can't be seen from here, of which the
-// group has the path.
+// Of returns the I/O group of a process or thread. If the group is not visible from here, the error wraps
+// hierarchy.ErrOutside, and the group only has its path.
 func (h *Host) Of(pid int) (*hierarchy.Group, error) {
 	return h.tree.Of(strconv.Itoa(pid), hierarchy.IO)
 }
@@ -152,12 +149,12 @@ func (t *Target) put(c hierarchy.Controller, g *hierarchy.Group, err error) {
 	t.groups[c] = g
 }
 
-// check is the error of a target that has no group at all.
+// check returns the error of a target without any group.
 func (t *Target) check() error {
 	if len(t.groups) > 0 {
 		return nil
 	}
-	// They mostly say the same, and a missing controller says less than any other.
+	// The reasons are mostly the same, and a missing controller is the least informative one.
 	for _, c := range controllers {
 		if err := t.why[c]; err != nil && !errors.Is(err, hierarchy.ErrNone) {
 			return err
@@ -166,10 +163,10 @@ func (t *Target) check() error {
 	return t.why[hierarchy.IO]
 }
 
-// ErrRoot is why the root group isn't limited for somebody who is in it.
+// ErrRoot is why the root group isn't limited for a process in it.
 var ErrRoot = refusal.New("a limit there would hold the whole machine; start the processes in a group of their own")
 
-// owned returns the group to be limited for a process in g.
+// owned returns the group to limit for a process in g.
 func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Group, error) {
 	if container == "" {
 		if g.IsRoot() {
@@ -187,7 +184,7 @@ func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Gro
 		"if it is not, name the group itself (cgroup:%s)", pid, g.Path, g.Name(), short(container), g.Path)
 }
 
-// short is an id as engines print it.
+// short is an id as engines abbreviate it.
 func short(container string) string {
 	if len(container) == 64 {
 		return container[:12]

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A Transaction is one change of one or several targets: all that was written for it so far, so that it can be undone as
-// a whole. What isn't undone stays. It is for one goroutine.
+// A Transaction is one change of one or several targets. It remembers all writes so that it can undo them as a whole;
+// without Undo they stay. It is for one goroutine.
 type Transaction struct {
 	host *Host
-	// done are the edits that were written, also in part.
+	// done are the edits written, even in part.
 	done []Edit
-	// also are what else was changed.
+	// also are the changes outside control files.
 	also []elsewhere
 }
 
-// An elsewhere is a change that is not in a control file.
+// An elsewhere is a change outside control files.
 type elsewhere struct {
 	what string
 	undo func(context.Context) error
@@ -28,14 +28,14 @@ type elsewhere struct {
 // Begin begins a change.
 func (h *Host) Begin() *Transaction { return &Transaction{host: h} }
 
-// Also notes what was changed besides control files, such as a unit's properties, and how to undo it. What is so noted is
-// undone before the files: systemd and engines write those too.
+// Also records a change outside control files, such as a unit's properties, and how to undo it. It is undone before
+// the files, since systemd and engines also write those.
 func (x *Transaction) Also(what string, undo func(context.Context) error) {
 	x.also = append(x.also, elsewhere{what, undo})
 }
 
-// Apply writes a diff, and returns how many writes that took. The error is a *Fault, which wraps ErrGone if the target has
-// gone. What was written before it stays until Undo. Groups below the target's own that have gone are no error.
+// Apply writes a diff, and returns the number of writes. The error is a *Fault, which wraps ErrGone if the target is
+// gone. Earlier writes stay until Undo. Groups below the target's own that are gone are no error.
 func (x *Transaction) Apply(d *Diff) (writes int, err error) {
 	for _, e := range d.Edits {
 		for i, text := range e.Text {
@@ -57,16 +57,16 @@ func (x *Transaction) Apply(d *Diff) (writes int, err error) {
 	return writes, nil
 }
 
-// ErrUnsettled is the error where a container makes groups faster than they are written: those that it had are as wanted, and
-// there are others by now. Whoever looks again and again, as the keeper does, may leave what was written; else it is to be undone.
+// ErrUnsettled is the error where a container creates groups faster than they are written: its earlier groups have
+// the limits, the newest don't. A caller that checks repeatedly, such as the keeper, may leave the writes; others
+// must undo them.
 var ErrUnsettled = errors.New("new groups appear below it faster than limits can be written to them, and version 1 limits each group by itself")
 
-// rounds is how often a container may make groups while its others are written.
+// rounds is how often a container may create groups while its others are written.
 const rounds = 8
 
-// Hold plans and applies until nothing is left to write, since a container may make groups while
-// its others are written (version 1 has to write each). It returns the writes it took. The error wraps ErrUnsettled for one
-// that does so without end.
+// Hold plans and applies until nothing is left to write, since a container may create groups meanwhile, and version 1
+// needs a write for each. It returns the number of writes. The error wraps ErrUnsettled if new groups keep appearing.
 func (x *Transaction) Hold(t *Target, w Want) (writes int, err error) {
 	from := len(x.done)
 	for round := 0; ; round++ {
@@ -92,7 +92,8 @@ func (x *Transaction) Hold(t *Target, w Want) (writes int, err error) {
 	}
 }
 
-// again is the first edit of a file that was written before. A group that was removed and made anew has another file of that name.
+// again is the first edit of a file that was written before. A group that was removed and created again counts as
+// new.
 func again(done []Edit, d *Diff) *Edit {
 	for i := range d.Edits {
 		e := &d.Edits[i]
@@ -103,8 +104,8 @@ func again(done []Edit, d *Diff) *Edit {
 	return nil
 }
 
-// Undo puts back all that there was before the change, the last first, because of cause. The error is cause, and tells how that
-// went. Groups that have gone need nothing. It goes on when ctx ends.
+// Undo restores all earlier values, the last first, because of cause. The error is cause with the outcome of that. It
+// continues when ctx ends. Groups that are gone need nothing.
 func (x *Transaction) Undo(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	var undone bool
@@ -131,7 +132,7 @@ func (x *Transaction) Undo(ctx context.Context, cause error) error {
 	return told(cause, undone, left)
 }
 
-// told is cause with what was done about it.
+// told is cause with the outcome of undoing.
 func told(cause error, undone bool, left []string) error {
 	if !undone && len(left) == 0 {
 		return cause
@@ -143,11 +144,11 @@ func told(cause error, undone bool, left []string) error {
 			return cause
 		}
 	}
-	// Nothing in it says so, or its text was made before.
+	// The cause has no such field, or its text is fixed.
 	return &Fault{Why: cause.Error(), Err: cause, Undone: undone, Left: left}
 }
 
-// reason is what a system call said, without the file that is named already.
+// reason is a system call's error without the file name, which the message has already.
 func reason(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
@@ -155,7 +156,7 @@ func reason(err error) error {
 	return err
 }
 
-// Hold is a Transaction's of one target alone: an error undoes all of its writes.
+// Hold is Transaction.Hold for a single target: an error undoes all of its writes.
 func (h *Host) Hold(t *Target, w Want) (writes int, err error) {
 	x := h.Begin()
 	writes, err = x.Hold(t, w)
@@ -165,15 +166,15 @@ func (h *Host) Hold(t *Target, w Want) (writes int, err error) {
 	return writes, err
 }
 
-// Through returns a Host whose writes of control files go through write, which is given the one that does it: for whoever
-// counts, slows or refuses them.
+// Through returns a Host that passes all writes of control files to write, with the original function: for counting,
+// delaying or refusing them.
 func (h *Host) Through(write func(path, text string, next func(path, text string) error) error) *Host {
 	through := *h
 	through.io = filter{h.io, write}
 	return &through
 }
 
-// A filter is files with writes that go through a function.
+// A filter is files whose writes pass through a function.
 type filter struct {
 	files
 	through func(path, text string, next func(path, text string) error) error

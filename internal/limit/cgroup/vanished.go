@@ -9,24 +9,24 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// A vanished is the error of a control file that was found, and whose group was removed before it was read or written: the kernel
-// says ENODEV then (kernfs_get_active in fs/kernfs), as it does of a disk that it doesn't know. The group's folder may be seen for a moment
-// longer. It is ErrGone and, as the file isn't there any more, fs.ErrNotExist.
+// A vanished is the error of a control file whose group was removed between opening and reading or writing: the
+// kernel returns ENODEV (kernfs_get_active in fs/kernfs), as for an unknown disk. The group's folder may be visible
+// for a moment longer. The error is ErrGone and, as the file no longer exists, fs.ErrNotExist.
 type vanished struct{ op, path string }
 
 func (v vanished) Error() string { return v.op + " " + v.path + ": " + ErrGone.Error() }
 
-// Is makes it what it is called above.
+// Is reports that it is ErrGone and fs.ErrNotExist.
 func (v vanished) Is(err error) bool { return err == ErrGone || err == fs.ErrNotExist }
 
-// Unwrap is what the kernel said.
+// Unwrap returns the kernel's error.
 func (v vanished) Unwrap() error { return syscall.ENODEV }
 
-// removal is how long the folder of a group that is being removed may be seen when its files are not there any more
-// (cgroup_destroy_locked in kernel/cgroup/cgroup.c); a busy machine may take longer.
+// removal is how long a removed group's folder may be visible after its files are gone (cgroup_destroy_locked in
+// kernel/cgroup/cgroup.c); a busy machine may take longer.
 const removal = 10 * time.Millisecond
 
-// gone reports whether a group of which a file is not there, by err, was removed.
+// gone reports whether a group was removed, given the error of a missing file.
 func (h *Host) gone(g *hierarchy.Group, err error) bool {
 	if errors.Is(err, ErrGone) {
 		return true
@@ -39,8 +39,8 @@ func (h *Host) gone(g *hierarchy.Group, err error) bool {
 	return true
 }
 
-// belowGone reports whether an error means that a group below the target's own has gone. It had the file when it was planned, so
-// that one that is not there any more says it, also where another group has the name by now.
+// belowGone reports whether an error means that a group below the target's own is gone. It had the file when the diff
+// was planned, so a missing file means that, even if a new group has the name.
 func (h *Host) belowGone(d *Diff, e *Edit, err error) bool {
 	if e.group == nil || d.ofTop(e) {
 		return false

@@ -17,24 +17,24 @@ import (
 
 // A weightScale is a kind of weight that a kernel may have.
 type weightScale struct {
-	// by is what acts on it, as package weight has it.
+	// by is what uses the weight, in package weight's terms.
 	by string
-	// files are those that have the weight for all devices; the first that exists counts. device
-	// has those of single ones, "" for the same file.
+	// files may have the weight for all devices; the first that exists counts. device may have those of single
+	// devices, "" for the same file.
 	files  []string
 	device string
-	// normal is the weight of a group to which none was given.
+	// normal is the default weight.
 	normal int64
 	// to converts from io.weight's scale.
 	to func(int64) (int64, bool)
 	// from converts to it.
 	from func(int64) int64
-	// resets says that writing the weight for all devices removes those of single ones
-	// (bfq_io_set_weight_legacy in the kernel's block/bfq-cgroup.c; seen with 6.18).
+	// resets is set if writing the weight for all devices removes those of single ones (bfq_io_set_weight_legacy in
+	// the kernel's block/bfq-cgroup.c; seen with 6.18).
 	resets bool
 }
 
-// weightScales are those of a version.
+// weightScales are the scales of a version.
 func weightScales(version int) []weightScale {
 	same := func(w int64) (int64, bool) { return w, true }
 	as := func(w int64) int64 { return w }
@@ -50,16 +50,16 @@ func weightScales(version int) []weightScale {
 	}
 }
 
-// A weights is what a scale's files say.
+// A weights is the content of a scale's files.
 type weights struct {
-	// file is the one that has the weight for all devices, and device the one for single ones.
+	// file has the weight for all devices, and device those of single ones.
 	file, device string
 	normal       int64
 	devices      deviceValues
 }
 
-// weight plans the weight. For all devices it is written to every file that the kernel has for it, because
-// which one acts is decided by disk, and may change; for one device only the one that acts takes it.
+// weight plans the weight. For all devices it is written to every such file of the kernel, because each disk decides
+// which one is effective, and that may change; for one device only the effective one is written.
 func (p *planner) weight(g *hierarchy.Group, keys []limit.Key) error {
 	setting := !p.removing(keys...)
 	if setting {
@@ -108,7 +108,7 @@ func (p *planner) noWeight(g *hierarchy.Group, keys []limit.Key) error {
 	return err
 }
 
-// weights reads a scale's files. The error is fs.ErrNotExist where the kernel has none.
+// weights reads a scale's files. The error is fs.ErrNotExist if the kernel has none.
 func (p *planner) weights(g *hierarchy.Group, s weightScale) (w weights, err error) {
 	for _, file := range s.files {
 		if w, err = p.weightFile(g, file); err == nil {
@@ -177,7 +177,7 @@ func (p *planner) converted(s weightScale, file string) int64 {
 	return v
 }
 
-// allWeights plans the weight for all devices. Removing it removes those of single ones, too.
+// allWeights plans the weight for all devices. Removing it also removes those of single devices.
 func (p *planner) allWeights(g *hierarchy.Group, s weightScale, now weights, keys []limit.Key) {
 	want, kept := p.converted(s, now.file), now.devices
 	if want == 0 {
