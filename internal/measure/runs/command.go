@@ -24,25 +24,25 @@ type Command struct {
 func (c Command) Repeat(seed uint64, id string) string {
 	words := []string{"plimsoll", "run"}
 	words = append(words, c.Args...)
-	from := ""
+	from, flags := "", c.Plan
 	if len(c.Args) > 0 && c.Args[0] == "-" {
 		from = "plimsoll results show " + clean.Shell(id) + " --plan"
 		if c.State != "" {
 			from += " --state " + clean.Shell(c.State)
 		}
 		from += " | "
-		c.Plan = plan.Options{}
+		flags = plan.Options{}
 	}
-	if c.Plan.Quick {
+	if flags.Quick {
 		words = append(words, "--quick")
 	}
-	if c.Plan.Blocks != "" {
-		words = append(words, "--blocks", c.Plan.Blocks)
+	if flags.Blocks != "" {
+		words = append(words, "--blocks", flags.Blocks)
 	}
-	if c.Plan.Only != "" {
-		words = append(words, "--only", c.Plan.Only)
+	if flags.Only != "" {
+		words = append(words, "--only", flags.Only)
 	}
-	for _, s := range c.Plan.Set {
+	for _, s := range flags.Set {
 		words = append(words, "--set", s)
 	}
 	words = append(words, "--seed", fmt.Sprint(seed))
