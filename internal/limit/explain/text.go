@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
 
@@ -18,6 +19,20 @@ type Answer struct {
 	// Paths are in the order of the request.
 	Paths  []*Explanation `json:"paths"`
 	Shared []Shared       `json:"shared"`
+}
+
+// Refused is the refusal of the paths that can't be limited; nil if all can.
+func (x Answer) Refused() error {
+	var names []string
+	for _, e := range x.Paths {
+		if !e.Possible {
+			names = append(names, e.Path)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return refusal.New(strings.Join(names, " and ") + " can't be limited here: see the alternatives")
 }
 
 // Text returns an answer for people.
