@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 	"plimsoll/internal/watch"
@@ -104,124 +105,28 @@ func (o *watchOptions) parse(interval string, once bool, args []string) (err err
 	return nil
 }
 
-// A watcher measures interval after interval.
-type watcher struct {
-	sampler *watch.Sampler
-	// roster is nil where only devices are watched.
-	roster *watch.Roster
-	before *watch.Sample
-}
-
-// newWatcher looks at this machine. close must be called.
-func (a *app) newWatcher(ctx context.Context, opt watchOptions) (w *watcher, close func(), err error) {
-	if opt.devices {
-		s, err := watch.NewSampler(device.Host(), nil)
-		return &watcher{sampler: s}, func() {}, watchError(err)
-	}
-	l, err := a.newLimiter()
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := watch.NewSampler(device.Host(), l.Groups)
-	if err != nil {
-		l.Close()
-		return nil, nil, watchError(err)
-	}
-	return &watcher{sampler: s, roster: watch.NewRoster(ctx, l.Holder, opt.named, opt.count != 1)}, l.Close, nil
-}
-
-// watchError gives an error the exit status that it stands for.
-func watchError(err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return &exitError{exitCannot, fmt.Errorf("counters are Linux's, and this is not Linux: watch inside the virtual machine where the containers run: %w", err)}
-	}
-	return err
-}
-
-// sample reads one sample of the targets that are watched now.
-func (w *watcher) sample(ctx context.Context) (*watch.Sample, error) {
-	if w.roster == nil {
-		return w.sampler.Sample(nil, nil)
-	}
-	subjects, volumes, err := w.roster.Subjects(ctx)
-	if err != nil {
-		return nil, limitError(err)
-	}
-	return w.sampler.Sample(subjects, volumes)
-}
-
-// next waits until the time and returns what was done since the last sample.
-func (w *watcher) next(ctx context.Context, at time.Time) (*watch.Interval, error) {
-	if w.before == nil {
-		s, err := w.sample(ctx)
-		if err != nil {
-			return nil, err
-		}
-		w.before = s
-		at = time.Now().Add(time.Until(at))
-	}
-	t := time.NewTimer(time.Until(at))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	now, err := w.sample(ctx)
-	if err != nil {
-		return nil, err
-	}
-	i, err := watch.Between(w.before, now, w.sampler.Beneath)
-	if err != nil {
-		return nil, err
-	}
-	w.before = now
-	if w.roster != nil {
-		i.Notes = append(i.Notes, w.roster.Notes()...)
-	}
-	for _, u := range i.Subjects {
-		if u.Ended {
-			w.roster.Ended()
-		}
-	}
-	return i, nil
-}
-
 // watch measures and prints until it is done, or interrupted.
 func (a *app) watch(ctx context.Context, opt watchOptions) error {
 	if opt.count != 1 && a.quiet != nil {
 		a.quiet.Store(true) // Ctrl-C is how one ends it.
 	}
-	w, closeIt, err := a.newWatcher(ctx, opt)
-	if err != nil {
-		return err
-	}
-	defer closeIt()
-	if w.before, err = w.sample(ctx); err != nil {
-		return err
-	}
-	show := a.watchScreen(opt)
-	at := time.Now()
-	for n := 0; opt.count == 0 || n < opt.count; n++ {
-		// Of a machine that was suspended no intervals are made up for.
-		if at = at.Add(opt.interval); time.Since(at) > opt.interval {
-			at = time.Now().Add(opt.interval)
-		}
-		i, err := w.next(ctx, at)
-		if err != nil && ctx.Err() != nil {
-			if opt.count == 1 {
-				return errors.New("interrupted before the interval was over")
-			}
-			return nil
-		}
+	var h *hold.Holder
+	if !opt.devices {
+		l, err := a.newLimiter()
 		if err != nil {
 			return err
 		}
-		if err := show(i); err != nil {
-			return err
-		}
+		defer l.Close()
+		h = l.Holder
 	}
-	return nil
+	w, err := watch.New(ctx, device.Host(), h, opt.named, opt.count != 1)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return &exitError{exitCannot, fmt.Errorf("counters are Linux's, and this is not Linux: watch inside the virtual machine where the containers run: %w", err)}
+	}
+	if err != nil {
+		return err
+	}
+	return limitError(w.Run(ctx, opt.interval, opt.count, a.watchScreen(opt)))
 }
 
 // watchScreen returns what shows an interval: as a line of JSON, as a screen that is written anew on a terminal, or as a block.
