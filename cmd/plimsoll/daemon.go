@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/conf/controlfile"
-	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
@@ -124,7 +122,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
 	})
 	if err != nil {
-		return policyError(err)
+		return keeper.PolicyError(err)
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
 	if a.quiet != nil {
@@ -138,29 +136,24 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	return k.Run(ctx)
 }
 
-// policyError gives a fault of a policy its exit status.
-func policyError(err error) error {
-	var faults strict.Errors
-	var kind *controlfile.Error
-	if errors.As(err, &faults) || errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
-		return &exitError{exitUsage, err}
+// daemonStatus shows what the running daemon holds.
+func (a *app) daemonStatus(o daemonOptions) error {
+	s, err := daemon.Ask(o.run)
+	if err != nil {
+		return err
 	}
+	if o.json {
+		return a.printJSON(jsonlist.Of(s))
+	}
+	_, err = io.WriteString(a.stdout, s.Text(time.Now(), terminal(a.stdout).Width))
 	return err
-}
-
-// A checkResult is what --check prints with --json.
-type checkResult struct {
-	Policy string `json:"policy"`
-	Rules  int    `json:"rules"`
-	keeper.Looked
-	Unmatched []string `json:"unmatched_rules"`
 }
 
 // daemonCheck shows what a policy gives to what runs now.
 func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	p, _, err := keeper.Load(o.policy)
 	if err != nil {
-		return policyError(err)
+		return keeper.PolicyError(err)
 	}
 	l, err := a.newLimiter()
 	if err != nil {
@@ -175,11 +168,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		// The others are shown.
 		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
 	}
-	looked := keeper.Look(l.Holder, p, a.ceilings, running)
-	if o.json {
-		return a.printJSON(jsonlist.Of(checkResult{o.policy, len(p.Rules), looked, p.Unmatched(running)}))
-	}
-	return a.showCheck(o.policy, p, looked, running)
+	return a.print(keeper.Check(l.Holder, o.policy, p, a.ceilings, running), o.json)
 }
 
 // importBlockIO prints the policy that a block I/O configuration is.

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/limit/change"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/iocost"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/show"
 	"plimsoll/internal/watch"
 )
@@ -29,7 +30,7 @@ func TestLimitDocs(t *testing.T) {
 	}{
 		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[change.Result](), reflect.TypeFor[show.Answer](), reflect.TypeFor[show.List](), reflect.TypeFor[iocost.Result]()}},
 		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[daemon.Status]()}},
-		{"daemon.md", "\n## The JSON of --check\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
+		{"daemon.md", "\n## The JSON of --check\n", "\n## ", []reflect.Type{reflect.TypeFor[keeper.Preview]()}},
 	} {
 		b, err := os.ReadFile("../../docs/reference/" + tt.page)
 		if err != nil {

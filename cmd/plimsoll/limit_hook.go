@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
 	"strings"
 
@@ -71,6 +69,16 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 	return cmd
 }
 
+// hook applies the policy to the container whose state is on standard input.
+func (a *app) hook(o hookOptions) error {
+	l, err := a.newLimiter()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return hook.Apply(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, a.stdin, a.stderr)
+}
+
 // hookFailed reports why a container isn't held, err, where that is seen. It is nil if the container may start all the same.
 func (a *app) hookFailed(o hookOptions, err error) error {
 	if err == nil {
@@ -83,85 +91,16 @@ func (a *app) hookFailed(o hookOptions, err error) error {
 	return nil
 }
 
-// A oneLine is told on one line: it is about what a container is called, and a name with a line break in it may look like another
-// message.
-type oneLine struct{ error }
-
-// Error implements error.
-func (e oneLine) Error() string { return clean.Line(e.error.Error()) }
-
-// Unwrap lets errors.As find the cause.
-func (e oneLine) Unwrap() error { return e.error }
-
-// hook holds the container whose state is on standard input.
-func (a *app) hook(o hookOptions) error {
-	l, err := a.newLimiter()
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	t, err := l.finder.FromState(a.stdin)
-	if err != nil {
-		return oneLine{err}
-	}
-	if t.Sandbox {
-		return nil // It keeps a pod's namespaces, and does no I/O.
-	}
-	if _, err := os.Stat(o.policy); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(a.stderr, "there is no policy %s: %s is not limited\n", o.policy, clean.Line(t.Ref()))
-		return nil
-	}
-	done, err := keeper.Once(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, t)
-	for _, n := range append(t.Notes, done.Notes...) {
-		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(n))
-	}
-	if err != nil {
-		return oneLine{policyError(err)}
-	}
-	if len(done.Held) == 0 {
-		done.Unnoted = nil
-	} else if done.Unnoted != nil {
-		done.Unnoted = fmt.Errorf("the limits are set, but plimsoll daemon doesn't know of them, and will take them for another program's: %w", done.Unnoted)
-		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(done.Unnoted.Error()))
-	}
-	// The container is held all the same, and this message may never be seen.
-	for _, cause := range []error{done.Stale, done.Unnoted} {
-		if cause == nil {
-			continue
-		}
-		if err := hook.Note(o.run, fmt.Errorf("%s: %w", t.Ref(), cause)); err != nil {
-			fmt.Fprintf(a.stderr, "note: %s\n", clean.Text(err.Error()))
-		}
-	}
-	var faults []error
-	for _, f := range done.Faults {
-		// One line: a name with a line break in it may look like another message.
-		faults = append(faults, errors.New(clean.Line(fmt.Sprintf("%s: %s", t.Ref(), f))))
-	}
-	return errors.Join(faults...)
-}
-
 // wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
 func (a *app) wrapRuntime(o hookOptions, args []string) error {
 	program, err := exec.LookPath(o.runtime)
 	if err != nil {
 		return usageError("--runtime %s: %w", o.runtime, err)
 	}
-	dir, err := os.Getwd()
-	if err != nil {
+	command := hook.Command{Policy: o.policy, Run: o.run, State: a.stateDir, BestEffort: o.bestEffort}
+	// The engine that calls may keep what its runtime prints to itself.
+	if err := a.hookFailed(o, command.Add(args)); err != nil {
 		return err
-	}
-	if bundle, ok := hook.Bundle(args, dir); ok {
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		if err := hook.Add(bundle, hook.Command{Policy: o.policy, Run: o.run, State: a.stateDir, BestEffort: o.bestEffort}.Hook(self), hook.IsCommand); err != nil {
-			// The engine that calls may keep what its runtime prints to itself.
-			if err := a.hookFailed(o, fmt.Errorf("put the hook into the bundle: %w", err)); err != nil {
-				return err
-			}
-		}
 	}
 	if err := becomeProgram(program, append([]string{o.runtime}, args...)); err != nil {
 		return fmt.Errorf("run %s: %w", strings.Join(append([]string{program}, args...), " "), err)

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -28,6 +29,26 @@ func (c Command) Hook(self string) specs.Hook {
 		h.Args = append(h.Args, "--best-effort")
 	}
 	return h
+}
+
+// Add puts the hook into the bundle that a runtime's arguments create, if they create one.
+func (c Command) Add(args []string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	bundle, ok := Bundle(args, dir)
+	if !ok {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := Add(bundle, c.Hook(self), IsCommand); err != nil {
+		return fmt.Errorf("put the hook into the bundle: %w", err)
+	}
+	return nil
 }
 
 // IsCommand reports whether plimsoll put a hook into a bundle, with any flags and any path of the program. Hooks from

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/size"
+	"plimsoll/internal/text/usage"
 )
 
 // A loadedPolicy is the policy in force.
@@ -56,6 +57,16 @@ func Load(path string) (*policy.Policy, []byte, error) {
 	}
 	p, err := policy.Parse(path, b)
 	return p, b, err
+}
+
+// PolicyError marks a fault of a policy as the user's.
+func PolicyError(err error) error {
+	var faults strict.Errors
+	var kind *controlfile.Error
+	if errors.As(err, &faults) || errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
+		return &usage.Error{Err: err}
+	}
+	return err
 }
 
 // firstPolicy loads the policy when a keeper starts.

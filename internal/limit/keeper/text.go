@@ -1,48 +1,29 @@
-package main
+package keeper
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/container/target"
-	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/jsonlist"
+	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/size"
-	"plimsoll/internal/watch"
 )
 
-// A cells prints a table whose cells are others' words.
-type cells struct{ *tabwriter.Writer }
-
-func newCells(w io.Writer) cells { return cells{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
-
-func (c cells) row(words ...string) {
-	for i, w := range words {
-		words[i] = clean.Line(w)
-	}
-	fmt.Fprintln(c, strings.Join(words, "\t"))
-}
-
-// showCheck prints what each container would get.
-func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, running []target.Target) error {
-	fmt.Fprintf(a.stdout, "%s: %s, %s\n", path, size.Plural(len(p.Rules), "rule"), size.Plural(len(running), "running container"))
+// Text returns what each container would get.
+func (looked Preview) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s\n", looked.Policy, size.Plural(looked.Rules, "rule"), size.Plural(len(looked.Containers), "running container"))
 	all := slices.Clone(looked.Containers)
 	if looked.RootGroup != nil {
 		all = append(all, *looked.RootGroup)
 	}
 	all = append(all, looked.Together...)
-	w := newCells(a.stdout)
-	w.row("CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "NOW")
+	w := layout.Table{Head: []string{"CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "NOW"}}
 	free := 0
 	var faults faultLines
 	var escapes hold.EscapeLines
@@ -57,31 +38,29 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 			if g.Same {
 				now = "the same"
 			}
-			w.row(s.Target, string(g.Key), g.Value, deviceOf(g.Grant), g.Rule, now)
+			w.Add(s.Target, string(g.Key), g.Value, deviceOf(g.Grant), g.Rule, now)
 		}
 		faults.add(s.Target, s.Faults)
 		faults.unlimited(s.Target, s.Unlimited)
 		escapes.Add(s.Target, s.Escapes)
 	}
 	faults.add("", looked.TogetherFaults)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	faults.print(a.stdout)
-	faultLines(escapes.Lines()).print(a.stdout)
+	w.Write(&b)
+	faults.print(&b)
+	faultLines(escapes.Lines()).print(&b)
 	if free > 0 {
-		fmt.Fprintf(a.stdout, "without a rule: %s\n", size.Plural(free, "container"))
+		fmt.Fprintf(&b, "without a rule: %s\n", size.Plural(free, "container"))
 	}
-	for _, name := range p.Unmatched(running) {
-		fmt.Fprintf(a.stdout, "%s matches no running container\n", clean.Line(policy.Called(name)))
+	for _, name := range looked.Unmatched {
+		fmt.Fprintf(&b, "%s matches no running container\n", clean.Line(policy.Called(name)))
 	}
-	return nil
+	return b.String()
 }
 
 // faultLines are what can't be kept, a line each: a table's columns are no place for sentences.
 type faultLines []string
 
-func (l *faultLines) add(who string, faults []keeper.Fault) {
+func (l *faultLines) add(who string, faults []Fault) {
 	for _, f := range faults {
 		line := f.String()
 		if who != "" {
@@ -105,7 +84,7 @@ func (l faultLines) print(w io.Writer) {
 }
 
 // deviceOf says where a limit goes.
-func deviceOf(g keeper.Grant) string {
+func deviceOf(g Grant) string {
 	s := g.DeviceName
 	if !g.Device.IsZero() {
 		s += " (" + g.Device.String() + ")"
@@ -119,21 +98,11 @@ func deviceOf(g keeper.Grant) string {
 	return s
 }
 
-// daemonStatus shows what the running daemon holds.
-func (a *app) daemonStatus(o daemonOptions) error {
-	s, err := daemon.Ask(o.run)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &exitError{exitFailure, err}
-	}
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return a.printJSON(jsonlist.Of(s))
-	}
-	now := time.Now()
+// Text returns what the keeper does and holds, as of now.
+func (s Status) Text(now time.Time) string {
+	var b strings.Builder
 	say := func(format string, args ...any) {
-		fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(&b, clean.Line(fmt.Sprintf(format, args...)))
 	}
 	say("process %d, for %s", s.PID, ago(now, s.Since))
 	say("policy %s: %s, loaded %s ago", s.Policy.From, size.Plural(s.Policy.Rules, "rule"), ago(now, s.Policy.Loaded))
@@ -173,50 +142,19 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	}
 	faults.add("", s.TogetherFaults)
 	if len(all) == 0 {
-		faults.print(a.stdout)
-		return nil
+		faults.print(&b)
+		return b.String()
 	}
-	w := newCells(a.stdout)
-	w.row("CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "PUT BACK")
+	w := layout.Table{Head: []string{"CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "PUT BACK"}}
 	for _, c := range all {
 		for _, h := range c.Held {
-			w.row(c.Target, string(h.Key), h.Value, deviceOf(h.Grant), h.Rule, ago(now, h.Since), h.Was, fmt.Sprint(h.Drift))
+			w.Add(c.Target, string(h.Key), h.Value, deviceOf(h.Grant), h.Rule, ago(now, h.Since), h.Was, fmt.Sprint(h.Drift))
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	faults.print(a.stdout)
-	faultLines(escapes.Lines()).print(a.stdout)
-	return a.showUsage(s)
-}
-
-// showUsage prints what the containers did, and what of their limits they used.
-func (a *app) showUsage(s *daemon.Status) error {
-	if s.UsageError != "" {
-		fmt.Fprintf(a.stdout, "\ntheir I/O isn't known: %s\n", clean.Line(s.UsageError))
-		return nil
-	}
-	if s.Usage == nil {
-		return nil
-	}
-	idle := 0
-	for _, u := range s.Usage.Subjects {
-		if !u.Busy() {
-			idle++
-		}
-	}
-	// Those that do nothing are counted only.
-	text := watch.Text{Width: terminal(a.stdout).Width}
-	rows := text.Targets(s.Usage)
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nin the last %.1f s, %d idle\n", s.Usage.Seconds, idle)
-	if rows.Len() > 0 {
-		rows.Write(&b)
-	}
-	text.Volumes(&b, s.Usage.Volumes)
-	_, err := io.WriteString(a.stdout, b.String())
-	return err
+	w.Write(&b)
+	faults.print(&b)
+	faultLines(escapes.Lines()).print(&b)
+	return b.String()
 }
 
 // ago is how long something is past, in whole seconds.
