@@ -99,7 +99,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer release()
-	if err := checkTargets(job.Plan, f.destructive); err != nil {
+	if err := runs.CheckTargets(job.Plan, f.destructive); err != nil {
 		return err
 	}
 	if err := checkOut(f.out); err != nil {

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"errors"
@@ -10,12 +10,13 @@ import (
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/usage"
 )
 
-// checkTargets looks at the host paths of a plan before anything is written: a
+// CheckTargets looks at the host paths of a plan before anything is written: a
 // folder has to be there, and a block device or a file with data in it is
 // refused unless allowed is its very path.
-func checkTargets(p *plan.Plan, allowed string) error {
+func CheckTargets(p *plan.Plan, allowed string) error {
 	used, measured := false, map[string]bool{}
 	for _, c := range p.Cells() {
 		measured[c.Place], measured[c.Source] = true, true
@@ -30,19 +31,19 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		st, err := os.Stat(s.Path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return usageError("place %s: %s does not exist: make the folder first", s.Name, s.Path)
+			return usage.Errorf("place %s: %s does not exist: make the folder first", s.Name, s.Path)
 		case err != nil:
-			return usageError("place %s: %w", s.Name, err)
+			return usage.Errorf("place %s: %w", s.Name, err)
 		case st.IsDir():
 			// Whether an engine that binds it works here for this user isn't known yet: a daemon may write where the user can't. But
 			// none writes where the file system takes nothing, and each trial makes its own folder there.
 			if err := writable(s.Path); err != nil && (s.Kind == place.Dir || errors.Is(err, syscall.EROFS)) {
-				return usageError("place %s: %w: name another folder, or run as a user with write access to it", s.Name, err)
+				return usage.Errorf("place %s: %w: name another folder, or run as a user with write access to it", s.Name, err)
 			}
 			continue
 		}
 		if s.Kind == place.Bind {
-			return usageError("place %s: %s is not a folder, and only a folder can be mounted into a container", s.Name, s.Path)
+			return usage.Errorf("place %s: %s is not a folder, and only a folder can be mounted into a container", s.Name, s.Path)
 		}
 		what := ""
 		switch {
@@ -51,20 +52,20 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		case st.Mode().IsRegular() && st.Size() > 0:
 			what = "a file with data in it"
 		case st.Mode().IsRegular():
-			return usageError("place %s: %s is an empty file: name the folder to work in", s.Name, s.Path)
+			return usage.Errorf("place %s: %s is an empty file: name the folder to work in", s.Name, s.Path)
 		default:
-			return usageError("place %s: %s is neither a folder, a file nor a block device", s.Name, s.Path)
+			return usage.Errorf("place %s: %s is neither a folder, a file nor a block device", s.Name, s.Path)
 		}
 		if !workload.Allowed(s.Path, []string{allowed}) {
-			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, clean.Name(s.Path), what, clean.Shell(s.Path))
+			return usage.Errorf("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, clean.Name(s.Path), what, clean.Shell(s.Path))
 		}
 		if err := device.NotInUse(s.Path); err != nil {
-			return usageError("place %s: %w", s.Name, err)
+			return usage.Errorf("place %s: %w", s.Name, err)
 		}
 		used = true
 	}
 	if allowed != "" && !used {
-		return usageError("--destructive %s: no place of the plan is that block device or file", allowed)
+		return usage.Errorf("--destructive %s: no place of the plan is that block device or file", allowed)
 	}
 	return nil
 }
