@@ -160,7 +160,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		return err
 	}
 	defer l.Close()
-	running, err := l.finder.List(ctx)
+	running, err := l.Finder.List(ctx)
 	if ctx.Err() != nil {
 		return err
 	}

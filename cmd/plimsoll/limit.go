@@ -76,10 +76,7 @@ func (w *limitWhere) register(cmd *cobra.Command) {
 }
 
 // A limiter is what the limit commands work with.
-type limiter struct {
-	*hold.Holder
-	finder *target.Finder
-}
+type limiter struct{ *hold.Holder }
 
 // newLimiter looks at this machine. Its Close must be called.
 func (a *app) newLimiter() (*limiter, error) {
@@ -90,15 +87,14 @@ func (a *app) newLimiter() (*limiter, error) {
 	if a.targets != nil {
 		opt = *a.targets
 	}
-	finder := target.New(opt)
-	h, err := hold.New(device.Host(), finder)
+	h, err := hold.New(device.Host(), target.New(opt))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, &exitError{exitCannot, fmt.Errorf("limits are set on Linux: %w", err)}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &limiter{h, finder}, nil
+	return &limiter{h}, nil
 }
 
 // resolved turns percentages into numbers.
@@ -110,7 +106,7 @@ func (a *app) resolved(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 func (a *app) ceilings(name string) (limit.Limits, error) { return ceiling.Named(a.stateDir, name) }
 
 // Close ends the connections to the engines.
-func (l *limiter) Close() { l.finder.Close() }
+func (l *limiter) Close() { l.Finder.Close() }
 
 // limitError gives an error the exit status that it stands for. A refusal has its own.
 func limitError(err error) error {

@@ -6,7 +6,6 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/change"
-	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/usage"
 )
 
@@ -87,8 +86,7 @@ func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Make
 		return err
 	}
 	defer l.Close()
-	m := &change.Maker{Holder: l.Holder, Machine: a.machine(), Run: where.run, Policy: defaultPolicy, Flags: a.stateFlag(),
-		Daemon: func() (*keeper.Status, error) { return daemonState(where.run) }}
+	m := &change.Maker{Holder: l.Holder, Machine: a.machine(), Run: where.run, Policy: defaultPolicy, Flags: a.stateFlag(), Daemon: daemonState(where.run)}
 	r, err := do(m, ref)
 	if err != nil {
 		return limitError(err)

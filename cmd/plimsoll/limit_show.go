@@ -54,7 +54,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 			return err
 		}
 		defer l.Close()
-		return a.limitShow(cmd.Context(), a.reader(l, run), args, wide, asJSON)
+		return a.limitShow(cmd.Context(), &show.Reader{Holder: l.Holder, Machine: a.machine(), Run: run, Daemon: daemonState(run)}, args, wide, asJSON)
 	}
 	return cmd
 }
@@ -80,16 +80,13 @@ func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide
 	return a.print(out, asJSON)
 }
 
-// reader reads limits back, and asks the daemon of the folder run who set them.
-func (a *app) reader(l *limiter, run string) *show.Reader {
-	return &show.Reader{Holder: l.Holder, Machine: a.machine(), Run: run, Daemon: func() (*keeper.Status, error) { return daemonState(run) }}
-}
-
-// daemonState asks the daemon of a folder what it holds.
-func daemonState(run string) (*keeper.Status, error) {
-	s, err := daemon.Ask(run)
-	if err != nil {
-		return nil, err
+// daemonState returns what asks the daemon of a folder for what it holds.
+func daemonState(run string) func() (*keeper.Status, error) {
+	return func() (*keeper.Status, error) {
+		s, err := daemon.Ask(run)
+		if err != nil {
+			return nil, err
+		}
+		return &s.Status, nil
 	}
-	return &s.Status, nil
 }
