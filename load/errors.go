@@ -108,5 +108,5 @@ type ReplacedError struct{ Path string }
 
 // Error implements error.
 func (e *ReplacedError) Error() string {
-	return fmt.Sprintf("%s: another file took its place after it was looked at; nothing was written", e.Path)
+	return fmt.Sprintf("%s: another file took its place after it was checked; nothing was written", e.Path)
 }

@@ -95,7 +95,7 @@ func extents(fd int, off, size int64, info *FileInfo) error {
 			return nil
 		}
 	}
-	return errors.New("the map of extents has no end")
+	return errors.New("the list of extents has no end")
 }
 
 // count adds extent e to info and returns where it ends.

@@ -120,7 +120,7 @@ func tryOps(name, path string, direct bool, ops ...uint8) (err error) {
 		}
 	}
 	if len(ops) > 1 && !bytes.Equal(b.mem[:scratchSize], b.mem[int64(seg)*b.stride:][:scratchSize]) {
-		return errors.New("what was read is not what was written")
+		return errors.New("the data read differs from the data written")
 	}
 	return nil
 }

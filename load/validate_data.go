@@ -65,7 +65,7 @@ func (v *validator) data(j Job) {
 	case j.IOEngine != PSync || j.NumJobs != 1 || j.IODepth != 1:
 		v.add("peer", j.Peer, "needs ioengine=psync, numjobs=1 and iodepth=1")
 	case j.Verify || j.Dedupe > 0 || j.Compress > 0 || len(j.Pattern) > 0:
-		v.add("peer", j.Peer, "what is written comes from it: leave out verify and the data options")
+		v.add("peer", j.Peer, "it makes the written data: leave out verify and the data options")
 	}
 	for _, c := range j.CPUs {
 		if c < 0 || c >= maxCPUs {

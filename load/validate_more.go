@@ -76,11 +76,11 @@ func (v *validator) randomness(j Job) {
 	}
 	switch {
 	case j.random() && (j.RWNumber < 0 || j.RWNumber > 1<<30):
-		v.add("rw", j.RWNumber, "the number behind a random pattern is how many I/Os follow one another, from 1 on")
+		v.add("rw", j.RWNumber, "the number after a random pattern is how many sequential I/Os follow each seek: at least 1")
 	case !j.random() && j.RWNumber < 0 && -j.RWNumber > j.maxBlock()*1024:
-		v.add("rw", j.RWNumber, "the number behind a sequential pattern goes back too far")
+		v.add("rw", j.RWNumber, "the number after a sequential pattern goes back too far")
 	case j.Direct && !j.random() && j.RWNumber%512 != 0:
-		v.add("rw", j.RWNumber, "direct I/O needs a multiple of 512 behind the pattern")
+		v.add("rw", j.RWNumber, "direct I/O needs a multiple of 512 after the pattern")
 	}
 	if j.RandomMap && !j.random() {
 		v.add("random_map", true, "has no meaning with rw=%s", j.RW)
@@ -208,7 +208,7 @@ func (v *validator) apart(j Job) {
 		case o.reads <= 0:
 			v.add(o.name, o.rate, "needs that of reads, %s", o.of)
 		case j.RWMixRead != nil:
-			v.add("rwmixread", *j.RWMixRead, "says nothing where reads and writes have rates of their own; leave it out")
+			v.add("rwmixread", *j.RWMixRead, "has no meaning if reads and writes have rates of their own; leave it out")
 		case j.OneSequence:
 			v.add("one_sequence", true, "contradicts %s: reads and writes come by their own schedules", o.name)
 		}

@@ -36,7 +36,7 @@ func (v *validator) zones(j Job) {
 	case synchronous(j.IOEngine) && j.IODepth > 1:
 		v.add("iodepth", j.IODepth, "one thread goes through zones; use 1, or an engine of one thread")
 	case j.RWNumber != 0 || j.skewed():
-		v.add("rw", quote(j.RW), "zones take sequential or uniform random offsets: leave out a number behind the pattern, random_distribution and percentage_random")
+		v.add("rw", quote(j.RW), "zones take sequential or uniform random offsets: leave out the number after the pattern, random_distribution and percentage_random")
 	case j.reordered() || len(j.Only) > 0 || len(j.Script) > 0:
 		v.add("zonesize", z.Size, "contradicts another way through the region")
 	}
