@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// TestLooseRates: a group's rate is that of the measured time. A group into which a process came later may have done all of its I/O
+// TestOtherGroupRates: a group's rate is that of the measured time. A group into which a process came later may have done all of its I/O
 // before, so its rate is unknown: it was all that it ever did, over the measured time.
-func TestLooseRates(t *testing.T) {
+func TestOtherGroupRates(t *testing.T) {
 	at := time.Now()
 	seen := func(path string, from time.Duration, before, after int64) *groupSeen {
 		did := func(n int64) cgroupio.Counters { return cgroupio.Counters{WriteBytes: n, Writes: n >> 20} }

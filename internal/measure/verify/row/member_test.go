@@ -20,13 +20,13 @@ func TestJudgeMember(t *testing.T) {
 		key         limit.Key
 		mode        Mode
 		app, device float64                     // shares of the limit
-		own, nobody func(time.Duration) float64 // nil: not counted
+		group, root func(time.Duration) float64 // nil: not counted
 		want        judge.Verdict
 		words       string
 	}{
 		// It was said to be 2 times the limit.
 		{"stripes", limit.WriteBPS, Direct, 2, 1, at(1), none, judge.Held, "held: asked 10 MiB/s, saw 10 MiB/s at this device (+0.0 %)"},
-		{"stripes, and nobody counts", limit.WriteBPS, Direct, 2, 1, nil, nil, judge.Held, "at this device"},
+		{"stripes, and it is not counted", limit.WriteBPS, Direct, 2, 1, nil, nil, judge.Held, "at this device"},
 		{"stripes that are synced", limit.WriteBPS, BufferedSync, 2, 1, at(1), none, judge.Held, "at this device"},
 		{"stripes under no limit", limit.WriteBPS, Direct, 8, 4, at(4), none, judge.NotHeld, "saw 40 MiB/s at this device (4 times)"},
 		{"stripes that threads of the kernel write", limit.WriteBPS, BufferedSync, 8, 4, none, at(4), judge.NotHeld, "saw 40 MiB/s"},
@@ -37,15 +37,15 @@ func TestJudgeMember(t *testing.T) {
 		{"beside another group", limit.WriteBPS, Direct, 2, 100, at(1), none, judge.Held, "saw 10 MiB/s"},
 		{"slower, beside another group", limit.WriteBPS, Direct, 0.8, 100, at(0.4), none, judge.Unproved, "something else was slower"},
 		{"beside what others have written back", limit.WriteBPS, Direct, 2, 100, at(1), at(99), judge.Unproved, "others used the device too"},
-		{"beside another, and nobody counts", limit.WriteBPS, Direct, 2, 100, nil, nil, judge.Unproved, "others used the device too"},
+		{"beside another, and it is not counted", limit.WriteBPS, Direct, 2, 100, nil, nil, judge.Unproved, "others used the device too"},
 		{"written back beside another", limit.WriteBPS, Buffered, 2, 100, none, at(100), judge.Unproved, "others used the device too"},
 		{"written back", limit.WriteBPS, Buffered, 2, 1, none, at(1), judge.Held, "saw 10 MiB/s"},
 	} {
 		r := Row{Finding: judge.Finding{Key: row.key, Asked: asked}, Mode: row.mode, Members: 2}
 		p := points(d, at(row.device))
 		last := p[len(p)-1]
-		if row.own != nil {
-			p = charged(p, row.own, row.nobody)
+		if row.group != nil {
+			p = charged(p, row.group, row.root)
 		}
 		r.judge(&measured{
 			result: &workload.Result{Elapsed: d, Samples: samples(d, at(row.app))}, samples: p, flushed: d,

@@ -28,12 +28,12 @@ func written(bytes float64) count {
 }
 
 // charged adds what was charged to points of a device, as rates.
-func charged(p []sample, own, nobody func(time.Duration) float64) []sample {
+func charged(p []sample, group, root func(time.Duration) float64) []sample {
 	o, n := 0.0, 0.0
 	for i := range p {
 		if i > 0 {
-			o += own(p[i].at-sampleEvery) * sampleEvery.Seconds()
-			n += nobody(p[i].at-sampleEvery) * sampleEvery.Seconds()
+			o += group(p[i].at-sampleEvery) * sampleEvery.Seconds()
+			n += root(p[i].at-sampleEvery) * sampleEvery.Seconds()
 		}
 		c := written(n)
 		p[i].charged = &charges{group: written(o), root: &c}
@@ -90,7 +90,7 @@ func TestNeighbours(t *testing.T) {
 		key             limit.Key
 		mode            Mode
 		app, device     func(time.Duration) float64
-		own, nobody     func(time.Duration) float64 // nil: not counted
+		group, root     func(time.Duration) float64 // nil: not counted
 		want            judge.Verdict
 		words           string
 		others, flushed float64 // others at least, flushed in seconds
@@ -100,11 +100,11 @@ func TestNeighbours(t *testing.T) {
 		{"another group writes, and the flusher is not held", limit.WriteBPS, Buffered, burstOf(asked * 5), add(burstOf(asked*5), much), none, burstOf(asked * 5), judge.NotHeld, "saw 50 MiB/s", 1 << 29, 1},
 		{"others' buffered writes are held with it", limit.WriteBPS, Buffered, burstOf(asked * 3), limited, none, limited, judge.Held, "saw 10 MiB/s", 1 << 20, 5},
 		{"others' buffered writes can't be told from it", limit.WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, add(limited, much), judge.Unproved, "others used the device too", 1 << 29, 5},
-		{"nobody counts", limit.WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), nil, nil, judge.Unproved, "between 10 MiB/s and", 1 << 29, 5},
-		{"nobody counts, and all of it came too soon", limit.WriteBPS, Buffered, burstOf(asked * 5), much, nil, nil, judge.NotHeld, "saw 50 MiB/s", 1 << 29, 1},
+		{"it is not counted", limit.WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), nil, nil, judge.Unproved, "between 10 MiB/s and", 1 << 29, 5},
+		{"it is not counted, and all of it came too soon", limit.WriteBPS, Buffered, burstOf(asked * 5), much, nil, nil, judge.NotHeld, "saw 50 MiB/s", 1 << 29, 1},
 		{"a read beside another group's", limit.ReadBPS, Buffered, limited, add(limited, much), limited, none, judge.Held, "saw 10 MiB/s", 1 << 29, 0},
 		{"a read that is not held beside another group's", limit.ReadBPS, Buffered, much, add(much, much), much, none, judge.NotHeld, "saw 1 GiB/s", 1 << 29, 0},
-		{"a read, and nobody counts", limit.ReadBPS, Buffered, limited, add(limited, much), nil, nil, judge.Unproved, "others used the device too", -1, 0},
+		{"a read, and it is not counted", limit.ReadBPS, Buffered, limited, add(limited, much), nil, nil, judge.Unproved, "others used the device too", -1, 0},
 		// What others do must not make up for what the row lacks.
 		{"slower than the limit beside another group", limit.WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower", 1 << 29, 0},
 		{"held beside another group", limit.WriteBPS, Direct, limited, add(limited, much), limited, none, judge.Held, "saw 10 MiB/s", 1 << 29, 0},
@@ -112,8 +112,8 @@ func TestNeighbours(t *testing.T) {
 	} {
 		r := Row{Finding: judge.Finding{Key: row.key, Asked: asked}, Mode: row.mode}
 		p := points(d, row.device)
-		if row.own != nil {
-			p = charged(p, row.own, row.nobody)
+		if row.group != nil {
+			p = charged(p, row.group, row.root)
 		}
 		r.judge(&measured{
 			result: &workload.Result{Elapsed: d, Samples: samples(d, row.app)}, samples: p,

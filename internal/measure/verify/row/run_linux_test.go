@@ -32,8 +32,8 @@ type bench struct {
 	group  disktest.Group
 	number string
 	dir    string
-	// own and nobody are its group, and the root group.
-	own, nobody *hierarchy.Group
+	// own is its group, root the root group.
+	own, root *hierarchy.Group
 }
 
 // newBench makes one with a file system. The device's limits in the group are the test's to set.
@@ -78,17 +78,17 @@ func benchOn(t *testing.T, group disktest.Group, loop, dir string) bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody, err := tree.Root(hierarchy.IO)
+	root, err := tree.Root(hierarchy.IO)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bench{a, deviceOf(t, loop), group, disktest.Number(t, loop), dir, own, nobody}
+	return bench{a, deviceOf(t, loop), group, disktest.Number(t, loop), dir, own, root}
 }
 
 // request asks for limits to be verified there.
 func (b bench) request(t *testing.T, asked map[limit.Key]int64, modes ...row.Mode) row.Request {
 	return row.Request{
-		Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, RootGroup: b.nobody, Asked: asked, Modes: modes, Time: row.LeastTime,
+		Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, RootGroup: b.root, Asked: asked, Modes: modes, Time: row.LeastTime,
 		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 	}
 }
@@ -96,7 +96,7 @@ func (b bench) request(t *testing.T, asked map[limit.Key]int64, modes ...row.Mod
 // whole puts a limit on the device into the root group's file, until the test ends.
 func (b bench) whole(t *testing.T, file string, value int64) {
 	t.Helper()
-	root := disktest.Group(b.nobody.Dir)
+	root := disktest.Group(b.root.Dir)
 	t.Cleanup(func() {
 		if err := root.Put(file, b.number+" 0"); err != nil {
 			t.Error(err)
@@ -240,7 +240,7 @@ func TestModes(t *testing.T) {
 			for range 4 {
 				var err error
 				rows, err = row.Run(t.Context(), row.Request{
-					Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, RootGroup: b.nobody,
+					Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, RootGroup: b.root,
 					Asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Time: row.LeastTime,
 					OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 				})

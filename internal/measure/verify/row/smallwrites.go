@@ -13,7 +13,7 @@ import (
 func (r *Row) small() bool { return r.Key.Writes() && r.Key.IOPS() && r.Mode.cached() }
 
 // writes is how many the application did, and between which bounds are those of them that came to the device. In version 1, what was not
-// charged to the row's group was to nobody's; in version 2, a file system that doesn't say who wrote may have it charged to others.
+// charged to the row's group is in the root group's count; in version 2, a file system that doesn't say who wrote may have it charged to others.
 func (r *Row) writes(m *measured) (wrote, least, most float64) {
 	most = r.course(m.samples, forever, byDevice).total()
 	least = most

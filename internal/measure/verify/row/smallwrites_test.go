@@ -30,7 +30,7 @@ func TestMerged(t *testing.T) {
 		name        string
 		mode        Mode
 		app, device func(time.Duration) float64
-		own, nobody func(time.Duration) float64 // nil: not counted
+		group, root func(time.Duration) float64 // nil: not counted
 		version2    bool
 		elapsed     float64 // of the application, in seconds
 		want        judge.Verdict
@@ -40,7 +40,7 @@ func TestMerged(t *testing.T) {
 		{"the sync is not held", BufferedSync, at(2000, all), at(2000, all), at(2000, all), none, false, 0.5, judge.NotHeld, "saw 2 k IOPS (10 times)"},
 		{"others' threads wrote it", BufferedSync, at(2000, all), at(2000, all), none, at(2000, all), false, 0.5, judge.NotHeld, "saw 2 k IOPS (10 times)"},
 		{"the sync's few are in the limit", BufferedSync, at(2000, all), at(60, 30), at(60, 30), none, false, 0.5, judge.Unproved, merged},
-		{"nobody counts, and they are few", BufferedSync, at(2000, all), at(60, 30), nil, nil, false, 0.5, judge.Unproved, merged},
+		{"it is not counted, and they are few", BufferedSync, at(2000, all), at(60, 30), nil, nil, false, 0.5, judge.Unproved, merged},
 		{"few by the group's count, beside another", BufferedSync, at(2000, all), at(5000, 2500), at(60, 30), none, false, 0.5, judge.Unproved, merged},
 		{"half, at the limit", BufferedSync, at(400, all), at(200, 500), at(200, 500), none, false, 2.5, judge.Held, "saw 200 IOPS"},
 		{"half, and still too many", BufferedSync, at(2000, all), at(1000, 500), at(1000, 500), none, false, 0.5, judge.NotHeld, "saw 1 k IOPS (5 times)"},
@@ -60,12 +60,12 @@ func TestMerged(t *testing.T) {
 	} {
 		r := Row{Finding: judge.Finding{Key: limit.WriteIOPS, Asked: asked}, Mode: row.mode, BS: block}
 		p := points(10*time.Second, row.device)
-		if row.own != nil {
-			nobody := row.nobody
-			if nobody == nil {
-				nobody = none
+		if row.group != nil {
+			root := row.root
+			if root == nil {
+				root = none
 			}
-			p = charged(p, row.own, nobody)
+			p = charged(p, row.group, root)
 			for i := range p {
 				if row.version2 {
 					p[i].charged.root = nil

@@ -35,7 +35,7 @@ func TestSynced(t *testing.T) {
 	}{
 		{"it fills the cache for a second", from(0, 5*mib), from(lag+time.Second, asked), from(lag+time.Second, asked), 6 * time.Second, judge.Held, "0.0 %)"},
 		{"charged at the end", from(0, 5*mib), from(lag+time.Second, asked), from(lag+5900*time.Millisecond, 10*all), 6 * time.Second, judge.Held, "0.0 %)"},
-		{"nobody counts", from(0, 5*mib), from(lag+time.Second, asked), nil, 6 * time.Second, judge.Held, "0.0 %)"},
+		{"it is not counted", from(0, 5*mib), from(lag+time.Second, asked), nil, 6 * time.Second, judge.Held, "0.0 %)"},
 		{"it is written back meanwhile", from(0, 5*mib), from(lag, asked), from(lag, asked), 5 * time.Second, judge.Held, "saw 1 MiB/s"},
 		{"the device is slower than the limit", from(0, 5*mib), from(lag+time.Second, asked/2), from(lag+time.Second, asked/2), 11 * time.Second, judge.Unproved, "something else was slower"},
 		{"a little above it, or begun before", from(0, 5*mib), from(lag+time.Second, 1.2*asked), from(lag+time.Second, 1.2*asked), 5200 * time.Millisecond, judge.Held, "saw 985 KiB/s"},
