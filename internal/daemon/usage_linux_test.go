@@ -31,7 +31,7 @@ func TestUsage(t *testing.T) {
 	user.Mounts = []target.Mount{{Volume: "data", Source: dir, Destination: "/data"}, {Volume: "folder", Source: t.TempDir(), Destination: "/folder"}}
 	b.d.Started(user)
 	b.has(b.group, "1048576")
-	dd := exec.Command("sh", "-c", "echo $$ > "+string(b.group)+"/cgroup.procs && exec dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=96 oflag=direct")
+	dd := exec.Command("sh", "-c", "echo $$ > "+string(b.group)+"/cgroup.procs && exec dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=960 oflag=direct") // It writes until the test ends.
 	if err := dd.Start(); err != nil {
 		t.Fatal(err)
 	}
