@@ -13,7 +13,7 @@ type Option struct {
 	Letter byte
 	// Value is what it takes; "" for a switch.
 	Value string
-	// Note says what it does, or why it isn't supported.
+	// Note says what it does here, or why it is refused.
 	Note string
 	// Refused is set for what ab knows and Plimsoll doesn't.
 	Refused bool
@@ -24,8 +24,8 @@ type Option struct {
 // sameAsAB is the note of an option that does what ab's manual says.
 const sameAsAB = "as in ab"
 
-// Limits of a line. ab has the second (MAX_CONCURRENCY); the first keeps the figures of all
-// requests, 32 bytes each, in memory.
+// Limits of a command line. ab has the second (MAX_CONCURRENCY); the first bounds the memory for the figures of all
+// requests, 32 bytes each.
 const (
 	maxRequests    = 20_000_000
 	maxConcurrency = 20_000
@@ -50,7 +50,7 @@ func text(at func(*Test) *string) func(*Test, string, string) error {
 	}
 }
 
-// control reports what must not be in a line of a request.
+// control reports whether a character must not be in a line of a request.
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
 // whole makes the setter of a number.
@@ -65,7 +65,7 @@ func whole(at func(*Test) *int, least, most int) func(*Test, string, string) err
 	}
 }
 
-// html makes the setter of attributes of HTML, which ask for it.
+// html makes the setter of HTML attributes, which also turns on -w.
 func html(at func(*Test) *string) func(*Test, string, string) error {
 	return func(t *Test, arg, v string) error {
 		t.HTML = true
@@ -77,7 +77,7 @@ func html(at func(*Test) *string) func(*Test, string, string) error {
 	}
 }
 
-// proxy sets what is asked for the address.
+// proxy sets the proxy's address.
 func proxy(t *Test, arg, v string) error {
 	host, port, ok := strings.Cut(v, ":")
 	n, err := uint64(80), error(nil)

@@ -2,12 +2,12 @@
 //
 //	ab -n 1000 -c 10 -k http://127.0.0.1:8080/
 //
-// asks a web server and ends with ab's report. It measures no storage of its own: in a
-// place is the server, whose files are there. The client is package httpload's, in this process or, in a session, in a
-// container that may share the server's network.
+// asks a web server and ends with ab's report. It measures no storage itself: the server is in the place, with its
+// files. The client is package httpload, in this process or, with a session, in a container that may share the
+// server's network.
 //
-// Each connection asks again when it has its answer: a closed loop. The times are those of ab 2.3, on the socket, and the requests
-// are HTTP/1.0 as ab sends them.
+// Each connection sends its next request when it has an answer: a closed loop. The times are those of ab 2.3, taken
+// on the socket, and the requests are HTTP/1.0, as ab sends them.
 package ab
 
 import (
@@ -27,15 +27,15 @@ type Test struct {
 	Requests, Concurrency, Limit, Timeout, Verbosity int
 	// PostFile and PutFile are -p and -u; at most one is set.
 	PostFile, PutFile, ContentType, Auth, Method, GnuplotFile, CSVFile string
-	// Cookies and Headers are the -C and -H in their order.
+	// Cookies and Headers are the -C and -H options in order.
 	Cookies, Headers []string
 	// The switches -k -i -d -S -q -l -r.
 	KeepAlive, Head, NoPercent, NoConfidence, Quiet, AnyLength, GoOn bool
 	// HTML is -w, with the attributes of -x, -y and -z.
 	HTML                                           bool
 	TableAttributes, RowAttributes, CellAttributes string
-	// ProxyHost and ProxyPort are -X, "" for none, ProxyURL the address as it was given, which the proxy is asked for, and ProxyAuth
-	// is -P. NoServerName is -I.
+	// ProxyHost and ProxyPort are -X, "" for none; ProxyURL is the address as given, which the proxy is asked for;
+	// ProxyAuth is -P, and NoServerName -I.
 	ProxyHost, ProxyURL, ProxyAuth string
 	ProxyPort                      int
 	NoServerName                   bool
@@ -45,10 +45,11 @@ type Test struct {
 	Port       int
 }
 
-// maxFarBody bounds what is sent from elsewhere than this process, in bytes: it has to fit into a message to the worker.
+// maxFarBody bounds the body of a request that the worker sends, in bytes: it must fit into one message to the
+// worker.
 const maxFarBody = 8 << 20
 
-// Elsewhere reports why the line can be asked from this process only, nil if it can be from a session, too.
+// Elsewhere returns why only this process can send the requests, nil if a session can too.
 func (t *Test) Elsewhere() error {
 	const here = "leave out --engine, --record and limits"
 	switch {
@@ -84,8 +85,7 @@ func Parse(args []string) (*Test, error) {
 	return t, t.check()
 }
 
-// options takes ab's options off, which may be glued to each other and to their values, and returns what
-// follows them.
+// options parses ab's options, which may be joined to each other and to their values, and returns the rest.
 func (t *Test) options(args []string) ([]string, error) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -128,7 +128,7 @@ func (t *Test) options(args []string) ([]string, error) {
 	return nil, nil
 }
 
-// address reads the URL. Its path is sent as it stands.
+// address reads the URL. Its path is sent unchanged.
 func (t *Test) address(arg string) error {
 	text := arg
 	if !strings.Contains(text, "://") {
@@ -190,7 +190,7 @@ func (t *Test) check() error {
 	return nil
 }
 
-// method is that of the requests.
+// method is the method of the requests.
 func (t *Test) method() string {
 	switch {
 	case t.Head:
@@ -205,7 +205,7 @@ func (t *Test) method() string {
 	return "GET"
 }
 
-// hostPort is the value of the Host header: without the port if it is the usual one.
+// hostPort is the value of the Host header: without the port if it is the default.
 func (t *Test) hostPort() string {
 	host := t.Host
 	if strings.Contains(host, ":") {
@@ -217,7 +217,7 @@ func (t *Test) hostPort() string {
 	return host + ":" + strconv.Itoa(t.Port)
 }
 
-// dialAddress is where to connect to.
+// dialAddress is the address to connect to.
 func (t *Test) dialAddress() string {
 	if t.ProxyHost != "" {
 		return net.JoinHostPort(t.ProxyHost, strconv.Itoa(t.ProxyPort))

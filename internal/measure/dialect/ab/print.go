@@ -27,7 +27,7 @@ const bannerHTML = `<p>
 <p>
 `
 
-// heading is what stands before the report.
+// heading is the output before the report.
 func (t *Test) heading(beat int) string {
 	if t.HTML {
 		return bannerHTML
@@ -42,7 +42,7 @@ func (t *Test) heading(beat int) string {
 	return fmt.Sprintf("%sBenchmarking %s %s(be patient)%s", banner, t.Host, through, dots)
 }
 
-// A tally is what all requests came to, and what the report says of TLS.
+// A tally is the results of all requests, and the report's lines on TLS.
 type tally struct {
 	httpload.Tally
 	tls tlsInfo
@@ -120,8 +120,8 @@ func newSpread(v []int64) spread {
 	slices.Sort(v)
 	n := len(v)
 	s := spread{least: v[0], most: v[n-1], median: v[n/2]}
-	// ab's median: of an odd number it is the mean of the middle one and the next, of an even number the
-	// upper of the two in the middle.
+	// As in ab, the median of an odd number of values is the mean of the middle one and the next, that of an even
+	// number the upper of the two in the middle.
 	if n > 1 && n%2 == 1 {
 		s.median = (v[n/2] + v[n/2+1]) / 2
 	}
@@ -193,7 +193,7 @@ func (t *Test) times(all []httpload.Timing) string {
 	return b.String()
 }
 
-// doubt is ab's warning when median and mean are far from each other.
+// doubt is ab's warning when median and mean are far apart.
 func doubt(what string, s spread) string {
 	d, sd := math.Abs(float64(s.meanMS()-ms(s.median))), s.deviation/1000
 	switch {
@@ -214,7 +214,7 @@ func csv(all []httpload.Timing) string {
 	for q := range 101 {
 		i := 0
 		if q > 0 {
-			// ab reads one behind the end for some numbers of requests.
+			// ab reads one past the end for some numbers of requests.
 			i = min(int(0.5+float64(len(total)*q)/100), len(total)-1)
 		}
 		fmt.Fprintf(&b, "%d,%.3f\n", q, float64(total[i])/1000)

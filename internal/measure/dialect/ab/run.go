@@ -16,15 +16,15 @@ import (
 // maxBody bounds what is sent with -p and -u, in bytes.
 const maxBody = 64 << 20
 
-// A Requester is a dialect.Session in which requests can be made, elsewhere than in this process.
+// A Requester is a dialect.Session that can send requests from somewhere else than this process.
 type Requester interface {
-	// Requests does them and returns what they came to, together with an error if they ended early.
+	// Requests sends them and returns the results, together with an error if they ended early.
 	Requests(ctx context.Context, spec httpload.Spec) (*httpload.Tally, error)
 }
 
-// Run asks the server and prints ab's report on stdout: from this process if the session is nil, else
-// from the session, which has to be a Requester. When ctx ends the report is that of
-// the requests done until then, as in ab, and the error is ctx's.
+// Run sends the requests and prints ab's report on stdout: from this process if the session is nil, otherwise from
+// the session, which must be a Requester. When ctx ends, the report covers the requests done until then, as in ab,
+// and the error is ctx's.
 func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer) error {
 	if err := t.apart(); err != nil {
 		return err
@@ -45,10 +45,10 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	return errors.Join(err, closeFile(csvFile, csv, r.Timings), closeFile(plotFile, gnuplot, r.Timings))
 }
 
-// measure makes the requests and prints the report.
+// measure sends the requests and prints the report.
 func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte, stdout, stderr io.Writer) (*tally, error) {
 	spec, beat := t.spec(body), t.beat()
-	// Before ab's first line, the end of which stays open until the requests are done.
+	// This comes before ab's first line, whose end stays open until the requests are done.
 	dialect.Note(stderr, "closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)", t.Concurrency)
 	fmt.Fprint(stdout, t.heading(beat))
 	if t.Verbosity >= 2 {
@@ -77,7 +77,7 @@ func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte
 	return r, ctx.Err()
 }
 
-// noteDropped says how many connections were not let in at once.
+// noteDropped reports the connections that the server did not accept at once.
 func (t *Test) noteDropped(stderr io.Writer, r *tally) {
 	if n := r.SentAgain + r.Waiting; n > 0 {
 		rest := ""
@@ -88,7 +88,7 @@ func (t *Test) noteDropped(stderr io.Writer, r *tally) {
 	}
 }
 
-// noteInFlight reports requests that were in flight at the end of -t and took longer than all that ab's report has.
+// noteInFlight reports requests in flight at the end of -t that took longer than all requests in ab's report.
 func noteInFlight(stderr io.Writer, r *tally) {
 	longest := func(all httpload.Timings) (most int64) {
 		for _, t := range all {
@@ -106,7 +106,7 @@ func noteInFlight(stderr io.Writer, r *tally) {
 	}
 }
 
-// spec is what is asked; the name of the server is not looked up yet.
+// spec is the requests; the server's name is not looked up yet.
 func (t *Test) spec(body []byte) httpload.Spec {
 	return httpload.Spec{
 		Address: t.dialAddress(), Request: t.request(body), Requests: t.Requests, Concurrency: t.Concurrency,
@@ -115,7 +115,7 @@ func (t *Test) spec(body []byte) httpload.Spec {
 	}
 }
 
-// ask makes the requests, here or in the session. The tally is never nil.
+// ask sends the requests, here or in the session. The tally is never nil.
 func (t *Test) ask(ctx context.Context, session dialect.Session, spec httpload.Spec, beat int, stdout, stderr io.Writer) (*tally, error) {
 	if session != nil {
 		far, ok := session.(Requester)
@@ -155,7 +155,7 @@ func (t *Test) ask(ctx context.Context, session dialect.Session, spec httpload.S
 	return r, err
 }
 
-// tell prints what -v asks for.
+// tell prints the output of -v.
 func (t *Test) tell(stdout io.Writer, head []byte, status string) {
 	fmt.Fprintf(stdout, "LOG: header received:\n%s\n", head)
 	switch {
@@ -166,8 +166,8 @@ func (t *Test) tell(stdout io.Writer, head []byte, status string) {
 	}
 }
 
-// beat is every how many requests ab tells how far it is: a tenth, at least 100, of more than 150. 0:
-// never.
+// beat is the number of requests between ab's progress lines: a tenth, at least 100, for more than 150 requests. 0:
+// none.
 func (t *Test) beat() int {
 	if t.Quiet || t.Requests <= 150 {
 		return 0
@@ -175,7 +175,7 @@ func (t *Test) beat() int {
 	return max(t.Requests/10, 100)
 }
 
-// body reads what -p or -u name.
+// body reads the file of -p or -u.
 func (t *Test) body(ctx context.Context) ([]byte, error) {
 	name := t.PostFile + t.PutFile
 	if name == "" {
@@ -188,7 +188,7 @@ func (t *Test) body(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
-// apart refuses outputs that are each other, or what is sent.
+// apart refuses outputs that are the same file, or the file to send.
 func (t *Test) apart() error {
 	list := func(options ...dialect.File) (all []dialect.File) {
 		for _, f := range options {
@@ -202,7 +202,7 @@ func (t *Test) apart() error {
 	return dialect.Apart(outputs, list(dialect.File{Option: "-p", Name: t.PostFile}, dialect.File{Option: "-u", Name: t.PutFile}))
 }
 
-// create makes a file, nil without a name.
+// create creates a file, nil without a name.
 func create(ctx context.Context, name string) (io.WriteCloser, error) {
 	if name == "" {
 		return nil, nil
@@ -210,8 +210,8 @@ func create(ctx context.Context, name string) (io.WriteCloser, error) {
 	return userfile.Create(ctx, name)
 }
 
-// closeFile writes what text makes of the timings, if there are any, and closes the file. Without a file nothing is made:
-// of many requests that takes as long as some of them.
+// closeFile writes the text of the timings, if there are any, and closes the file. Without a file it skips the text,
+// which takes long for many requests.
 func closeFile(f io.WriteCloser, text func([]httpload.Timing) string, timings []httpload.Timing) error {
 	if f == nil {
 		return nil

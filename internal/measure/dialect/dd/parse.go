@@ -2,9 +2,8 @@
 //
 //	dd if=/dev/zero of=/data/test bs=1M count=100 oflag=direct conv=fsync
 //
-// does what dd does, one block after the other, and ends with dd's last lines to the letter.
-// The words are those of GNU coreutils 9.1 (dd(1)); operands that make no I/O to
-// measure, such as conversions of text, are refused.
+// does what dd does, one block after the other, and ends with dd's last lines, unchanged. The operands are those of
+// GNU coreutils 9.1 (dd(1)); operands without measurable I/O, such as conversions of text, are refused.
 package dd
 
 import (
@@ -19,20 +18,20 @@ import (
 
 // A Test is a parsed line.
 type Test struct {
-	// In and Out are if= and of=. One of them is a device that makes or takes data without I/O.
+	// In and Out are if= and of=. One of them is a device that produces or discards data without I/O.
 	In, Out string
-	// BS is the block in bytes, Count how many of them (-1: all), Skip and Seek where to begin in the
-	// input and the output, in blocks.
+	// BS is the block size in bytes, Count the number of blocks (-1: all), Skip and Seek the start in the input and
+	// the output, in blocks.
 	BS, Count, Skip, Seek int64
 	// InFlags, OutFlags and Conv are the lists of iflag=, oflag= and conv=.
 	InFlags, OutFlags, Conv []string
 	// Status is none, noxfer, progress, or "" for the usual lines.
 	Status string
-	// Destructive lists paths that may be written over.
+	// Destructive lists paths that may be overwritten.
 	Destructive []string
 }
 
-// Sources and sinks that are no I/O.
+// Sources and sinks without I/O.
 const (
 	zero    = "/dev/zero"
 	random  = "/dev/urandom"
@@ -43,7 +42,7 @@ const (
 // defaultBS is dd's.
 const defaultBS = 512
 
-// words are dd's operands and what each of their lists may hold here.
+// words are dd's operands and the words that their lists may have here.
 var (
 	operands = []string{"if", "of", "bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek", "iflag", "oflag", "conv", "status"}
 	flags    = []string{"direct", "dsync", "sync", "count_bytes", "skip_bytes", "seek_bytes", "fullblock", "nocache", "noatime", "nonblock", "append"}
@@ -53,7 +52,7 @@ var (
 // sameAs are other spellings of operands.
 var sameAs = map[string]string{"iseek": "skip", "oseek": "seek"}
 
-// refused reports why an operand or a word of a list is refused that dd knows.
+// refused maps the operands and words of dd that are not supported to the reason.
 var refused = map[string]string{
 	"cbs": "converts text, which is no I/O", "ascii": "converts text", "ebcdic": "converts text", "ibm": "converts text",
 	"block": "converts text", "unblock": "converts text", "lcase": "converts text", "ucase": "converts text",
@@ -139,7 +138,7 @@ func Parse(args []string, destructive []string) (*Test, error) {
 	return t, t.check()
 }
 
-// blocks settles the block's size where ibs or obs are given. Where only one of them is, the other is dd's default.
+// blocks sets the block size from ibs or obs. If only one of them is given, dd uses its default for the other.
 func (t *Test) blocks(bs bool, ibs, obs string) error {
 	if bs || ibs+obs == "" {
 		return nil // bs= overrides both, as in dd.
@@ -253,7 +252,7 @@ func quantity(arg, text string) (int64, error) {
 	return total, nil
 }
 
-// check looks at the line as a whole.
+// check looks for contradictions in the command line as a whole.
 func (t *Test) check() error {
 	source := t.In == zero || t.In == random || t.In == random2
 	inDirect, outDirect := slices.Contains(t.InFlags, "direct"), slices.Contains(t.OutFlags, "direct")

@@ -54,8 +54,8 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	return unfinished
 }
 
-// notePeer says what the storage did alone, where reading the input, or writing to /dev/null, took a share of the time that
-// shows in the figure.
+// notePeer reports the rate of the storage alone, if reading the input, or writing to /dev/null, took a noticeable
+// share of the time.
 func (t *Test) notePeer(stderr io.Writer, bytes int64, all, peer time.Duration) {
 	if peer < all/10 || peer >= all || all < 10*time.Millisecond {
 		return
@@ -67,7 +67,7 @@ func (t *Test) notePeer(stderr io.Writer, bytes int64, all, peer time.Duration) 
 	dialect.Note(stderr, "%s took %.2g of the %.2g s; without that the storage did %s", what, peer.Seconds(), all.Seconds(), rate(bytes, all-peer))
 }
 
-// file is the side of the line that is storage.
+// file is the command line's file on storage: its input or its output.
 func (t *Test) file() string {
 	if t.Out == null {
 		return t.In
@@ -75,7 +75,7 @@ func (t *Test) file() string {
 	return t.Out
 }
 
-// job is what the line asks for.
+// job is the job of the command line.
 func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
 		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync, Tail: true, Peer: load.PeerNull, EndClose: true}
@@ -110,7 +110,7 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 	return s
 }
 
-// modes are what a list of flags says of opening the file.
+// modes are the modes that a list of flags sets for opening the file.
 func modes(flags []string) (direct bool, sync string) {
 	switch {
 	case slices.Contains(flags, "sync"):

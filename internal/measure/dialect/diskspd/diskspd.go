@@ -1,14 +1,14 @@
 // Package diskspd is the command line of Microsoft's DiskSpd 2.2: its options, its XML profiles, its
 // text report and its XML results, with Plimsoll's load generator behind them.
 //
-// Parse makes a Profile of time spans of targets from a line or from an XML file. Each time span
-// becomes one stage: each target is one job whose threads are the target's threads, so that there is a row of
-// results for each thread and target, as DiskSpd has. What they measured becomes a
-// Results, which the two printers turn into bytes without any I/O of their own.
+// Parse makes a Profile of time spans of targets from a command line or from an XML file. Each time span becomes one
+// stage, and each target one job whose threads are the target's threads, so that there is a row of results for each
+// thread and target, as in DiskSpd. The measurements become a Results, which the two printers turn into text without
+// any I/O of their own.
 //
-// The thing easily got wrong: DiskSpd's defaults are not fio's. Caching is on, what is written is the
-// bytes 0 to 255 over and over, which any compressor loves, each thread of a sequential
-// test walks the whole target on its own, and reads and writes of a mixed test are one walk.
+// Easily got wrong: DiskSpd's defaults are not fio's. Caching is on; writes have the bytes 0 to 255 over and over,
+// which any compressor shrinks; each thread of a sequential test reads the whole target on its own; and reads and
+// writes of a mixed test share one position.
 //
 // The rules and the layouts are those of DiskSpd 2.2's sources
 // (https://github.com/microsoft/diskspd), its help text and its XSD; nothing of them is copied.
@@ -22,8 +22,7 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// Version and VersionDate are those of the DiskSpd whose words and layouts are kept. Programs that
-// read its XML look at them.
+// Version and VersionDate are those of the DiskSpd that is reproduced. Programs that read its XML check them.
 const (
 	Version     = "2.2.0"
 	VersionDate = "2024/6/3"
@@ -39,15 +38,14 @@ type ParseOptions struct {
 	Now func() time.Time
 }
 
-// A Test is a line that was understood and holds no contradiction.
+// A Test is a parsed command line without contradictions.
 type Test struct {
 	Profile Profile
-	// Warnings are DiskSpd's own about the line, for stderr.
+	// Warnings are DiskSpd's own warnings about the command line, for stderr.
 	Warnings []string
 }
 
-// Parse understands a command line without the program's name. All errors are
-// *dialect.UsageErrors.
+// Parse reads a command line without the program's name. All errors are *dialect.UsageErrors.
 func Parse(args []string, opt ParseOptions) (*Test, error) {
 	if opt.Command == "" {
 		opt.Command = "diskspd"

@@ -21,8 +21,7 @@ var bytePattern = func() []byte {
 	return p
 }()
 
-// stage turns a time span into the jobs of a stage: one a target, in their order.
-// leave is what --destructive names, in the session.
+// stage turns a time span into the jobs of a stage: one per target, in order. leave is the session's --destructive.
 func (s *Span) stage(session dialect.Session, leave []string) []workload.StageJob {
 	if s.pooled() && len(s.Targets) > 1 {
 		return []workload.StageJob{s.poolJob(session, leave)}
@@ -49,7 +48,8 @@ func (s *Span) stage(session dialect.Session, leave []string) []workload.StageJo
 	return jobs
 }
 
-// poolJob is the job of threads whose I/Os each go to any of the targets, which are alike (-O): the results are kept by file.
+// poolJob is the job of threads whose I/Os each go to any of the targets, which are alike (-O); the results are kept
+// by file.
 func (s *Span) poolJob(session dialect.Session, leave []string) workload.StageJob {
 	t := &s.Targets[0]
 	j := workload.StageJob{Name: "all targets", Job: s.job(t), Destructive: leave}
@@ -65,7 +65,7 @@ func (s *Span) poolJob(session dialect.Session, leave []string) workload.StageJo
 	return j
 }
 
-// alike reports whether the span's targets differ in their paths only.
+// alike reports whether the span's targets differ only in their paths.
 func (s *Span) alike() bool {
 	for i := range s.Targets {
 		other := s.Targets[i]
@@ -77,7 +77,7 @@ func (s *Span) alike() bool {
 	return true
 }
 
-// bind spreads the threads of a job over processors, the first being number from of the span.
+// bind spreads a job's threads over CPUs, where its first thread is number from of the span.
 func (s *Span) bind(j *load.Job, from int) {
 	if s.NoAffinity {
 		return
@@ -88,7 +88,7 @@ func (s *Span) bind(j *load.Job, from int) {
 	}
 }
 
-// job is what the span does to a target, but for its file.
+// job is the span's job for a target, without the file.
 func (s *Span) job(t *Target) load.Job {
 	j := load.Job{
 		BS: int64(t.Block), IODepth: s.outstanding(t), NumJobs: s.threads(t),
@@ -126,7 +126,7 @@ func (s *Span) job(t *Target) load.Job {
 
 func secondsOf(n uint32) time.Duration { return time.Duration(n) * time.Second }
 
-// end is where the range ends, 0 if only the file knows.
+// end is the end of the range, 0 if only the file's size tells it.
 func (t *Target) end() uint64 {
 	if t.Create && (t.Max == 0 || t.Max > t.FileSize) {
 		return t.FileSize
@@ -159,7 +159,7 @@ func (t *Target) direction(j *load.Job) {
 	}
 }
 
-// places says where the I/Os go.
+// places sets the offsets of the I/Os.
 func (s *Span) places(t *Target, j *load.Job) {
 	block, align := int64(t.Block), int64(t.align())
 	if t.RandomRatio == 0 {
@@ -182,8 +182,8 @@ func (s *Span) places(t *Target, j *load.Job) {
 	}
 }
 
-// zones are the ranges in the load generator's words. Ranges beyond the end are cut off, and what is
-// left takes all I/Os in the same proportions.
+// zones are the ranges in the load generator's terms. Ranges beyond the end are cut off, and the remaining ones take
+// all I/Os in the same proportions.
 func (t *Target) zones() string {
 	var parts []string
 	if !t.Absolute {
@@ -213,8 +213,7 @@ type part struct {
 	first, size uint64
 }
 
-// effective are the ranges as they are on a target of fileSize bytes. Those that take no I/Os
-// are left out.
+// effective are the ranges on a target of fileSize bytes, without those that get no I/Os.
 func (t *Target) effective(fileSize uint64) []part {
 	end := fileSize
 	if t.Max > 0 {
@@ -260,7 +259,7 @@ func percent(n, p uint64) uint64 {
 	return q
 }
 
-// written says what is written.
+// written sets the data of writes.
 func (s *Span) written(t *Target, j *load.Job) {
 	switch {
 	case t.WriteRatio == 0:

@@ -19,7 +19,7 @@ const (
 	cacheTime = 2 * time.Minute // of -cache_size that wasn't given, by Orion's help
 )
 
-// base is what all jobs of a data point have in common.
+// base is the common part of all jobs of a data point.
 func (t *Test) base(s dialect.Session, seed uint64) workload.StageJob {
 	j := load.Job{Direct: true, Runtime: time.Duration(t.Seconds) * time.Second, RandSeed: seed}
 	var paths []string
@@ -34,8 +34,8 @@ func (t *Test) base(s dialect.Session, seed uint64) workload.StageJob {
 	return workload.StageJob{Job: j, Size: t.LUNSize, Destructive: t.leave}
 }
 
-// seed differs from point to point: with one for all, each would read the blocks that
-// the one before it has brought into the caches.
+// seed differs between points: with one seed for all, each would read blocks that an earlier point has brought into
+// the caches.
 func (t *Test) seed(p Load, what string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %d %s", t.Name, p.Small, p.Large, what)
@@ -65,7 +65,7 @@ func (t *Test) jobs(s dialect.Session, p Load) []workload.StageJob {
 	return all
 }
 
-// random makes a job that keeps depth I/Os at random places outstanding.
+// random makes a job that keeps depth random I/Os in flight.
 func (t *Test) random(s dialect.Session, name string, p Load, kb, depth int) workload.StageJob {
 	j := t.base(s, t.seed(p, name))
 	j.Name, j.Job.BS, j.Job.IODepth = name, int64(kb)<<10, depth
@@ -81,7 +81,7 @@ func (t *Test) random(s dialect.Session, name string, p Load, kb, depth int) wor
 	return j
 }
 
-// streams makes a job of n sequential streams, each in a part of the volume of its own.
+// streams makes a job of n sequential streams, each in its own part of the volume.
 func (t *Test) streams(s dialect.Session, name string, p Load, rw string, n int) workload.StageJob {
 	j := t.base(s, t.seed(p, name))
 	j.Name, j.Job.BS, j.Job.IODepth, j.Job.NumJobs, j.Job.RW = name, int64(t.LargeKB)<<10, t.StreamIO, n, rw
@@ -94,8 +94,8 @@ func (t *Test) streams(s dialect.Session, name string, p Load, rw string, n int)
 	return j
 }
 
-// cache is the unmeasured I/O before a point of sequential streams: it fills the array's
-// cache with what the streams won't ask for. nil if there is none.
+// cache is the unmeasured I/O before a point of sequential streams: it fills the array's cache with data that the
+// streams don't read. nil if there is none.
 func (t *Test) cache(s dialect.Session, p Load) []workload.StageJob {
 	if t.Type != Seq || p.Large == 0 || t.CacheMB == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (t *Test) cache(s dialect.Session, p Load) []workload.StageJob {
 	}
 	j.Job.Runtime = cacheTime
 	if t.CacheMB != notGiven {
-		// Runtime only says that blocks may come twice; the bytes end it.
+		// With a runtime, blocks may repeat; the number of bytes ends the job.
 		j.Job.Runtime, j.Job.IOSize = 24*time.Hour, max(int64(t.CacheMB)<<20, j.Job.BS)
 	}
 	return []workload.StageJob{j}

@@ -7,11 +7,11 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A side is what was measured of the small or of the large I/Os of a data point.
+// A side is the measurements of the small or of the large I/Os of a data point.
 type side struct {
 	ops, bytes int64
 	elapsed    time.Duration
-	// read and write hold their latencies, both hold all of them; never nil.
+	// read, write and both are the latencies of reads, of writes and of all; never nil.
 	read, write, both *hist.Histogram
 }
 
@@ -27,7 +27,7 @@ func newSide() side {
 	return side{read: new(hist.Histogram), write: new(hist.Histogram), both: new(hist.Histogram)}
 }
 
-// newMeasured gathers the results of a point's jobs.
+// newMeasured collects the results of a point's jobs.
 func newMeasured(p Load, r *workload.Result) measured {
 	m := measured{Load: p, small: newSide(), large: newSide()}
 	for _, j := range r.Stage {
@@ -56,7 +56,7 @@ func newMeasured(p Load, r *workload.Result) measured {
 	return m
 }
 
-// iops is how many I/Os a second were done.
+// iops is the number of I/Os per second.
 func (s side) iops() float64 {
 	if s.elapsed <= 0 {
 		return 0
@@ -64,8 +64,7 @@ func (s side) iops() float64 {
 	return float64(s.ops) / s.elapsed.Seconds()
 }
 
-// mbps is the throughput in MB a second. A large I/O of Orion's has 1024 KB and is 1 MB, so its MB are
-// taken to be 2^20 bytes.
+// mbps is the throughput in MB/s. Orion calls a large I/O of 1024 KB 1 MB, so its MB are taken to be 2^20 bytes.
 func (s side) mbps() float64 {
 	if s.elapsed <= 0 {
 		return 0
@@ -76,10 +75,10 @@ func (s side) mbps() float64 {
 // latency is the average in microseconds, of reads and writes.
 func (s side) latency() float64 { return s.both.Mean() / 1000 }
 
-// best are the points that the summary names; -1: there is none.
+// best are the indexes of the points that the summary names; -1: none.
 type best struct{ mbps, iops, latency int }
 
-// newBest looks for the extremes. Of equal ones the first counts.
+// newBest finds the extremes. Of equal points the first wins.
 func newBest(all []measured) best {
 	b := best{-1, -1, -1}
 	for i, m := range all {

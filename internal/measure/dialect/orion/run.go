@@ -71,7 +71,7 @@ func (t *Test) measure(ctx context.Context, s dialect.Session, stdout io.Writer)
 	return all, nil
 }
 
-// explain says what a user of Orion doesn't know of Plimsoll.
+// explain adds to an error what a user of Orion may not know about Plimsoll.
 func (t *Test) explain(err error) error {
 	var direct *load.DirectError
 	switch {
@@ -85,7 +85,7 @@ func (t *Test) explain(err error) error {
 	return err
 }
 
-// sizes are those of the LUNs in bytes, -1 where they can't be known before they are measured.
+// sizes are the sizes of the LUNs in bytes, -1 where they are only known once they are measured.
 func (t *Test) sizes(s dialect.Session) ([]int64, error) {
 	var all []int64
 	for _, l := range t.LUNs {
@@ -101,7 +101,7 @@ func (t *Test) sizes(s dialect.Session) ([]int64, error) {
 		n, err := sizeOf(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist) && strings.HasPrefix(filepath.ToSlash(path), "/dev/"):
-			// A file made there would be in memory, under the name of a device.
+			// A file created there would be in memory, under the name of a device.
 			return nil, fmt.Errorf("%s.lun: there is no device %s", t.Name, l)
 		case errors.Is(err, os.ErrNotExist) && t.LUNSize > 0:
 			n = t.LUNSize
@@ -119,7 +119,7 @@ func (t *Test) sizes(s dialect.Session) ([]int64, error) {
 
 // sizeOf returns the size of a file or a block device.
 func sizeOf(path string) (int64, error) {
-	// Opening a pipe would wait for its other end.
+	// Opening a pipe would block until its other end is open.
 	st, err := os.Stat(path)
 	if err != nil {
 		return 0, err
@@ -135,7 +135,7 @@ func sizeOf(path string) (int64, error) {
 	return f.Seek(0, io.SeekEnd)
 }
 
-// warn says how files of several sizes are used, and which loads are nobody's but Plimsoll's.
+// warn reports how files of different sizes are used, and which loads are not Orion's.
 func (t *Test) warn(stderr io.Writer, sizes []int64) {
 	if t.Workload == DSS {
 		dialect.Note(stderr, "no published run shows the loads of -run dss; these are assumed: 1 to %d large I/Os by ones to %d, then in steps of %d (docs/reference/orion.md). -run advanced -matrix point measures a load that you name",
@@ -146,8 +146,8 @@ func (t *Test) warn(stderr io.Writer, sizes []int64) {
 	}
 }
 
-// create makes the files of the run, so that it doesn't fail at its end, and returns the time in their
-// names: to the minute, as Orion has it, and to the second if there are files of that minute, of a run that was short.
+// create creates the output files before the run, so that a long run doesn't fail at its end, and returns the time in
+// their names: to the minute, as in Orion, or to the second if files of that minute exist.
 func (t *Test) create(now time.Time) (stamp string, files map[string]*os.File, err error) {
 	for _, layout := range []string{"20060102_1504", "20060102_150405"} {
 		stamp = now.Format(layout)
@@ -172,7 +172,7 @@ func (t *Test) createAt(stamp string) (map[string]*os.File, error) {
 	return files, nil
 }
 
-// discard removes files that hold nothing.
+// discard removes empty files.
 func discard(files map[string]*os.File) error {
 	var errs []error
 	for _, f := range files {
@@ -181,7 +181,8 @@ func discard(files map[string]*os.File) error {
 	return errors.Join(errs...)
 }
 
-// fill writes the files and closes them. One that can't be written in full, as on a full disk, is removed: what is there is whole.
+// fill writes the files and closes them. A file that can't be written in full, as on a full disk, is removed, so that
+// every file is complete.
 func fill(files map[string]*os.File, text map[string]string) error {
 	var errs []error
 	for _, kind := range fileKinds {
