@@ -36,7 +36,7 @@ func TestValidateRefuses(t *testing.T) {
 		"write_rate_iops=5: is for rw and randrw":                         func(j *Job) { j.RateIOPS, j.WriteRateIOPS = 5, 5 },
 		"write_rate_iops=5: needs that of reads, rate_iops":               func(j *Job) { j.RW, j.WriteRateIOPS = RW, 5 },
 		"write_rate=-5: has to be":                                        func(j *Job) { j.RW, j.Rate, j.WriteRate = RW, 5, -5 },
-		"rwmixread=30: has no meaning if":                                func(j *Job) { j.RW, j.RateIOPS, j.WriteRateIOPS, j.RWMixRead = RW, 5, 5, &some },
+		"rwmixread=30: has no meaning if":                                 func(j *Job) { j.RW, j.RateIOPS, j.WriteRateIOPS, j.RWMixRead = RW, 5, 5, &some },
 		"one_sequence=true: contradicts write_rate":                       func(j *Job) { j.RW, j.Rate, j.WriteRate, j.OneSequence = RW, 5, 5, true },
 		`sync="1": use "dsync"`:                                           func(j *Job) { j.Sync = "1" },
 		"fsync=1: rw=randread writes nothing":                             func(j *Job) { j.Fsync = 1 },
