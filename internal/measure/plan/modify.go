@@ -170,7 +170,7 @@ func (p *Plan) axes() []string {
 	var out []string
 	for _, pick := range []struct {
 		dimension string
-		of         func(record.Cell) string
+		of        func(record.Cell) string
 	}{
 		{"workload", func(c record.Cell) string { return c.Workload }},
 		{"engine/place", func(c record.Cell) string { return c.Engine + "/" + strings.ReplaceAll(c.Places(), " ", "") }},
