@@ -204,7 +204,7 @@ func named(s *Subject) Usage {
 // interval counts.
 func (p pair) usage(a, b *Reading, devices []DiskUse) (_ Usage, ok bool) {
 	u := named(a.Subject)
-	if b != nil && b.Subject.Target.StartTime != a.Subject.Target.StartTime {
+	if b != nil && b.Subject.Target.Process() != a.Subject.Target.Process() {
 		b = nil // It was restarted.
 	}
 	if b == nil && (a.Subject.Target.StartTime == 0 || a.Subject.Target.StartTime < p.before.Ticks) && a.Err == nil {

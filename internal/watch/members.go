@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit/cgroup"
 )
 
@@ -86,9 +87,11 @@ func (s *Sampler) process(pid int, births map[int]birth) (Process, error) {
 		if err != nil {
 			return Process{}, err
 		}
-		if was.parent, was.start, err = parseBirth(string(b)); err != nil {
+		born, err := procfs.ParseStat(string(b))
+		if err != nil {
 			return Process{}, err
 		}
+		was.parent, was.start = born.Parent, born.Start
 	}
 	was.io = io
 	births[pid] = was

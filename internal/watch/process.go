@@ -149,17 +149,3 @@ func parseIO(text string) (IO, error) {
 	}
 	return io, nil
 }
-
-// parseBirth reads the parent and the start of a process, fields 4 and 22 of /proc/PID/stat (proc_pid_stat(5)). The second field is a
-// name in parentheses that may hold anything.
-func parseBirth(text string) (parent int, start uint64, err error) {
-	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(f) < 20 {
-		return 0, 0, fmt.Errorf("%d fields are too few", len(f))
-	}
-	if parent, err = strconv.Atoi(f[1]); err != nil {
-		return 0, 0, fmt.Errorf("%q is not a process", f[1])
-	}
-	start, err = strconv.ParseUint(f[19], 10, 64)
-	return parent, start, err
-}

@@ -55,15 +55,3 @@ func TestParseIO(t *testing.T) {
 		}
 	}
 }
-
-func TestParseBirth(t *testing.T) {
-	parent, start, err := parseBirth("42 (a) b) S 7 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n")
-	if parent != 7 || start != 4711 || err != nil {
-		t.Errorf("parseBirth() = %d, %d, %v", parent, start, err)
-	}
-	for _, bad := range []string{"", "42 (a) S", "42 (a) S x 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0"} {
-		if _, _, err := parseBirth(bad); err == nil {
-			t.Errorf("parseBirth(%q): no error", bad)
-		}
-	}
-}

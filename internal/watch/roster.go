@@ -130,7 +130,7 @@ func (r *Roster) refresh(ctx context.Context) error {
 			continue
 		}
 		ref := t.Ref()
-		if old := before[ref]; old != nil && old.Target.PID == t.PID && old.Target.StartTime == t.StartTime && old.Target.ID == t.ID {
+		if old := before[ref]; old != nil && old.Target.Process() == t.Process() && old.Target.ID == t.ID {
 			r.subjects[ref] = old
 		} else if r.subjects[ref] == nil {
 			s, err := r.look(t)

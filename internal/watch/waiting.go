@@ -126,7 +126,7 @@ func (s *Sample) wait(before *Sample) {
 
 // wait computes the waiting I/O of one reading.
 func (r *Reading) wait(before *Reading, all map[device.Number]pace, at time.Time) {
-	if before == nil || before.Subject.Target.StartTime != r.Subject.Target.StartTime {
+	if before == nil || before.Subject.Target.Process() != r.Subject.Target.Process() {
 		return
 	}
 	for path, devices := range r.Groups {

@@ -26,6 +26,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // A Kind is what sort of thing a target is.
@@ -202,10 +204,13 @@ func (t Target) answersTo(name string) int {
 	return 0
 }
 
+// Process is the first process, without the boot and the namespace, which are this machine's; zero if there is none.
+func (t Target) Process() procfs.Process { return procfs.Process{PID: t.PID, Start: t.StartTime} }
+
 // same reports whether two sources tell of one container.
 func (t Target) same(u Target) bool {
 	if t.PID != 0 || u.PID != 0 {
-		return t.PID == u.PID && t.StartTime == u.StartTime
+		return t.Process() == u.Process()
 	}
 	oneEngine := t.Engine == u.Engine || t.Host == "" || u.Host == ""
 	return t.ID == u.ID && t.Elsewhere == u.Elsewhere && oneEngine

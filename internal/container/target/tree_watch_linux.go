@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // watch implements source. Each folder on the way to the runtime's files has an inotify
@@ -28,7 +30,7 @@ func (s *tree) watch(ctx context.Context, send func(Event)) {
 	file := os.NewFile(uintptr(fd), "inotify")
 	defer file.Close()
 	defer context.AfterFunc(ctx, func() { file.Close() })()
-	w := &treeWatch{tree: s, ctx: ctx, send: send, fd: fd, nodes: map[int32]treeNode{}, running: map[processKey]bool{}, busy: make(chan struct{}, inspectors)}
+	w := &treeWatch{tree: s, ctx: ctx, send: send, fd: fd, nodes: map[int32]treeNode{}, running: map[procfs.Process]bool{}, busy: make(chan struct{}, inspectors)}
 	defer w.wg.Wait()
 	w.first = true
 	w.begin()
@@ -65,19 +67,13 @@ type treeWatch struct {
 	wg   sync.WaitGroup
 
 	mu      sync.Mutex
-	running map[processKey]bool
+	running map[procfs.Process]bool
 }
 
 // A treeNode is a folder; level 0 is root, and one above it has -1.
 type treeNode struct {
 	path  string
 	level int
-}
-
-// A processKey is a process, whoever has its number later.
-type processKey struct {
-	pid   int
-	ticks uint64
 }
 
 // mask: what appears in a folder, and its end.
@@ -262,7 +258,7 @@ func (w *treeWatch) seen(dir string) {
 		}
 		return
 	}
-	key := processKey{t.PID, t.StartTime}
+	key := t.Process()
 	w.mu.Lock()
 	known := w.running[key]
 	w.running[key] = true

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // Identity says which block device has a number now, as Device.Identity does. The error wraps fs.ErrNotExist where no device has it.
@@ -38,12 +40,9 @@ func identity(dir, proc string) string {
 			return "file " + id
 		}
 	}
-	boot, seq := BootID(proc), Text(dir, "diskseq")
+	boot, seq := procfs.Boot(proc), Text(dir, "diskseq")
 	if boot == "" || seq == "" {
 		return ""
 	}
 	return "boot " + boot + " diskseq " + seq
 }
-
-// BootID returns the id of this boot (random(4), /proc/sys/kernel/random/boot_id), "" where the kernel has none. proc is where procfs is mounted.
-func BootID(proc string) string { return Text(proc, "sys/kernel/random/boot_id") }

@@ -19,13 +19,16 @@ type Process struct {
 
 // Of returns the process with number pid in the procfs at root. Its Start is 0 if there is none.
 func Of(root string, pid int) Process {
-	p := Process{PID: pid}
-	if b, err := os.ReadFile(filepath.Join(root, "sys/kernel/random/boot_id")); err == nil {
-		p.Boot = strings.TrimSpace(string(b))
-	}
+	p := Process{PID: pid, Boot: Boot(root)}
 	p.Start, _ = Start(root, pid)
 	p.Namespace, _ = os.Readlink(filepath.Join(root, "self/ns/pid"))
 	return p
+}
+
+// Boot returns the random id of this boot, "" where the kernel has none.
+func Boot(root string) string {
+	b, _ := os.ReadFile(filepath.Join(root, "sys/kernel/random/boot_id"))
+	return strings.TrimSpace(string(b))
 }
 
 // Self returns this process.

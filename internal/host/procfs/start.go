@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -39,26 +38,12 @@ func start(root string, pid int, running bool) (ticks uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	state, flags, ticks, err := parseStat(string(b))
+	s, err := ParseStat(string(b))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	if state == "Z" || state == "X" || running && flags&exiting != 0 {
+	if s.State == "Z" || s.State == "X" || running && s.Flags&exiting != 0 {
 		return 0, fmt.Errorf("%s: the process has ended: %w", name, fs.ErrNotExist)
 	}
-	return ticks, nil
-}
-
-// parseStat reads fields 3, 9 and 22 of proc_pid_stat(5). The second is a name in parentheses
-// that may hold anything.
-func parseStat(s string) (state string, flags, ticks uint64, err error) {
-	fields := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
-	if len(fields) < 20 {
-		return "", 0, 0, fmt.Errorf("%d fields are too few", len(fields))
-	}
-	if flags, err = strconv.ParseUint(fields[6], 10, 64); err != nil {
-		return "", 0, 0, err
-	}
-	ticks, err = strconv.ParseUint(fields[19], 10, 64)
-	return fields[0], flags, ticks, err
+	return s.Start, nil
 }

@@ -36,3 +36,15 @@ func TestStart(t *testing.T) {
 		}
 	}
 }
+
+func TestParseStat(t *testing.T) {
+	s, err := ParseStat("42 (a) b) S 7 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n")
+	if s != (Stat{State: "S", Parent: 7, Start: 4711}) || err != nil {
+		t.Errorf("ParseStat() = %+v, %v", s, err)
+	}
+	for _, bad := range []string{"", "42 (a) S", "42 (a) S x 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0"} {
+		if _, err := ParseStat(bad); err == nil {
+			t.Errorf("ParseStat(%q): no error", bad)
+		}
+	}
+}

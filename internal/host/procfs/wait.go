@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,11 +122,10 @@ func doing(task string) string {
 // stat are the fields of a stat file from the third on, none if it can't be read.
 func stat(dir string) []string {
 	b, err := os.ReadFile(filepath.Join(dir, "stat"))
-	end := strings.LastIndexByte(string(b), ')')
-	if err != nil || end < 0 {
+	if err != nil || !bytes.Contains(b, []byte(")")) {
 		return nil
 	}
-	return strings.Fields(string(b[end+1:]))
+	return statFields(string(b))
 }
 
 // frames are the kernel's functions that a thread is in: of lines such as "[<0>] io_schedule+0x42/0x70".

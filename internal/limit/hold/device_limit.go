@@ -76,7 +76,7 @@ func (h *Holder) DeviceLimits(machine string) *DeviceLimits {
 
 // NewDeviceLimits returns the limits of devices that are recorded in the machine's folder. Without a folder nothing is recorded.
 func NewDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceLimits {
-	return &DeviceLimits{fs, groups, device.BootID(fs.Proc), journal.In(machine)}
+	return &DeviceLimits{fs, groups, procfs.Boot(fs.Proc), journal.In(machine)}
 }
 
 // List returns what is recorded and still there, by device: of this boot, on disks that this machine has. A number

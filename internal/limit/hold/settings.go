@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/state/journal"
@@ -48,7 +49,7 @@ const settingsKind = "limit-set"
 // Settings returns what is recorded in the machine's folder.
 func (h *Holder) Settings(machine string) *Settings {
 	inode := func(of []Setting) string { return strconv.FormatUint(of[0].Inode, 10) }
-	return &Settings{h.Groups, device.BootID(h.FS.Proc), records[[]Setting]{journal.In(machine), settingsKind, inode}}
+	return &Settings{h.Groups, procfs.Boot(h.FS.Proc), records[[]Setting]{journal.In(machine), settingsKind, inode}}
 }
 
 // List returns what is recorded of groups that are still there.

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"
@@ -62,7 +63,7 @@ const weightsKind = "disk-weights"
 // Weights returns what enables weights, with its journal in the machine's folder.
 func (h *Holder) Weights(machine string) *Weights {
 	number := func(e Enabled) string { return e.Number.String() }
-	return &Weights{h.FS, h.Groups, device.BootID(h.FS.Proc), records[Enabled]{journal.In(machine), weightsKind, number}}
+	return &Weights{h.FS, h.Groups, procfs.Boot(h.FS.Proc), records[Enabled]{journal.In(machine), weightsKind, number}}
 }
 
 // Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it

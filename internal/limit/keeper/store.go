@@ -15,7 +15,6 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/state/filelock"
@@ -71,7 +70,7 @@ type keptHeld struct {
 
 // storeIn returns the store of a folder, and creates no file.
 func storeIn(run, proc string) *store {
-	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: device.BootID(proc)}
+	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: procfs.Boot(proc)}
 }
 
 // newStore is storeIn, and creates the folders.
@@ -140,9 +139,10 @@ func (s *store) save(e *entry) error {
 		return s.forget(e)
 	}
 	k := kept{
-		Process: procfs.Process{PID: e.process.PID, Start: e.process.StartTime, Boot: s.boot},
+		Process: e.process.Process(),
 		Name:    e.name(), Group: e.group(), ID: e.id, Known: knownOf(e.target),
 	}
+	k.Process.Boot = s.boot
 	for _, h := range e.slots() {
 		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.identity, h.prior})
 	}
@@ -211,7 +211,7 @@ func (s *store) damaged(e journal.Entry, err error) error {
 
 // check returns why a record does not belong to an entry.
 func (k kept) check(e *entry) error {
-	if k.Process.PID != e.process.PID || k.Process.Start != e.process.StartTime {
+	if p := e.process.Process(); k.Process.PID != p.PID || k.Process.Start != p.Start {
 		return fmt.Errorf("it is a record of process %d", k.Process.PID)
 	}
 	for _, h := range k.Held {

@@ -68,7 +68,7 @@ func (v *Engine) chooseAccel(ctx context.Context, b *bootFiles, device string) e
 // pass: another hypervisor that uses the processor, or a full disk.
 func (v *Engine) askKVM(ctx context.Context, b *bootFiles) (kvmAnswer, error) {
 	path := filepath.Join(v.cacheDir(), "kvm.json")
-	a := kvmAnswer{kvmKey: kvmKey{Boot: procfs.Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
+	a := kvmAnswer{kvmKey: kvmKey{Boot: procfs.Boot("/proc"), QEMU: b.qemu + " " + b.version, Kernel: b.image}}
 	var old kvmAnswer
 	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &old) == nil && old.kvmKey == a.kvmKey && a.Boot != "" {
 		return old, nil

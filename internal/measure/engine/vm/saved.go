@@ -58,7 +58,7 @@ const savedPrefix = "saved-"
 // savedNow begins the names of machines that were saved since this computer was booted: after a boot the processor's clock
 // and features may differ.
 func savedNow() string {
-	sum := sha256.Sum256([]byte(procfs.Self().Boot))
+	sum := sha256.Sum256([]byte(procfs.Boot("/proc")))
 	return savedPrefix + hex.EncodeToString(sum[:4]) + "-"
 }
 
