@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Default is the plan that is run when none is named.
+// Default is the plan that runs when none is named, and that gives the jobs of a job file their engines and places.
 const Default = "places"
 
 //go:embed *.yaml

@@ -11,7 +11,6 @@ import (
 
 	"plimsoll/internal/measure/engines"
 	"plimsoll/internal/measure/plan"
-	"plimsoll/internal/measure/planfile"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/runs"
 	"plimsoll/internal/measure/store"
@@ -19,6 +18,7 @@ import (
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
+	"plimsoll/plans"
 )
 
 // runFlags are the flags of plimsoll run.
@@ -150,7 +150,7 @@ func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []s
 	if f.resume {
 		return runs.Resume(db, first(args, ""), c)
 	}
-	file, text, err := a.readPlan(ctx, first(args, planfile.Default))
+	file, text, err := a.readPlan(ctx, first(args, plans.Default))
 	if err != nil {
 		return nil, nil, err
 	}

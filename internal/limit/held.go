@@ -82,17 +82,12 @@ type Held struct {
 }
 
 // Of returns the value of a key on one device in the container's own group, or the first where it is on several; 0 for none.
-func (h *Held) Of(k Key) float64 { return h.by(k, ByDevice, false) }
-
-// AtDevice returns the value of a key that all who use the device share; 0 for none.
-func (h *Held) AtDevice(k Key) float64 { return h.by(k, ByDevice, true) }
-
-func (h *Held) by(k Key, by string, same bool) float64 {
+func (h *Held) Of(k Key) float64 {
 	if h == nil {
 		return 0
 	}
 	for _, a := range h.Applied {
-		if a.Key == k && (a.By == by) == same {
+		if a.Key == k && a.By != ByDevice {
 			return a.Value
 		}
 	}

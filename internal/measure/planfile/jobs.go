@@ -50,11 +50,11 @@ func planOfJobs(file string, text []byte, read dialect.FileReader, note func(str
 	if err != nil {
 		return nil, usage.Errorf("%w", err)
 	}
-	base, err := plans.Get(Default)
+	base, err := plans.Get(plans.Default)
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Parse(plans.File(Default), base)
+	p, err := plan.Parse(plans.File(plans.Default), base)
 	if err != nil {
 		return nil, err
 	}

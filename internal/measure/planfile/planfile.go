@@ -18,9 +18,6 @@ import (
 	"plimsoll/plans"
 )
 
-// Default is the plan that runs where none is named, and that gives the jobs of a job file their engines and places.
-const Default = "places"
-
 // Read returns the text of the plan that arg names, and the name of its file for messages: a built-in plan, "-" for stdin, or a file. A file
 // that is called like a built-in plan is reached with ./ before it. note is called with what a plan does in another way than a job file
 // says. Errors of the user's are *usage.Errors.

@@ -6,13 +6,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"plimsoll/internal/measure/record"
+	"plimsoll/plans"
 )
 
 // Question is what the report of the default plan answers.
 const Question = "Where may I put my container's data on this machine, and what does each place cost?"
-
-// defaultPlan is the name of the plan that asks Question.
-const defaultPlan = "places"
 
 // questionOf is the heading of a run's report: the plan's description. The plan's text may come from another version of
 // Plimsoll, so only this one key is read.
@@ -26,7 +24,7 @@ func questionOf(run record.Run) string {
 			return d
 		}
 	}
-	if run.Plan == "" || run.Plan == defaultPlan {
+	if run.Plan == "" || run.Plan == plans.Default {
 		return Question
 	}
 	if isLine(run) {

@@ -127,7 +127,7 @@ func TestFullDiskBeforeRun(t *testing.T) {
 		t.Errorf("the look left %q, before %q", after, before)
 	}
 	ballast := disktest.Fill(t, dir)
-	if err := s.CheckWritable(); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "--state") {
+	if err := s.CheckWritable(); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), s.path) || !strings.Contains(err.Error(), "--state") {
 		t.Errorf("CheckWritable() on a full disk = %v, want the path and what to do", err)
 	}
 	must(t, os.Remove(ballast))

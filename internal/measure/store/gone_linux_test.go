@@ -33,9 +33,9 @@ func TestRemovedMeanwhile(t *testing.T) {
 			s := openTemp(t)
 			must(t, s.PutRun(sampleRun("r")))
 			must(t, s.PutTrial(sampleTrial("r", 0, 12)))
-			tt.damage(t, s.Path())
+			tt.damage(t, s.path)
 			err := s.PutTrial(sampleTrial("r", 1, 12))
-			rescued := filepath.Join(filepath.Dir(s.Path()), "rescued-r")
+			rescued := filepath.Join(filepath.Dir(s.path), "rescued-r")
 			if !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "--state "+rescued) {
 				t.Fatalf("PutTrial into a database that is gone = %v, want ErrGone with %s", err, rescued)
 			}

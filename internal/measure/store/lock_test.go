@@ -60,7 +60,7 @@ func writeForever(path string) error {
 func TestKilledWriter(t *testing.T) {
 	for _, after := range []int{1, 20, 150} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
-			path := openTemp(t).Path() // Held open, so that no log is merged on closing.
+			path := openTemp(t).path // Held open, so that no log is merged on closing.
 			acknowledged := killWriter(t, path, after)
 
 			s := openAt(t, path)

@@ -105,9 +105,6 @@ func open(path string, migrations []string) (*Store, error) {
 	return s, nil
 }
 
-// Path returns the absolute path of the database.
-func (s *Store) Path() string { return s.path }
-
 // Close closes the database. Iterators must have ended.
 func (s *Store) Close() error {
 	if err := s.db.Close(); err != nil {

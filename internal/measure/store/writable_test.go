@@ -16,7 +16,7 @@ func TestCheckWritable(t *testing.T) {
 	s := openTemp(t)
 	must(t, s.CheckWritable())
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_HOLDER="+s.Path())
+	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_HOLDER="+s.path)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	in, err := cmd.StdinPipe()

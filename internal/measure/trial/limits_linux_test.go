@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,8 +191,9 @@ blocks: 1
 		t.Logf("%s: %v, %.3g B/s", tr.Key, rows[0], tr.Value)
 		doubt := warned(tr, check.Limit, record.Doubt)
 		wide := tr.Cell.Limits == "wide"
-		if got := tr.Where[0].Held.AtDevice(limit.WriteBPS); wide != (got == float64(tr.Cell.Clients*8<<20)) {
-			t.Errorf("%s: at the device %.0f", tr.Key, got)
+		all := limit.Applied{Key: limit.WriteBPS, Value: float64(tr.Cell.Clients * 8 << 20), By: limit.ByDevice}
+		if a := tr.Where[0].Held.Applied; wide != slices.ContainsFunc(a, func(a limit.Applied) bool { return a.Key == all.Key && a.Value == all.Value && a.By == all.By }) {
+			t.Errorf("%s: applied: %v", tr.Key, a)
 		}
 		switch {
 		case wide && (rows[0].Verdict == judge.NotHeld || doubt != ""):

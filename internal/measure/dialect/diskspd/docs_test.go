@@ -17,7 +17,7 @@ const manual = "../../../../docs/reference/diskspd.md"
 func table() string {
 	var same []string
 	rows := tableHead
-	for _, o := range Options() {
+	for _, o := range options {
 		forms := strings.Split(o.Form, ", -")
 		for i := range forms {
 			if i > 0 {
@@ -88,7 +88,7 @@ func TestOptionsAreWhatTheTableSays(t *testing.T) {
 		"-g<bytes per ms>, -g<count>i": "-g5i", "-Z<size>,<file>": "-w5 -Z1M,f", "-vs": "-vs", "-v": "-v", "-h": "-h", "-l": "-l", "-L": "-L", "-n": "-n", "-p": "-p", "-x": "-x",
 		"-I<1..3>": "-I3", "-w<percent>": "-w5", "-B<base>[:<length>]": "-B1M:1M", "-D[<milliseconds>]": "-D50",
 	}
-	for _, o := range Options() {
+	for _, o := range options {
 		line := values[o.Form]
 		if line == "" {
 			at := strings.IndexAny(o.Form, "<[")

@@ -32,9 +32,6 @@ type Option struct {
 // sameAsDiskSpd is the text of an option that does what DiskSpd's documentation says.
 const sameAsDiskSpd = "as in DiskSpd"
 
-// Options lists the options in the order of the documentation.
-func Options() []Option { return options }
-
 var options []Option
 
 // The options refer to the parser, which looks them up: filling them in here breaks the circle.

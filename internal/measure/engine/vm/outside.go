@@ -14,13 +14,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Where the limits of a cell apply.
-const (
-	// LimitsInside: the guest's control groups limit the worker.
-	LimitsInside = "inside"
-	// LimitsOutside: a control group of the host limits QEMU and the share's daemon, including the work of emulation.
-	LimitsOutside = "outside"
-)
+// LimitsOutside makes a control group of the host limit QEMU and the share's daemon, including the work of emulation.
+const LimitsOutside = "outside"
 
 // outside reports whether limits apply around the machine.
 func (v *Engine) outside() bool { return v.Limits == LimitsOutside }

@@ -80,7 +80,7 @@ type Options struct {
 	// machine, 4 at most.
 	Memory int64
 	CPUs   int
-	// Limits is where a cell's limits apply: LimitsInside (default) or LimitsOutside.
+	// Limits is where a cell's limits apply: "" or "inside" for the guest's control groups, which limit the worker, or LimitsOutside.
 	Limits string
 	// Boot boots each machine, instead of resuming a saved one.
 	Boot bool
