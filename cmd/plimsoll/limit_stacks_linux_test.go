@@ -60,7 +60,7 @@ func verdictOf(t *testing.T, text string) map[string]string {
 func (l limitLab) proveRate(t *testing.T, name, dir string, modes ...string) (rate string) {
 	t.Helper()
 	left, text := modes, ""
-	for _, rate = range []string{"1MiB", "256KiB", "64KiB"} {
+	for _, rate = range []string{"1MiB", "256KiB", "64KiB", "16KiB"} {
 		l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", rate)
 		r := l.run(t, "verify", name, "--path", dir, "--modes", strings.Join(left, ","), "--time", "3s", "--json")
 		status := r.status
