@@ -37,7 +37,7 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 	taken := map[device.Number]error{}
 	for d, rates := range wanted {
 		err := k.opt.Notes.Claim(ctx, k.opt.Run, d, names[d], rates)
-		if errors.Is(err, refusal.Refused) {
+		if errors.Is(err, refusal.ErrRefused) {
 			taken[d] = err
 		} else if err != nil {
 			return nil, nil, err

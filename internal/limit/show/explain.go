@@ -21,7 +21,7 @@ import (
 func Explain(ctx context.Context, host device.FS, names []string, holder func() (*hold.Holder, error)) (*explain.Answer, error) {
 	h, err := explain.Look(host)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, fmt.Errorf("limits on I/O are Linux's, and this is not Linux: ask inside the virtual machine where the containers run: %w", errors.Join(err, refusal.Refused))
+		return nil, fmt.Errorf("limits on I/O are Linux's, and this is not Linux: ask inside the virtual machine where the containers run: %w", errors.Join(err, refusal.ErrRefused))
 	}
 	if err != nil {
 		return nil, err

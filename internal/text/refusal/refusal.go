@@ -4,7 +4,7 @@
 // says so before anything is done. A cell of a plan is skipped with it, and the command ends with status 5.
 //
 // It stands below every layer that can refuse, from control groups to engines, so that all of them give the same answer.
-// What wraps a refusal is one: errors.As finds an *Error, and errors.Is finds Refused in those that are only a sentence.
+// What wraps a refusal is one: errors.As finds an *Error, and errors.Is finds ErrRefused in those that are only a sentence.
 package refusal
 
 import (
@@ -12,8 +12,8 @@ import (
 	"fmt"
 )
 
-// Refused is what every refusal is.
-var Refused = errors.New("can't be had here")
+// ErrRefused is what every refusal is.
+var ErrRefused = errors.New("can't be had here")
 
 // exitStatus is what a command ends with that is refused.
 const exitStatus = 5
@@ -55,8 +55,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Is reports that it is Refused.
-func (e *Error) Is(target error) bool { return target == Refused }
+// Is reports that it is ErrRefused.
+func (e *Error) Is(target error) bool { return target == ErrRefused }
 
 // ExitStatus is that of what can't be done here.
 func (e *Error) ExitStatus() int { return exitStatus }
@@ -67,5 +67,5 @@ func New(text string) error { return &sentence{text} }
 type sentence struct{ text string }
 
 func (s *sentence) Error() string        { return s.text }
-func (s *sentence) Is(target error) bool { return target == Refused }
+func (s *sentence) Is(target error) bool { return target == ErrRefused }
 func (s *sentence) ExitStatus() int      { return exitStatus }

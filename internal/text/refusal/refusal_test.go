@@ -20,11 +20,11 @@ func TestError(t *testing.T) {
 		}
 		wrapped := fmt.Errorf("open: %w", err)
 		var e *Error
-		if !errors.Is(wrapped, Refused) || !errors.Is(wrapped, err) || errors.As(wrapped, &e) != (err == error(e) && e != nil) {
+		if !errors.Is(wrapped, ErrRefused) || !errors.Is(wrapped, err) || errors.As(wrapped, &e) != (err == error(e) && e != nil) {
 			t.Errorf("%q is no refusal when it is wrapped", err)
 		}
 	}
-	if errors.Is(New("a"), New("a")) || errors.Is(errors.New("a"), Refused) {
+	if errors.Is(New("a"), New("a")) || errors.Is(errors.New("a"), ErrRefused) {
 		t.Error("sentences are compared by their text")
 	}
 }
