@@ -8,12 +8,11 @@
 package refusal
 
 import (
-	"errors"
 	"fmt"
 )
 
 // ErrRefused is what every refusal is.
-var ErrRefused = errors.New("can't be had here")
+var ErrRefused error = &sentence{"can't be had here"}
 
 // exitStatus is what a command ends with that is refused.
 const exitStatus = 5

@@ -28,3 +28,13 @@ func TestError(t *testing.T) {
 		t.Error("sentences are compared by their text")
 	}
 }
+
+// TestExitStatus: each refusal has its own, also an error that only joins ErrRefused.
+func TestExitStatus(t *testing.T) {
+	for _, err := range []error{&Error{}, New("a"), errors.Join(errors.New("a"), ErrRefused)} {
+		var own interface{ ExitStatus() int }
+		if !errors.As(err, &own) || own.ExitStatus() != 5 {
+			t.Errorf("%v has no exit status of 5", err)
+		}
+	}
+}
