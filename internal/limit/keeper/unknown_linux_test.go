@@ -40,7 +40,7 @@ func TestUnknown(t *testing.T) {
 		b.k.Started(targetOf(b.group))
 	}
 	for text, why := range map[string]string{
-		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "not an entry of that name", `{"x":1}`: "no entry of that name", "[]": "cannot unmarshal",
+		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "not an entry of that name", `{"x":1}`: "not an entry of that name", "[]": "cannot unmarshal",
 		strings.Replace(string(good), `"held":`, `"hold":`, 1):                       "not a record of limits",
 		strings.Replace(string(good), `"process":{"pid":0`, `"process":{"pid":7`, 1): "a record of process 7",
 		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1):   `"\x1b[2J" is not a limit`,
