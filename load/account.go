@@ -7,24 +7,23 @@ import (
 	"plimsoll/hist"
 )
 
-// An account is what one thread measured. Only progress is read by others
-// while the thread runs.
+// An account holds what one thread has measured. While the thread runs, others read only progress.
 type account struct {
 	progress [2]progress // of reads and writes
-	shown    int64       // when progress was last brought up to date
-	handed   [2]count    // what was counted before this account was emptied last (see book)
+	shown    int64       // when progress was last updated
+	handed   [2]count    // counted before the account was last emptied (see book)
 	bytes    [opCount]int64
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
-	files    []fileAccount       // of each file, if that is asked for
-	prios    [2][]hist.Histogram // of each priority, if there are several
+	files    []fileAccount       // per file, if the job asks for that
+	prios    [2][]hist.Histogram // per priority, if there are several
 	failed   [2]int64
-	failure  failure // the first of those that failed
+	failure  failure // the first error that the job went on after
 	over     [opCount]overrun
-	first    ending     // of the reads and writes in over, that which ended first
-	after    ending     // of those that were begun after the window, in the cool-down, the thread's first
+	first    ending     // the read or write in over that ended first
+	after    ending     // the thread's first I/O that was begun in the cool-down, after the window
 	crossed  []crossing // of a job with rounds
-	started  int64      // reads and writes taken up, ramp included
+	started  int64      // reads and writes begun, ramp included
 	late     int64
 	maxLate  int64
 	doneAt   int64
@@ -57,11 +56,11 @@ func (c count) minus(o count) count {
 	return count{c.ops - o.ops, c.bytes - o.bytes, c.lat - o.lat}
 }
 
-// showEvery is how long what a thread counted may stay unseen by others, in nanoseconds. It
-// saves an atomic store per I/O; what a sample misses is in the next one.
+// showEvery is how long, in nanoseconds, a thread may hold back what it has counted. It saves an atomic store per I/O;
+// what one sample misses is in the next.
 const showEvery = 100_000
 
-// publish shows others how far the thread is at now.
+// publish shows others the thread's progress.
 func (t *thread) publish(now int64) {
 	a := &t.acct
 	if now-a.shown < showEvery {
@@ -71,7 +70,7 @@ func (t *thread) publish(now int64) {
 	a.show()
 }
 
-// show shows others all that was counted.
+// show shows others everything counted so far.
 func (a *account) show() {
 	for op := range a.progress {
 		p, all := &a.progress[op], a.counted(op)
@@ -81,7 +80,7 @@ func (a *account) show() {
 	}
 }
 
-// counted is what the thread counted of reads or writes, handed in or not.
+// counted returns the thread's count of reads or writes, including those it has handed in.
 func (a *account) counted(op int) count {
 	h, o := a.handed[op], a.over[op]
 	return count{h.ops + int64(a.lat[op].Count()) - o.n, h.bytes + a.bytes[op], h.lat + int64(a.lat[op].Sum()) - o.lat}
@@ -96,18 +95,18 @@ func (r *Run) accounts() []*account {
 	return all
 }
 
-// sums are what the reads and the writes of the window came to: of all, and of each lane where Job.PerJob asks for that.
+// sums are the totals of the window's reads and writes: for the whole job and, with Job.PerJob, for each lane.
 type sums struct {
 	all   [2]count
 	lanes [][2]count
 }
 
-// sum adds up what the threads measured, each in its account.
+// sum adds up the accounts of all threads.
 func (r *Run) sum(res *Result, accounts []*account) (s sums) {
 	var all account
 	first, last := int64(-1), int64(0)
 	if r.book != nil {
-		// Some threads may have handed in a round that others have not: one of those hangs.
+		// A thread that hangs may be the only one that has not handed in its round.
 		r.book.mu.Lock()
 		all.merge(&r.book.total)
 		all.merge(&r.book.closed)
@@ -152,7 +151,7 @@ func (r *Run) sum(res *Result, accounts []*account) (s sums) {
 	return s
 }
 
-// readsAndWrites is what was counted of both.
+// readsAndWrites returns the counts of reads and of writes.
 func (a *account) readsAndWrites() (all [2]count) {
 	for op := range all {
 		all[op] = a.counted(op)
@@ -198,12 +197,12 @@ func (a *account) merge(b *account) {
 	a.maxLate = max(a.maxLate, b.maxLate)
 }
 
-// newClass is a class of which lat holds all latencies, those of over among them.
+// newClass returns a class with the latencies in lat, which include those of over.
 func newClass(name string, bytes int64, lat *hist.Histogram, over overrun) Class {
 	return Class{Name: name, Ops: int64(lat.Count()) - over.n, Bytes: bytes, InFlight: over.n, AtLeast: over.atLeast, Lat: lat}
 }
 
-// classes are the job's kinds of operation with what a holds of them.
+// classes returns the job's kinds of operation as a counted them.
 func (r *Run) classes(a *account) []Class {
 	var all []Class
 	for op := range opCount {
@@ -222,7 +221,7 @@ func (r *Run) classes(a *account) []Class {
 	return all
 }
 
-// fileClasses are the reads and writes of the job with what f holds of them.
+// fileClasses returns the job's reads and writes as f counted them.
 func (r *Run) fileClasses(f *fileAccount) []Class {
 	var all []Class
 	for op := range f.lat {
@@ -233,7 +232,7 @@ func (r *Run) fileClasses(f *fileAccount) []Class {
 	return all
 }
 
-// opName is what an operation of the job is called.
+// opName returns the name of an operation of the job.
 func (r *Run) opName(op int) string {
 	if op == opRead && r.job.discards() {
 		return Trim

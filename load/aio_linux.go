@@ -14,14 +14,13 @@ import (
 const (
 	iocbPread  = 0
 	iocbPwrite = 1
-	iocbIOPrio = 1 << 1 // IOCB_FLAG_IOPRIO: reqprio counts; else the thread's own priority does.
+	iocbIOPrio = 1 << 1 // IOCB_FLAG_IOPRIO: reqprio applies; without it the thread's own priority does.
 	// aioMagic marks a completion ring that can be read without a system call
 	// (AIO_RING_MAGIC in fs/aio.c), as fio does with userspace_reap.
 	aioMagic = 0xa10a10a1
 )
 
-// iocb is the little-endian layout, which all of Go's Linux ports but s390x,
-// ppc64 and mips have; newAIO refuses those.
+// iocb has the little-endian layout. All of Go's Linux ports use it except s390x, ppc64 and mips, which newAIO refuses.
 type iocb struct {
 	data        uint64
 	_           [2]uint32 // aio_key, aio_rw_flags
@@ -115,7 +114,7 @@ func (a *aio) run(batch []uint32, want int, timeout time.Duration) ([]completion
 		return nil, err
 	}
 	a.reap()
-	// Where the ring can't be read, the kernel has to be asked also if nothing is awaited.
+	// If the ring can't be read, completions that are already there must come from the kernel, even if none is awaited.
 	if a.ring == nil || len(a.out) < want {
 		if err := a.wait(max(want-len(a.out), 0), timeout); err != nil {
 			return nil, err
@@ -126,8 +125,7 @@ func (a *aio) run(batch []uint32, want int, timeout time.Duration) ([]completion
 
 func (a *aio) priorities(all []uint16) { a.prios = all }
 
-// submit hands over the first len(batch) of ptrs. A bad one ends the call: its
-// error becomes its completion.
+// submit submits the first len(batch) of ptrs. The call stops at a bad one, whose error becomes its completion.
 func (a *aio) submit(batch []uint32) error {
 	for todo := a.ptrs[:len(batch)]; len(todo) > 0; {
 		n, _, errno := syscall.RawSyscall(unix.SYS_IO_SUBMIT, a.ctx, uintptr(len(todo)), uintptr(unsafe.Pointer(&todo[0])))
@@ -144,7 +142,7 @@ func (a *aio) submit(batch []uint32) error {
 				}
 			}
 			if len(a.out) == had {
-				// Or there is no memory for requests. The caller knows whether to try again.
+				// Or the kernel has no memory for requests. The caller decides whether to try again.
 				for _, cb := range todo {
 					a.out = append(a.out, completion{uint32(cb.data), -int32(errno)})
 				}
@@ -178,20 +176,20 @@ func (a *aio) reap() {
 	atomic.StoreUint32(&a.ring.head, head)
 }
 
-// wait takes completions from the kernel, at least want unless the time is over.
+// wait collects completions from the kernel: at least want, or fewer if the timeout passes.
 func (a *aio) wait(want int, timeout time.Duration) error {
 	limit := newDeadline(timeout)
 	for {
 		p := unsafe.Pointer(nil)
 		if timeout >= 0 {
-			// It is kept in a, which doesn't move, unlike a stack.
+			// The timespec is kept in a, which doesn't move as a stack may.
 			a.ts = unix.NsecToTimespec(int64(timeout))
 			p = unsafe.Pointer(&a.ts)
 		}
 		n, errno := a.getEvents(want, p)
 		if errno == unix.EINTR {
 			if timeout = limit.left(); timeout == 0 {
-				// An I/O may have completed just now: collect it, too.
+				// An I/O may have completed in the meantime: collect it too.
 				want = 0
 			}
 			continue
@@ -206,8 +204,8 @@ func (a *aio) wait(want int, timeout time.Duration) error {
 	}
 }
 
-// getEvents is a function of its own for its prologue, where Go's scheduler can
-// stop the thread: the signal with which it asks for that ends the raw system call.
+// getEvents is a separate function because of its prologue. Go's scheduler can stop the thread there: the signal that
+// requests it ends the raw system call.
 //
 //go:noinline
 func (a *aio) getEvents(want int, timeout unsafe.Pointer) (uintptr, syscall.Errno) {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindThread binds the calling thread, one of those of number n of the job's NumJobs, to the
-// job's processors. undo is nil if nothing was bound. A thread that ends needs no undo, but the
-// process' first one, which may run a job too, never ends.
+// bindThread binds the calling thread, which belongs to number n of the job's NumJobs, to the job's processors. undo is
+// nil if nothing was bound. A thread that ends needs no undo, but the first thread of the process may also run a job
+// and never ends.
 func bindThread(j Job, n int) (undo func(), err error) {
 	cpus := j.CPUs
 	if len(cpus) == 0 {
@@ -31,8 +31,8 @@ func bindThread(j Job, n int) (undo func(), err error) {
 	return func() { _ = unix.SchedSetaffinity(0, &before) }, nil // it was allowed before
 }
 
-// allowedCPUs are the processors that the calling thread may use. It must not be called by one of a
-// job's threads, which are bound already.
+// allowedCPUs returns the processors that the calling thread may use. The threads of a job are already bound and must
+// not call it.
 func allowedCPUs() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

@@ -4,7 +4,7 @@ package load
 
 import "fmt"
 
-// allowedCPUs knows of none on this system: nothing is bound.
+// allowedCPUs returns none on this system: nothing is bound.
 func allowedCPUs() ([]int, error) { return nil, nil }
 
 // bindThread binds the calling thread to the job's processors.

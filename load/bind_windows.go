@@ -14,8 +14,7 @@ var (
 	getProcessAffinityMask = kernel32.NewProc("GetProcessAffinityMask")
 )
 
-// allowedCPUs are the processors that the process may use, of its own group: Windows numbers
-// 64 in each.
+// allowedCPUs returns the processors of the process's own group that it may use. Windows numbers 64 in each group.
 func allowedCPUs() ([]int, error) {
 	var process, system uintptr
 	ok, _, err := getProcessAffinityMask.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&process)), uintptr(unsafe.Pointer(&system)))
@@ -29,8 +28,8 @@ func allowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
-// bindThread binds the calling thread, one of those of number n of the job's NumJobs, to the
-// job's processors. undo is nil if nothing was bound.
+// bindThread binds the calling thread, which belongs to number n of the job's NumJobs, to the job's processors. undo is
+// nil if nothing was bound.
 func bindThread(j Job, n int) (undo func(), err error) {
 	cpus := j.CPUs
 	if len(cpus) == 0 {
@@ -50,6 +49,6 @@ func bindThread(j Job, n int) (undo func(), err error) {
 	if before == 0 {
 		return nil, &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "Windows refuses them: " + err.Error()}
 	}
-	// It was allowed before.
+	// The mask was allowed before.
 	return func() { _, _, _ = setThreadAffinityMask.Call(uintptr(windows.CurrentThread()), before) }, nil
 }

@@ -5,26 +5,25 @@ import (
 	"unsafe"
 )
 
-// stampEvery is how often written data is stamped, in bytes. No two writes of a
-// run have a unit of this size in common, so that deduplication finds nothing.
+// stampEvery is the distance of the stamps in written data, in bytes. No two writes of a run share a unit of this size,
+// so deduplication finds nothing.
 const stampEvery = 4096
 
-// pageSize aligns buffers: enough for direct I/O on any device of today.
+// pageSize is the alignment of buffers. It suffices for direct I/O on any current device.
 const pageSize = 4096
 
-// poolSize is the least size of the random data that a lane's writes cycle
-// through: eight times the window of btrfs' and ZFS' compressors at 128 KiB records, so that
-// they find no repetition, and little enough to stay in a CPU's cache.
+// poolSize is the minimum size of the random data that the writes of a lane cycle through. It is eight times the window
+// of the compressors of btrfs and ZFS at 128 KiB records, so they find no repetition, and small enough to stay in a
+// CPU's cache.
 const poolSize = 1 << 20
 
-// maxSourceMemory is the most memory, in bytes, that a thread's segments take for DataSource to be written in full: 1 MiB of
-// it in blocks of 512 bytes, each in a page of its own.
+// maxSourceMemory is the most memory, in bytes, that a thread's segments may take so that DataSource is written in
+// full: 1 MiB of it in blocks of 512 bytes, each in a page of its own.
 const maxSourceMemory = 8 << 20
 
-// buffers is the memory of one thread: a read buffer for each slot, and segments
-// of random data for writes. A write takes the segment that was unused
-// for the longest time, stamps it, and gives it back when it is complete, so no data is
-// copied. The memory is outside of Go's heap.
+// buffers is the memory of one thread: a read buffer per slot, and segments of random data for writes. A write takes
+// the segment that has been unused for longest, stamps it, and returns it on completion, so no data is copied. The
+// memory is outside Go's heap.
 type buffers struct {
 	mem    []byte
 	stride int64
@@ -32,26 +31,27 @@ type buffers struct {
 	// ring holds the free segments, oldest at head.
 	ring       []uint32
 	head, tail uint32
-	// plain: what is written is the same everywhere, so that nothing is stamped.
+	// plain means that all writes carry the same data, so nothing is stamped.
 	plain bool
 	// dedupe is the percentage of writes that are segment dup, which is never stamped.
 	dedupe uint64
 	dup    uint32
-	// set is what copies are of instead; nil: dup.
+	// set is what copies are taken from. nil: from dup.
 	set *copies
-	// unit is what Verify stamps; 0: it doesn't. run is its stamp of the run. only is the pattern that is looked for instead of stamps.
+	// unit is the size that Verify stamps, 0 without Verify; run is the run's part of the stamp. If only is set, it is
+	// the pattern to check for instead of stamps.
 	unit int64
 	only []byte
 	run  uint64
-	// refill is Job.Refill, "" to keep what is in the segments, and zeros how much of each stampEvery bytes Job.Compress leaves zero.
+	// refill is Job.Refill; "" keeps the data in the segments. zeros is how much of each stampEvery bytes is left zero
+	// (Job.Compress).
 	refill string
 	zeros  int
 	seed   uint64
-	pad    []byte // Job.Pattern, which is there in the place of those zeros
+	pad    []byte // Job.Pattern, if it takes the place of those zeros
 }
 
-// newBuffers makes the memory for depth I/Os of job j. share is how many threads
-// share a lane's pool.
+// newBuffers allocates the memory for depth I/Os of job j. share is the number of threads that share a lane's pool.
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
 		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.plain(),
@@ -71,7 +71,7 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 		case j.Data == DataFixed || j.Peer != "":
 			segs = depth
 		case j.Data == DataSource:
-			// All of it has its turn, but where the blocks are so small that this takes too much memory.
+			// The whole source is written, unless the blocks are so small that it takes too much memory.
 			most := j.maxBlock()
 			segs = max(depth+1, int(min((int64(len(j.Pattern))+most-1)/most, maxSourceMemory/b.stride)))
 		}
@@ -85,7 +85,8 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	case j.LargePages:
 		take = mapLarge
 	case j.Peer != "":
-		// A copy's first block is slower: the kernel gives its buffer memory meanwhile. dd's with bs=1G count=1 is its only one.
+		// The first block of a copy is slower, because the kernel allocates its buffer then. In dd bs=1G count=1 it is
+		// the only block.
 		take = mapUntouched
 	}
 	mem, err := take(int64(b.reads+segs+extra) * b.stride)
@@ -93,7 +94,7 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 		return nil, err
 	}
 	b.mem = mem
-	// One place stays empty, so that head equal to tail means none.
+	// One place stays empty so that head == tail means none.
 	b.ring = make([]uint32, segs+1)
 	for i := range segs {
 		b.ring[i] = uint32(b.reads + i)
@@ -105,7 +106,7 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	return b, nil
 }
 
-// content fills the segments with what is written.
+// content fills the segments with the data to write.
 func (b *buffers) content(j Job, p []byte, seed uint64) {
 	switch j.Data {
 	case DataZero:
@@ -129,12 +130,12 @@ func (b *buffers) content(j Job, p []byte, seed uint64) {
 	}
 	b.random(p, seed)
 	if b.dedupe > 0 && len(p) > 0 {
-		// The same for all threads and runs of a seed.
+		// The same for all threads, and for all runs with the same seed.
 		b.random(p[int64(len(p))-b.stride:], j.RandSeed)
 	}
 }
 
-// random fills p with random data, and with the zeros of Job.Compress.
+// random fills p with random data and, with Job.Compress, zeros.
 func (b *buffers) random(p []byte, seed uint64) {
 	if b.zeros == 0 {
 		fillRandom(p, seed)
@@ -152,10 +153,10 @@ func (b *buffers) random(p []byte, seed uint64) {
 	}
 }
 
-// anew takes a segment and makes it the data of write number seq. Copies are made too, each time.
+// anew takes a segment and fills it with the data of write number seq. Copies are regenerated each time too.
 func (b *buffers) anew(from *generator, copied bool, size int64, seq uint64) uint32 {
 	s := b.takeSegment()
-	// Numbers in a row are no seeds: the generator counts, too, so that two writes would have data in common.
+	// Consecutive numbers make poor seeds: the generator itself counts, so two writes would share data.
 	g := generator{rng: b.seed ^ seq}
 	seed := g.rand()
 	switch {
@@ -170,7 +171,7 @@ func (b *buffers) anew(from *generator, copied bool, size int64, seq uint64) uin
 	return s
 }
 
-// fill takes a segment and makes it what write number seq of size bytes at off writes.
+// fill takes a segment and prepares it as the data of write number seq, size bytes at off.
 func (b *buffers) fill(g *generator, size, off int64, seq uint64) uint32 {
 	copied := b.dedupe > 0 && g.below(100) < b.dedupe
 	var s uint32
@@ -194,14 +195,14 @@ func (b *buffers) fill(g *generator, size, off int64, seq uint64) uint32 {
 	return s
 }
 
-// data is the first size bytes of buffer i.
+// data returns the first size bytes of buffer i.
 func (b *buffers) data(i uint32, size int64) []byte { return b.mem[int64(i)*b.stride:][:size] }
 
 func (b *buffers) addr(i uint32) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b.mem))) + uintptr(int64(i)*b.stride)
 }
 
-// takeSegment returns a free segment. There are as many as slots, at least.
+// takeSegment returns a free segment. There are at least as many segments as slots.
 func (b *buffers) takeSegment() uint32 {
 	s := b.ring[b.head]
 	b.head++
@@ -237,7 +238,7 @@ func (b *buffers) close() error {
 	return unmapMemory(mem)
 }
 
-// fillRandom fills p with data that can't be compressed, at several GB/s.
+// fillRandom fills p with incompressible data, at several GB/s.
 func fillRandom(p []byte, seed uint64) {
 	g := generator{rng: seed}
 	for len(p) >= 8 {

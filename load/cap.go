@@ -1,16 +1,16 @@
 package load
 
-// A ceiling holds the reads or the writes of a mixed job to a rate, while the others go on as fast as the depth
-// allows: the job's loop is closed. The mix draws what comes next, as in fio (rate_ddir in its io_u.c): what
-// is ahead of its rate gives way to the other, and what is behind may catch up when the mix draws it, so
-// that it does no more than its rate and no more than its share of the mix.
+// A ceiling limits the rate of either the reads or the writes of a mixed job; the other kind runs as fast as the depth
+// allows. The job's loop is closed. As in fio (rate_ddir in its io_u.c), the mix draws what comes next. If the limited
+// kind is ahead of its rate, the other takes its turn. If it is behind, it may catch up when the mix draws it. So it
+// exceeds neither its rate nor its share of the mix.
 type ceiling struct {
 	on bool
 	op uint8 // opRead or opWrite
 	of schedule
 }
 
-// newCeiling returns the ceiling that j asks for with RateOnly.
+// newCeiling returns the ceiling that j sets with RateOnly.
 func newCeiling(j Job) ceiling {
 	c := ceiling{on: j.RateOnly != "", of: schedule{j.RateIOPS, 1}}
 	split := j.ReadSplit
@@ -23,7 +23,7 @@ func newCeiling(j Job) ceiling {
 	return c
 }
 
-// draw settles whether the thread's next I/O is a read or a write.
+// draw decides whether the thread's next I/O is a read or a write.
 func (t *thread) draw(now int64) {
 	g := &t.gen
 	g.readShare = t.mix
@@ -34,7 +34,7 @@ func (t *thread) draw(now int64) {
 	g.readShare = [2]uint64{opRead: 1 << 32, opWrite: 0}[op]
 }
 
-// allowed reports whether the time of the next I/O under the ceiling has come, and takes it then.
+// allowed reports whether the next I/O under the ceiling may start now, and if so advances the ceiling.
 func (t *thread) allowed(now int64) bool {
 	c, k := &t.run.ceiling, &t.lane.tickets
 	k.mu.Lock()

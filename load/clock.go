@@ -8,41 +8,40 @@ import (
 
 // A clock reads the nanoseconds since its base.
 //
-// Reading CLOCK_MONOTONIC through Go's time package costs 43 ns on a 2.5 GHz
-// Xeon, reading the CPU's time stamp counter 13 ns, twice per I/O. The counter is used only where
-// the kernel itself uses it as its clock and says that it ticks at a
-// constant rate in all states; its rate is then calibrated to CLOCK_MONOTONIC.
+// Reading CLOCK_MONOTONIC through Go's time package costs 43 ns on a 2.5 GHz Xeon; reading the CPU's time stamp counter
+// costs 13 ns. Each I/O takes two readings. The counter is used only if the kernel uses it as its own clock and says
+// that it ticks at a constant rate in all states. Its rate is then calibrated against CLOCK_MONOTONIC.
 type clock struct {
 	base time.Time
-	// tsc0 is the counter at base; mult is nanoseconds a tick, times 2^32. mult 0:
-	// the counter is not used.
+	// tsc0 is the counter at base; mult is nanoseconds per tick, times 2^32. If mult is 0, the counter is not used.
 	tsc0 uint64
 	mult uint64
 }
 
-// calibration is how long the counter is compared with the clock at least. Each
-// reading is good to some 50 ns, so the rate is good to 50 ppm and better.
+// calibration is the minimum time over which the counter is compared with the clock. Each reading is good to some 50
+// ns, so the rate is good to 50 ppm or better.
 const calibration = 2 * time.Millisecond
 
-// A reading is what the counter and the clock showed at the same moment.
+// A reading holds the values of the counter and the clock at the same moment.
 type reading struct {
 	tsc  uint64
 	mono time.Time
 }
 
-// firstReading is the process's first, with which later ones are compared.
+// firstReading is the first reading of the process; later ones are compared with it.
 var firstReading = sync.OnceValue(read)
 
-// Calibrate begins to calibrate the clock of this process's jobs to CLOCK_MONOTONIC, which takes 2 ms. Prepare does it,
-// and waits; a program that calls Calibrate early, and lays out files meanwhile, is spared the wait.
+// Calibrate starts to calibrate the clock of this process's jobs against CLOCK_MONOTONIC, which takes 2 ms. Prepare
+// does so as well, and waits. A program that calls Calibrate early, and lays out files in the meantime, avoids the
+// wait.
 func Calibrate() {
 	if tscUsable() {
 		firstReading()
 	}
 }
 
-// newClock returns a clock whose base is the process's first reading. That lies back by the calibration at least, so
-// that no CPU's counter, should they differ by a little, is behind it.
+// newClock returns a clock whose base is the first reading of the process. The base is at least the calibration time in
+// the past, so that the counter of no CPU is behind it even if counters differ by a little.
 func newClock() clock {
 	if !tscUsable() {
 		return clock{base: time.Now()}
@@ -60,7 +59,7 @@ func newClock() clock {
 	return c
 }
 
-// read takes a reading: the closest of a few tries, so that an interrupt in between does no harm.
+// read takes a reading: the closest of a few tries, so that an interrupt between the two values does no harm.
 func read() (r reading) {
 	best := ^uint64(0)
 	for range 8 {
@@ -76,11 +75,11 @@ func read() (r reading) {
 
 // now returns the nanoseconds since the clock's base.
 //
-// Go's monitor asks every thread that ran for 10 ms to make room, even if no other thread
-// wants it, and handing over and back takes tens of microseconds. The request mostly comes
-// during a system call and is obeyed at the next function prologue. That must not lie between the
-// return of an I/O and the reading of the clock, or the I/O would seem slow: hence nosplit here
-// and in the engines' reaping (reads of the page cache above 50 us: 155 before, 110 after, in 2 s).
+// Go's monitor asks every thread that has run for 10 ms to yield, even if no other thread is waiting, and yielding
+// takes tens of microseconds. The request mostly arrives during a system call, and the thread obeys it at the next
+// function prologue. No prologue may lie between the return of an I/O and the reading of the clock, or the I/O would
+// seem slow. Hence nosplit here and where the engines reap (reads of the page cache above 50 us: 155 before, 110 after,
+// in 2 s).
 //
 //go:nosplit
 func (c *clock) now() int64 {
@@ -91,7 +90,7 @@ func (c *clock) now() int64 {
 	return int64(hi<<32 | lo>>32)
 }
 
-// source names what the clock reads.
+// source names the source of the clock.
 func (c *clock) source() string {
 	if c.mult == 0 {
 		return "monotonic"

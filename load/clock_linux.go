@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// tscUsable reports whether the time stamp counter is a clock here: it ticks at a
-// constant rate (constant_tsc) and in deep sleep too (nonstop_tsc), and the kernel
-// keeps time with it, which it stops doing when the counters of the CPUs disagree.
+// tscUsable reports whether the time stamp counter can serve as a clock: it ticks at a constant rate (constant_tsc), in
+// deep sleep too (nonstop_tsc), and the kernel keeps time with it. The kernel stops doing so when the counters of the
+// CPUs disagree.
 func tscUsable() bool {
 	if runtime.GOARCH != "amd64" {
 		return false

@@ -2,5 +2,5 @@
 
 package load
 
-// readTSC is not called where tscUsable says no.
+// readTSC is not called if tscUsable returns false.
 func readTSC() uint64 { return 0 }

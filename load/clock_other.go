@@ -2,5 +2,5 @@
 
 package load
 
-// tscUsable is false: no source says whether the counter is a clock here.
+// tscUsable is false: this system does not say whether the counter is reliable.
 func tscUsable() bool { return false }

@@ -1,22 +1,23 @@
 package load
 
-// A DedupeSet is the blocks that a job's copies are of (Job.Dedupe). Writes that are no copies are a stream of blocks. The set is the
-// beginning of the job's own stream, or of those of several jobs: so fio has it, see its dedupe.c.
+// A DedupeSet is the set of blocks that a job's copies repeat (Job.Dedupe). Writes that are not copies form a stream of
+// blocks. The set is the beginning of the job's own stream, or of the streams of several jobs, as in fio's dedupe.c.
 type DedupeSet struct {
-	// Blocks is how many the set has.
+	// Blocks is the number of blocks in the set.
 	Blocks int64 `json:"blocks"`
-	// Number is that of the job's own stream, and Of how many streams the set is of. Each has as many blocks in it. Of 0: its own.
+	// Number is the number of the job's own stream, and Of the number of streams in the set, each with as many blocks.
+	// If Of is 0, the set has the job's own stream only.
 	Number int64 `json:"number,omitempty"`
 	Of     int64 `json:"of,omitempty"`
-	// Seed is what streams are made of, the same for jobs of one set. 0: the job's RandSeed.
+	// Seed is the seed of the streams; the jobs of one set share it. 0: the job's RandSeed.
 	Seed uint64 `json:"seed,omitempty"`
 }
 
-// copies are the blocks of a set, for one thread.
+// copies yields the blocks of a set, for one thread.
 type copies struct {
 	DedupeSet
 	per   int64 // blocks of each stream
-	fresh int64 // writes that were no copies
+	fresh int64 // writes that were not copies
 }
 
 // newCopies returns nil for nil.
@@ -45,14 +46,14 @@ func (c *copies) next() uint64 {
 	return c.block(c.Number, c.fresh-1)
 }
 
-// block is the seed of a block of a stream.
+// block returns the seed of block n of a stream.
 func (c *copies) block(stream, n int64) uint64 {
 	g := generator{rng: c.Seed ^ uint64(stream+1)*0xd6e8feb86659fd93}
 	g.rng = g.rand() ^ uint64(n+1)*0x9e3779b97f4a7c15
 	return g.rand()
 }
 
-// sound reports whether there is a block to copy, and the set is one of those that it counts.
+// sound reports whether the set has a block to copy, and the job's own stream is one of its streams.
 func (s *DedupeSet) sound() bool {
 	return s.Blocks >= 1 && s.Of >= 0 && s.Number >= 0 && s.Number < max(s.Of, 1)
 }

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// A Distribution says how often the blocks of a random pattern are visited: fio's
-// random_distribution.
+// A Distribution says how often each block of a random pattern is visited: fio's random_distribution.
 type Distribution struct {
 	// Kind is random, zipf, pareto, normal, zoned or zoned_abs.
 	Kind string
-	// Param is the theta of zipf (over 0), the h of pareto (0 to 1: with 0.2, 80 % of
-	// the I/Os go to 20 % of the blocks), or by how many percent of the blocks normal's ranks deviate further.
+	// Param is the theta of zipf (above 0), the h of pareto (0 to 1: with 0.2, 80 % of the I/Os go to 20 % of the
+	// blocks), or the extra deviation of normal's ranks, in percent of the blocks.
 	Param float64
-	// Center is where the block is that zipf and pareto visit most often: a share of the region from its start, 0 to 1. nil: any block, the same
-	// for a seed. normal's blocks lie all over the region in any case, as with fio 3.33.
+	// Center is the position of the block that zipf and pareto visit most often: a share of the region from its start,
+	// 0 to 1. nil: any block, the same for each seed. The blocks of normal are spread over the whole region in any
+	// case, as in fio 3.33.
 	Center *float64
-	// Zones are those of zoned and zoned_abs, from the start of the region on.
+	// Zones are the zones of zoned and zoned_abs, from the start of the region.
 	Zones []Zone
 }
 
@@ -39,12 +39,12 @@ const (
 	ZonedAbs = "zoned_abs"
 )
 
-// defaults are fio's for a kind without a parameter (HOWTO, random_distribution).
+// defaults are fio's values for a kind without a parameter (HOWTO, random_distribution).
 var distributionDefault = map[string]float64{Zipf: 1.1, Pareto: 0.2, Normal: 0}
 
-// ParseDistribution reads fio's random_distribution: "random", "zipf:1.2", "pareto:0.2",
-// "normal:10", each with a center behind another colon or not ("zipf:1.2:0.25"), "zoned:60/10:30/20:10/70" (percent of the I/Os / percent of the region), or "zoned_abs:60/10g:40/90g" (percent
-// of the I/Os / bytes). Empty is random.
+// ParseDistribution parses fio's random_distribution: "random", "zipf:1.2", "pareto:0.2" or "normal:10", each with an
+// optional center after another colon ("zipf:1.2:0.25"); "zoned:60/10:30/20:10/70" (percent of the I/Os / percent of
+// the region); or "zoned_abs:60/10g:40/90g" (percent of the I/Os / bytes). An empty string is random.
 func ParseDistribution(s string) (Distribution, error) {
 	kind, rest, has := strings.Cut(s, ":")
 	d := Distribution{Kind: kind}
@@ -159,7 +159,7 @@ type distribution interface {
 	next(g *generator) uint64
 }
 
-// newDistribution returns d over n blocks of align bytes; nil for a uniform one.
+// newDistribution returns d over n blocks of align bytes, or nil if it is uniform.
 func newDistribution(d Distribution, n uint64, align int64, seed uint64) distribution {
 	scatter := scattering{permutation: newPermutation(n, seed)}
 	if d.Center != nil {
@@ -178,7 +178,7 @@ func newDistribution(d Distribution, n uint64, align int64, seed uint64) distrib
 	return nil
 }
 
-// A scattering puts ranks at blocks all over the region, turned by from of them.
+// A scattering spreads ranks over the blocks of the region, rotated by from blocks.
 type scattering struct {
 	permutation
 	from uint64
@@ -192,10 +192,9 @@ func (s *scattering) at(i uint64) uint64 {
 	return (at + s.from) % s.n
 }
 
-// zipf draws rank k with a probability proportional to 1/k^theta, exactly, by rejection-inversion
-// (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996).
-// fio's way (Gray et al. 1994) is an approximation for theta under 1. The
-// ranks are scattered over the region, as fio does.
+// zipf draws rank k with a probability proportional to 1/k^theta, exactly, by rejection-inversion (Hörmann and
+// Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996). fio's method
+// (Gray et al. 1994) is an approximation for theta below 1. Like fio, zipf scatters the ranks over the region.
 type zipf struct {
 	theta, n         float64
 	hx1, hn, squeeze float64
@@ -210,7 +209,7 @@ func newZipf(theta float64, n uint64, scatter scattering) *zipf {
 	return z
 }
 
-// integral is that of x^-theta, from 1.
+// integral returns the integral of x^-theta from 1.
 func (z *zipf) integral(x float64) float64 {
 	l := math.Log(x)
 	if e := (1 - z.theta) * l; math.Abs(e) > 1e-8 {
@@ -238,8 +237,8 @@ func (z *zipf) next(g *generator) uint64 {
 	}
 }
 
-// pareto is self-similar: a share of 1-h of the I/Os goes to a share h of the blocks, and so
-// again within those (Gray et al., "Quickly generating billion-record synthetic databases", 1994).
+// pareto is self-similar: a share of 1-h of the I/Os goes to a share h of the blocks, and likewise within those blocks
+// (Gray et al., "Quickly generating billion-record synthetic databases", 1994).
 type pareto struct {
 	n, power float64
 	scatter  scattering
@@ -249,8 +248,9 @@ func (p *pareto) next(g *generator) uint64 {
 	return p.scatter.at(uint64(min(p.n*math.Pow(g.float(), p.power), p.n-1)))
 }
 
-// normal draws ranks that are bell-shaped around the middle one: the mean of normalDraws even ones, moved evenly by up to half of dev to
-// either side. The ranks are scattered over the region, with a center too, as fio 3.33 does (lib/gauss.c).
+// normal draws ranks in a bell shape around the middle one: the mean of normalDraws uniform ranks, shifted uniformly by
+// up to half of dev in either direction. The ranks are scattered over the region, even with a center, as in fio 3.33
+// (lib/gauss.c).
 type normal struct {
 	n, dev  float64
 	scatter scattering
@@ -270,7 +270,7 @@ func (d *normal) next(g *generator) uint64 {
 
 // zones are uniform within each zone.
 type zones struct {
-	upTo        []uint64 // probability of the zone or an earlier one, times 2^32
+	upTo        []uint64 // probability of this zone or an earlier one, times 2^32
 	first, size []uint64 // in blocks
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrNotSupported is matched by errors that say "not on this system".
+// ErrNotSupported matches errors that mean "not on this system".
 var ErrNotSupported = errors.ErrUnsupported
 
-// A DirectError says that the file system does not take direct I/O. There is no
-// silent fallback: the caller decides whether buffered I/O answers his question.
+// A DirectError says that the file system refuses direct I/O. There is no silent fallback: the caller decides whether
+// buffered I/O is acceptable.
 type DirectError struct {
 	Path string
 	Err  error
@@ -20,17 +20,16 @@ func (e *DirectError) Error() string {
 	return fmt.Sprintf("%s: the file system refuses direct I/O (O_DIRECT): %v; use direct=0 or another place", e.Path, e.Err)
 }
 
-// Unwrap returns what was said to the open.
+// Unwrap returns the error of the open.
 func (e *DirectError) Unwrap() error { return e.Err }
 
-// An UnwrittenError says that a region was never wholly written: reading it
-// would measure how fast zeros are made.
+// An UnwrittenError says that part of a region was never written: reading it would measure how fast zeros are made.
 type UnwrittenError struct {
 	Path string
 	// Offset and Size are the region, FileSize the length of the file.
 	Offset, Size, FileSize int64
-	// Holes and Unwritten are the bytes of the region with no extent, and with one that was
-	// allocated but never written.
+	// Holes are the bytes of the region without an extent; Unwritten are the bytes that were allocated but never
+	// written.
 	Holes, Unwritten int64
 }
 
@@ -45,10 +44,10 @@ func (e *UnwrittenError) Error() string {
 	return s + "; lay the file out by writing it"
 }
 
-// A SpaceError says that a file did not fit.
+// A SpaceError says that there is no room for a file.
 type SpaceError struct {
 	Path string
-	// Needed and Available are in bytes; Available is -1 if it isn't known.
+	// Needed and Available are in bytes; Available is -1 if unknown.
 	Needed, Available int64
 	Err               error
 }
@@ -61,16 +60,16 @@ func (e *SpaceError) Error() string {
 	return fmt.Sprintf("%s: %d bytes are needed but %d are available: %v; make size smaller or free space", e.Path, e.Needed, e.Available, e.Err)
 }
 
-// Unwrap returns what the kernel said.
+// Unwrap returns the error of the system.
 func (e *SpaceError) Unwrap() error { return e.Err }
 
-// An IOError is an I/O that failed in the middle of a job.
+// An IOError is an I/O that failed during a job.
 type IOError struct {
-	// Path is the file, the job's first where the engine broke as a whole.
+	// Path is the file, or the job's first file if the engine itself failed.
 	Path string
-	// Op is read, write, fsync or fdatasync, or the engine's name where that broke.
+	// Op is read, write, fsync or fdatasync, or the engine's name if that failed.
 	Op string
-	// Offset and Size are where it was, in bytes; 0 for syncs and a broken engine.
+	// Offset and Size say where it failed, in bytes; 0 for syncs and a failed engine.
 	Offset, Size int64
 	// Err is a syscall.Errno, or io.ErrUnexpectedEOF if the file ended.
 	Err error
@@ -87,10 +86,10 @@ func (e *IOError) Error() string {
 // Unwrap returns the cause.
 func (e *IOError) Unwrap() error { return e.Err }
 
-// An EngineError says why an I/O engine does not work here.
+// An EngineError says why an I/O engine does not work on this system.
 type EngineError struct {
 	Engine string
-	// Reason names the cause in words: seccomp, a sysctl, a limit.
+	// Reason names the cause: seccomp, a sysctl, a limit.
 	Reason string
 	Err    error
 }
@@ -100,10 +99,10 @@ func (e *EngineError) Error() string {
 	return fmt.Sprintf("I/O engine %s: %s", e.Engine, e.Reason)
 }
 
-// Unwrap returns what the kernel said.
+// Unwrap returns the error of the system.
 func (e *EngineError) Unwrap() error { return e.Err }
 
-// A ReplacedError says that the file at a path is no longer the one that the caller looked at. Nothing was read or written.
+// A ReplacedError says that the path no longer leads to the file that the caller checked. Nothing was read or written.
 type ReplacedError struct{ Path string }
 
 // Error implements error.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// A failure is an I/O's error after which the job went on, and when that was; without one, both are 0.
+// A failure is the error of an I/O after which the job went on, and its time. Both are 0 if there was none.
 type failure struct {
 	at    int64
 	errno syscall.Errno
@@ -19,7 +19,8 @@ func (f failure) earlier(o failure) failure {
 	return f
 }
 
-// goesOn reports whether the job goes on after the error of an I/O, which was seen at now, and counts that. The I/O is over.
+// goesOn reports whether the job goes on after the error of an I/O that was seen at now. If so, it counts the failure,
+// and the I/O is over.
 func (t *thread) goesOn(sl *slot, err error, now int64) bool {
 	r := t.run
 	on := r.job.ReadErrors

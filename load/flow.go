@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// A Flow holds jobs that run together to shares of the I/Os that all of them do, by their weights, as fio's flow does. The zero value is one
-// without jobs.
+// A Flow keeps jobs that run together at fixed shares of all their I/Os, by their weights, as fio's flow does. The zero
+// value has no jobs.
 type Flow struct{ begun, weights atomic.Int64 }
 
-// flowWait is how long a thread waits that is ahead of its share and has no FlowSleep: it spins, as in fio, since a sleep takes longer than an
-// I/O of a fast device.
+// flowWait is how long a thread waits that is ahead of its share and has no FlowSleep. It spins, as in fio, because a
+// sleep takes longer than an I/O of a fast device.
 const flowWait = time.Microsecond
 
-// Join takes the run, of a job with a FlowWeight, into a flow. All that are in one join it before the first of them starts, or that would
-// have it to itself; and all are to start, since they wait for each other.
+// Join adds the run, of a job with a FlowWeight, to a flow. All runs of a flow must join before the first of them
+// starts; otherwise that one would have the flow to itself. All of them must start, because they wait for each other.
 func (r *Run) Join(f *Flow) {
 	r.flow = f
 	f.weights.Add(int64(r.job.FlowWeight))
 	r.flowing.Store(int64(len(r.threads)))
 }
 
-// leave takes the run out when its last thread has nothing left to do, so that the others don't wait for it.
+// leave removes the run when its last thread has finished, so that the others don't wait for it.
 func (r *Run) leave() {
 	if r.flow != nil && r.flowing.Add(-1) == 0 {
 		r.flow.begun.Add(-r.begun.Load())
@@ -29,12 +29,12 @@ func (r *Run) leave() {
 	}
 }
 
-// ahead is how long the run has to wait since it is ahead of its share, 0 if it isn't.
+// ahead returns how long the run must wait because it is ahead of its share, or 0.
 func (r *Run) ahead() time.Duration {
 	if r.flow == nil {
 		return 0
 	}
-	// In the comparison one I/O more than all is begun, as in fio: the first of all is.
+	// As in fio, the comparison counts one I/O more than have begun in total, so that the first one may start.
 	if r.begun.Load()*r.flow.weights.Load() <= int64(r.job.FlowWeight)*(r.flow.begun.Load()+1) {
 		return 0
 	}

@@ -1,7 +1,7 @@
 package load
 
-// filled reports whether an I/O failed since there is no room left, in a job that is to use all of it (Fill). Then the job is over; what
-// is in flight still ends.
+// filled reports whether an I/O failed because there is no space left, in a job that is to use all of it (Fill). The
+// job is then over; I/Os in flight still end.
 func (t *thread) filled(sl *slot, err error) bool {
 	if !t.run.job.Fill || sl.op != opWrite || !noRoom(err) {
 		return false

@@ -5,14 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// A generator says what I/O comes next. It is used by one thread, but threads of
-// one psync job share a cursor, so that together they walk the file once.
+// A generator decides each next I/O. It belongs to one thread, but the threads of one psync job share a cursor, so that
+// together they walk the file once.
 //
-// Random offsets are uniform over the blocks of the region, with replacement: a block
-// may come twice before another comes once. fio's default instead keeps a map of
-// the blocks and visits each once a pass (norandommap is what is done here). With
-// RandomMap, or without runtime, each block is visited exactly
-// once a pass, in an order that is a permutation computed without a map.
+// Random offsets are uniform over the blocks of the region, with replacement: one block may come twice before another
+// comes once. This is fio's norandommap; by default fio keeps a map of the blocks and visits each once per pass. With
+// RandomMap, or without a runtime, each block is visited exactly once per pass, in a permuted order that is computed
+// without a map.
 type generator struct {
 	rng    uint64
 	base   int64  // offset of the region's first block
@@ -24,25 +23,27 @@ type generator struct {
 	pass      permutation // of the blocks, if bits != 0
 	cursor    *cursors
 	shared    bool // cursor belongs to several threads
-	// room is how many bytes the next I/O may have at most, if one of its sizes fits.
+	// room is the maximum size of the next I/O in bytes, if one of its sizes fits.
 	room int64
-	// pairs: each write is of the block that the trim before it was of, which half holds; its size is 0 before a trim.
+	// pairs: each write goes to the block of the trim before it. half holds that trim; its size is 0 if the next I/O is
+	// a trim.
 	pairs bool
 	half  wrote
-	// listed are the I/Os of a job that reads Only parts of its files; nil: it has no such list.
+	// listed are the I/Os of a job that reads Only parts of its files; nil without such a list.
 	listed []wrote
-	// vary is what the job asks for beyond blocks of one size in one file; nil: nothing.
+	// vary holds what the job asks for beyond blocks of one size in one file; nil if nothing.
 	vary *variety
 }
 
-// cursors are those of a file: where its reads and its writes are, in blocks or in bytes, and the visits of a pass.
+// cursors are the cursors of a file: the positions of its reads and of its writes, in blocks or in bytes, and the
+// visits of a pass.
 type cursors [3]cursor
 
-// passVisits is the cursor that numbers the visits of random blocks, which positions are none of.
+// passVisits is the cursor that numbers the visits of random blocks; it is not a position.
 const passVisits = 2
 
-// A cursor counts: in own if it belongs to one thread, because an atomic
-// addition costs 20 cycles, else in n. Each has a cache line of its own.
+// A cursor counts: in own if it belongs to one thread, because an atomic addition costs 20 cycles; otherwise in n. Each
+// has its own cache line.
 type cursor struct {
 	n   atomic.Uint64
 	own uint64
@@ -51,7 +52,7 @@ type cursor struct {
 
 func (c *cursor) next(shared bool) uint64 { return c.add(1, shared) }
 
-// add returns the count before d was added.
+// add adds d and returns the count before it.
 func (c *cursor) add(d uint64, shared bool) uint64 {
 	if shared {
 		return c.n.Add(d) - d
@@ -60,8 +61,7 @@ func (c *cursor) add(d uint64, shared bool) uint64 {
 	return c.own - d
 }
 
-// wyrand, by Wang Yi: one multiplication a number, and it passes BigCrush.
-// https://github.com/wangyi-fudan/wyhash
+// wyrand, by Wang Yi: one multiplication per number, and it passes BigCrush. https://github.com/wangyi-fudan/wyhash
 func (g *generator) rand() uint64 {
 	g.rng += 0xa0761d6478bd642f
 	hi, lo := bits.Mul64(g.rng, g.rng^0xe7037ed1a0b428db)
@@ -74,7 +74,7 @@ func (g *generator) below(n uint64) uint64 {
 	return hi
 }
 
-// float returns a number from 0 up to 1, never 1.
+// float returns a number in [0, 1).
 func (g *generator) float() float64 { return float64(g.rand()>>11) * 0x1p-53 }
 
 // op draws the operation.
@@ -89,7 +89,7 @@ func (g *generator) op() uint8 {
 	return opRead
 }
 
-// next fills in what I/O comes next: operation, file, offset and size.
+// next fills in the next I/O: operation, file, offset and size.
 func (g *generator) next(sl *slot) {
 	if g.pairs {
 		g.pair(sl)
@@ -99,18 +99,18 @@ func (g *generator) next(sl *slot) {
 	g.place(sl)
 }
 
-// pair makes a trim, or the write behind it.
+// pair makes a trim, or the write that follows it.
 func (g *generator) pair(sl *slot) {
 	sl.op = opWrite
 	if h := g.half; h.size > 0 {
 		sl.off, sl.size, sl.file, g.half = h.off, h.size, h.file, wrote{}
 		return
 	}
-	g.place(sl) // As the write has it: sizes are those of writes.
+	g.place(sl) // Sizes are those of writes.
 	sl.op, g.half = opRead, wrote{sl.off, sl.size, sl.file}
 }
 
-// place fills in file, offset and size; the operation is there already.
+// place fills in file, offset and size; the operation is already set.
 func (g *generator) place(sl *slot) {
 	if g.listed != nil {
 		w := g.listed[int(g.cursor[sl.op].next(g.shared)%uint64(len(g.listed)))]
@@ -128,7 +128,7 @@ func (g *generator) place(sl *slot) {
 	case g.random:
 		n = g.pass.turn(g.cursor[passVisits].next(g.shared), g.blocks)
 	default:
-		// Reads and writes of rw=rw walk the file independently, as in fio.
+		// The reads and writes of rw=rw walk the file independently, as in fio.
 		n = g.cursor[sl.op].next(g.shared)
 		if n >= g.blocks {
 			n %= g.blocks
@@ -150,8 +150,7 @@ func newPermutation(n, key uint64) permutation {
 	return permutation{n: n, bits: uint(max(bits.Len64(n-1), 1)), key: key}
 }
 
-// turn returns visit number i of passes over n blocks: each pass has an order of
-// its own.
+// turn returns visit number i of passes over n blocks. Each pass has a different order.
 func (p *permutation) turn(i, n uint64) uint64 {
 	if i < n {
 		return p.at(i)
@@ -170,8 +169,8 @@ func (p *permutation) at(i uint64) uint64 {
 	}
 }
 
-// mix is one-to-one on the numbers of p.bits bits: additions, multiplications by
-// odd numbers and xors with shifted copies all are.
+// mix is one-to-one on the numbers of p.bits bits, because additions, multiplications by odd numbers and xors with
+// shifted copies all are.
 func (p *permutation) mix(i uint64) uint64 {
 	mask := uint64(1)<<p.bits - 1
 	half := p.bits/2 + 1

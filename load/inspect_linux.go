@@ -21,9 +21,8 @@ func inspectPath(path string, off, size int64) (FileInfo, error) {
 	return f.inspect(off, size, false)
 }
 
-// inspect looks at a region. With settle it writes dirty data back first if the
-// region seems unwritten, because data in the page cache is written as far as a reader
-// can tell.
+// inspect reports on a region. With settle it first writes back dirty data if the region seems unwritten: to a reader,
+// data in the page cache counts as written.
 func (t *target) inspect(off, size int64, settle bool) (FileInfo, error) {
 	info := unknownInfo(t.size)
 	err := extents(t.fd, off, size, &info)
@@ -121,14 +120,14 @@ func (e *fiemapExtent) count(pos, end uint64, info *FileInfo) uint64 {
 	return max(stop, pos)
 }
 
-// holes returns the bytes of a region that are in no data segment, -1 if the file
-// system can't say. Where it has no holes to tell of, it calls everything data.
+// holes returns the bytes of a region that are in no data segment, or -1 if the file system can't say. A file system
+// without support for holes reports everything as data.
 func holes(fd int, off, size int64) (int64, error) {
 	var data int64
 	for pos := off; pos < off+size; {
 		start, err := unix.Seek(fd, pos, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
-			break // no data up to the end
+			break // all data up to the end
 		}
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
 			return -1, nil
@@ -149,8 +148,8 @@ func holes(fd int, off, size int64) (int64, error) {
 	return size - data, err
 }
 
-// dioAlignment asks statx for the alignments of direct I/O; -1 where the kernel is
-// older than 6.1 or the file system doesn't say.
+// dioAlignment asks statx for the alignments of direct I/O. They are -1 if the kernel is older than 6.1 or the file
+// system doesn't report them.
 func dioAlignment(fd int) (mem, off int64) {
 	var st unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &st)
@@ -160,8 +159,8 @@ func dioAlignment(fd int) (mem, off int64) {
 	return int64(st.Dio_mem_align), int64(st.Dio_offset_align)
 }
 
-// resident returns the share of a region that is in the page cache, by mincore.
-// Where the caller may not write the file, the kernel says that all of it is.
+// resident returns the share of a region that is in the page cache, by mincore. If the caller may not write the file,
+// the kernel reports all of it as resident.
 func resident(fd int, off, size int64) float64 {
 	if size <= 0 {
 		return -1

@@ -8,27 +8,28 @@ import (
 	"plimsoll/hist"
 )
 
-// MostHists bounds Job.MaxHists: in a message a histogram takes some KB.
+// MostHists is the maximum of Job.MaxHists: a histogram takes some KB in a message.
 const MostHists = 4096
 
-// A HistSample is the latencies of a thread's reads or of its writes in an interval of the window.
+// A HistSample holds the latencies of a thread's reads or writes in one interval of the window.
 type HistSample struct {
-	// At is the end of the interval, from the beginning of the window: the I/O that was complete then is the first of those after
-	// Job.HistEvery, and Size is its size. An interval begins Job.HistEvery after the one before it began, and the first with the
-	// first I/O that a millisecond of the window had gone by for, as those of fio's write_hist_log.
+	// At is the end of the interval, from the beginning of the window. The interval ends with the first I/O to complete
+	// after Job.HistEvery, whose size is Size. The first interval begins with the first I/O that completes after a
+	// millisecond of the window, as in fio's write_hist_log; each later one begins Job.HistEvery after the one before
+	// it.
 	At    time.Duration   `json:"at"`
 	Size  int64           `json:"size"`
 	Write bool            `json:"write,omitempty"`
 	Lat   *hist.Histogram `json:"lat"`
 }
 
-// interval is an open interval of one kind of operation.
+// interval is the open interval of one kind of operation.
 type interval struct {
-	began int64 // ns from the beginning of the window, 0 until it is known
+	began int64 // ns from the beginning of the window; 0 until known
 	lat   hist.Histogram
 }
 
-// inInterval counts an I/O that took lat until now in its interval, which it may end.
+// inInterval counts an I/O that completed at now and took lat. It may end the interval.
 func (t *thread) inInterval(sl *slot, lat, now int64) {
 	if t.open == nil {
 		return
@@ -48,7 +49,7 @@ func (t *thread) inInterval(sl *slot, lat, now int64) {
 	w.lat.Reset()
 }
 
-// intervals joins those of the threads.
+// intervals joins the intervals of the threads.
 func (r *Run) intervals() (all []HistSample) {
 	if r.job.HistEvery == 0 {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// systemEngines are those that this system knows, from the strongest to the weakest. Those of Linux
-// are there to be named in errors.
+// systemEngines are the engines that this system knows, from the strongest to the weakest. Those of Linux are listed so
+// that errors can name them.
 var systemEngines = []string{WindowsIOCP, IOUring, LinuxAIO, PSync, Null}
 
-// x/sys has GetQueuedCompletionStatus only, which takes one completion a call.
+// x/sys has only GetQueuedCompletionStatus, which returns one completion per call.
 var getCompletions = kernel32.NewProc("GetQueuedCompletionStatusEx")
 
 // completionEntry is OVERLAPPED_ENTRY (minwinbase.h).
@@ -24,14 +24,14 @@ type completionEntry struct {
 	bytes      uint32
 }
 
-// A request is an OVERLAPPED with the number of its slot behind it.
+// A request is an OVERLAPPED followed by the number of its slot.
 type request struct {
 	windows.Overlapped
 	slot uint32
 }
 
-// iocp is overlapped I/O of one thread: a completion port, and handles of its own, because a handle
-// belongs to one port.
+// iocp is overlapped I/O of one thread. It has a completion port and its own file handles, because a handle belongs to
+// one port.
 type iocp struct {
 	port     windows.Handle
 	files    []windows.Handle
@@ -75,7 +75,7 @@ func (e *iocp) run(batch []uint32, want int, timeout time.Duration) ([]completio
 	}
 	until := time.Now().Add(timeout)
 	for {
-		// Those that failed at once are in out already; else one call takes all that are complete.
+		// I/Os that failed at once are already in out; otherwise one call returns all that are complete.
 		ms := uint32(0)
 		if len(e.out) < want {
 			ms = windows.INFINITE
@@ -93,7 +93,7 @@ func (e *iocp) run(batch []uint32, want int, timeout time.Duration) ([]completio
 	}
 }
 
-// start begins what is left of the slot's I/O. One that is complete at once comes to the port too.
+// start begins the rest of the slot's I/O. An I/O that completes at once is also reported by the port.
 func (e *iocp) start(s uint32) {
 	sl, r := &e.slots[s], &e.requests[s]
 	at := uint64(sl.off + sl.done)
@@ -110,7 +110,7 @@ func (e *iocp) start(s uint32) {
 	}
 }
 
-// take takes what is complete, waiting ms milliseconds at most for the first.
+// take collects completions. It waits at most ms milliseconds for the first.
 func (e *iocp) take(ms uint32) (int, error) {
 	var n uint32
 	ok, _, err := getCompletions.Call(uintptr(e.port), uintptr(unsafe.Pointer(&e.entries[0])), uintptr(len(e.entries)),

@@ -6,7 +6,7 @@ type SizeShare struct {
 	Percent float64 `json:"percent"`
 }
 
-// meanSize is that of I/Os of several sizes, in bytes; bs if there is one.
+// meanSize returns the mean of the sizes in split, in bytes, or bs without a split.
 func meanSize(bs int64, split []SizeShare) float64 {
 	sum, total := 0.0, 0.0
 	for _, s := range split {
@@ -55,7 +55,7 @@ func (j Job) BlockSizes() (least, mean, most int64) {
 	return least, int64(sum), most
 }
 
-// MeanSizes are the mean sizes in bytes of the job's reads and of its writes; 0 for what it doesn't do.
+// MeanSizes returns the mean sizes in bytes of the job's reads and writes; 0 for a kind that it doesn't have.
 func (j Job) MeanSizes() (read, write int64) {
 	j = j.WithDefaults()
 	share := 50

@@ -6,25 +6,26 @@ import (
 	"sync/atomic"
 )
 
-// A lane is one of the job's NumJobs. Its threads (one, or as many as its depth
-// with psync) share its cursors, its budget and its schedule.
+// A lane is one of the job's NumJobs. Its threads share its cursors, budget and schedule. It has one thread, or with
+// psync as many as its depth.
 type lane struct {
 	base   int64
 	size   int64 // of the region, in bytes
 	blocks uint64
-	// order tells the lane's order of random blocks from that of others in the same region.
+	// order makes the lane's order of random blocks differ from that of others in the same region.
 	order uint64
-	// cursors are those of each file; those of the first lane with SharedCursor.
+	// cursors are the cursors of each file; with SharedCursor those of the first lane.
 	cursors []cursors
 	turns   *cursor
-	// start is the place of the first I/O, in bytes from base.
+	// start is the position of the first I/O, in bytes from base.
 	start int64
-	// budget is how many measured I/Os are left to take up; unlimited if it
-	// started at MaxInt64. bytes is the same in bytes.
+	// budget is the number of measured I/Os still to be taken up; it is unlimited if it started at MaxInt64. bytes is
+	// the same in bytes.
 	budget, bytes atomic.Int64
-	// ticket is how far the schedule of an open loop is, tickets how far those of reads and writes; see pace.
+	// ticket is the position in the schedule of an open loop; tickets are the positions in those of reads and writes.
+	// See pace.
 	ticket atomic.Int64
-	// shift is how far pauses have put it off, in ns.
+	// shift is how far pauses have delayed the schedule, in ns.
 	shift   atomic.Int64
 	tickets tickets
 	shared  bool
@@ -32,9 +33,8 @@ type lane struct {
 	walk    *fileWalk
 }
 
-// newLanes cuts the job's region of size bytes into lanes. Random jobs with a runtime
-// all use the whole region; others have a slice each, so that no block is done twice, unless
-// the job says otherwise.
+// newLanes divides the job's region of size bytes into lanes. All lanes of a random job with a runtime use the whole
+// region. In other jobs each lane has a slice, so that no block is done twice, unless the job says otherwise.
 func newLanes(j Job, size int64, shared bool) []*lane {
 	n := uint64(j.NumJobs)
 	blocks := j.blocks(size)
@@ -48,7 +48,7 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 			l.blocks = end - first
 			l.size = int64(l.blocks-1)*unit + j.BS
 		} else {
-			l.order = i * 0x9e3779b97f4a7c15 // Else all would be at the same block at a time.
+			l.order = i * 0x9e3779b97f4a7c15 // Otherwise all lanes would be at the same block at the same time.
 		}
 		l.cursors, l.turns = make([]cursors, j.fileCount()), new(cursor)
 		l.walk = newFileWalk(j)
@@ -64,7 +64,7 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 	return lanes
 }
 
-// startAt sets the place of the lane's first I/Os, in bytes from its base.
+// startAt sets the position of the lane's first I/Os, in bytes from its base.
 func (l *lane) startAt(at uint64) {
 	l.start = int64(at)
 	if at == 0 {
@@ -78,7 +78,7 @@ func (l *lane) startAt(at uint64) {
 	}
 }
 
-// sliced reports whether each lane has a part of the region to itself.
+// sliced reports whether each lane has its own part of the region.
 func (j Job) sliced() bool {
 	if j.WholeRegion || j.OffsetIncrement != 0 || j.SharedCursor {
 		return false
@@ -86,7 +86,7 @@ func (j Job) sliced() bool {
 	return j.NumJobs > 1 && (!j.random() || j.Runtime == 0)
 }
 
-// sequentialGap is what a sequential pattern leaves out after each I/O.
+// sequentialGap returns the number of bytes that a sequential pattern skips after each I/O.
 func (j Job) sequentialGap() int64 {
 	if j.random() {
 		return 0
@@ -94,7 +94,7 @@ func (j Job) sequentialGap() int64 {
 	return max(j.RWNumber, 0)
 }
 
-// blocks is how many I/Os of one size, but for a tail, a pass over size bytes has.
+// blocks returns the number of I/Os in a pass over size bytes; all but the tail have one size.
 func (j Job) blocks(size int64) uint64 {
 	if gap := j.sequentialGap(); gap > 0 {
 		return uint64(max((size-j.BS)/(j.BS+gap)+1, 0))
@@ -112,16 +112,16 @@ func (j Job) split() bool { return len(j.ReadSplit) > 0 || len(j.WriteSplit) > 0
 // fileCount is the number of the job's files.
 func (j Job) fileCount() int { return max(len(j.Files), 1) }
 
-// limit is how many measured I/Os the lane does at most.
+// limit returns the maximum number of measured I/Os of the lane.
 func (l *lane) limit(j Job) int64 {
 	n := l.ends(j)
 	if j.pairs() {
-		n = times(n, 2) // A pair is two.
+		n = times(n, 2) // A pair has two I/Os.
 	}
 	return n
 }
 
-// ends is how many I/Os, a pair being one, end the lane.
+// ends returns the number of I/Os that end the lane; a pair counts as one.
 func (l *lane) ends(j Job) int64 {
 	n := int64(math.MaxInt64)
 	if j.NumberIOs > 0 {
@@ -144,8 +144,7 @@ func (l *lane) ends(j Job) int64 {
 	return n
 }
 
-// limitBytes is how many measured bytes a lane does at most whose I/Os have several
-// sizes.
+// limitBytes returns the maximum number of measured bytes of a lane whose I/Os have several sizes.
 func (l *lane) limitBytes(j Job) int64 {
 	loops := max(j.Loops, 1)
 	switch {
@@ -158,7 +157,7 @@ func (l *lane) limitBytes(j Job) int64 {
 	return math.MaxInt64
 }
 
-// times is a*b, or the greatest number.
+// times returns a*b, or the greatest int64 if that overflows.
 func times(a, b int64) int64 {
 	if hi, lo := bits.Mul64(uint64(a), uint64(b)); hi == 0 && lo < math.MaxInt64 {
 		return int64(lo)
@@ -166,7 +165,7 @@ func times(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// room is how many bytes are left for an I/O that counts; one that doesn't may be of any size.
+// room returns the number of bytes left for an I/O that counts; an I/O that doesn't count may have any size.
 func (l *lane) room(counted bool) int64 {
 	if !counted {
 		return math.MaxInt64
@@ -203,12 +202,12 @@ func (l *lane) generator(j Job, n int) generator {
 		g.pass = newPermutation(l.blocks, j.RandSeed+l.order)
 	}
 	g.vary = l.variety(j, g.pass.bits != 0)
-	// Neighbouring seeds give neighbouring first numbers.
+	// Adjacent seeds give similar first numbers: skip the first.
 	g.rand()
 	return g
 }
 
-// variety returns what j asks for beyond the usual, nil if nothing.
+// variety returns what j asks for beyond the usual, or nil if nothing.
 func (l *lane) variety(j Job, mapped bool) *variety {
 	oneSize := !j.split() && j.BlockAlign == 0
 	oneRegion := j.fileCount() == 1 && j.Zones == nil
@@ -239,14 +238,14 @@ func (l *lane) variety(j Job, mapped bool) *variety {
 	}
 	v.zones = newZoneWalk(j, l.size, mapped, j.RandSeed+l.order)
 	v.dist = v.distribute(j, l.size)
-	// Offsets that may repeat never come to an end in a file, nor do gaps.
+	// Offsets that may repeat never finish a file, nor do gaps.
 	if v.parts = l.parts(j, mapped, v); mapped || !j.random() && j.RWNumber == 0 {
 		v.walk = l.walk
 	}
 	return v
 }
 
-// distribute returns how often the blocks of a region of size bytes are visited, nil for the usual.
+// distribute returns how often the blocks of a region of size bytes are visited, or nil for the default.
 func (v *variety) distribute(j Job, size int64) distribution {
 	d, err := ParseDistribution(j.Distribution)
 	if err != nil {
@@ -256,7 +255,7 @@ func (v *variety) distribute(j Job, size int64) distribution {
 	return newDistribution(d, n, v.align, j.RandSeed)
 }
 
-// align is what random offsets are multiples of.
+// align returns the alignment of random offsets.
 func (j Job) align() int64 {
 	if j.BlockAlign > 0 {
 		return j.BlockAlign
@@ -271,7 +270,7 @@ func (j Job) align() int64 {
 	return least
 }
 
-// maxBlock is the size of the greatest I/O.
+// maxBlock returns the size of the largest I/O.
 func (j Job) maxBlock() int64 {
 	most := int64(0)
 	if j.reads() {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layoutChunk is the size of one write, layoutDepth how many are in flight. Larger and
-// more gained nothing on a virtio disk; one at a time lost a third.
+// layoutChunk is the size of one write, layoutDepth the number in flight. Larger chunks and more writes gained nothing
+// on a virtio disk; one write at a time lost a third.
 const (
 	layoutChunk = 1 << 20
 	layoutDepth = 4
@@ -45,7 +45,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 	if opt.Opened != nil {
 		opt.Opened(uintptr(w.fd))
 	}
-	// From here on what the file holds is this layout's own.
+	// From here on the contents of the file are this layout's own.
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, undo())
@@ -64,7 +64,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 	if err := w.verify(&res); err != nil {
 		return nil, res, err
 	}
-	// It is whole: another layout may judge it. Where there are no locks there is none to give back.
+	// The file is whole: another layout may judge it. A file system without locks has none to release.
 	_ = uninterrupted(func() error { return unix.Flock(w.fd, unix.LOCK_UN) })
 	return os.NewFile(uintptr(w.fd), path), res, nil
 }
@@ -76,8 +76,9 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// claim makes sure that the path may be written: nothing is there, or an empty file, which is opened and keeps its owner, mode and
-// links, or, with Reuse, the caller's own. If that is complete already it is reused, else removed.
+// claim makes sure that the path may be written. Either nothing is there; or an empty file, which is opened and keeps
+// its owner, mode and links; or, with Reuse, the caller's own file, which is reused if it is complete and removed
+// otherwise.
 func (w *writer) claim(opt LayoutOptions, res *LayoutResult) error {
 	st, err := os.Lstat(w.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -120,7 +121,7 @@ func (w *writer) claim(opt LayoutOptions, res *LayoutResult) error {
 	return err
 }
 
-// locked locks the open file and returns its length. No other layout changes it meanwhile.
+// locked locks the open file and returns its length. No other layout can change the file while it is locked.
 func locked(fd int, path string) (int64, error) {
 	if err := lock(fd, path); err != nil {
 		return 0, err
@@ -132,8 +133,8 @@ func locked(fd int, path string) (int64, error) {
 	return st.Size, nil
 }
 
-// lock makes sure that no other layout is at work on the open file, or has it replaced. File systems
-// without locks give no such protection.
+// lock makes sure that no other layout is writing the open file or replacing it. File systems without locks give no
+// such protection.
 func lock(fd int, path string) error {
 	err := uninterrupted(func() error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 	var st unix.Stat_t
@@ -143,21 +144,20 @@ func lock(fd int, path string) error {
 	return nil
 }
 
-// reusable reports whether the open file is written throughout, and drops it from the
-// page cache if so.
+// reusable reports whether the open file is fully written. If so, it drops the file from the page cache.
 func reusable(fd int, path string, size int64, res *LayoutResult) bool {
 	w := &writer{path: path, fd: fd, size: size}
 	return w.verify(res) == nil
 }
 
-// open makes the file, for direct I/O if the file system takes it. A file that was made by
-// another program since claim looked is an *ExistsError, and stays.
+// open creates the file, for direct I/O if the file system supports it. If another program has created the file since
+// claim looked, it stays, and open returns an *ExistsError.
 func (w *writer) open() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	var err error
 	w.direct = true
 	if w.fd, err = openRetry(w.path, flags|unix.O_DIRECT, 0o644); err != nil && errors.Is(err, unix.EINVAL) {
-		// Some file systems make the file and then refuse the flag.
+		// Some file systems create the file and then refuse the flag.
 		os.Remove(w.path)
 		w.direct = false
 		w.fd, err = openRetry(w.path, flags, 0o644)
@@ -170,7 +170,7 @@ func (w *writer) open() error {
 	}
 	length, err := locked(w.fd, w.path)
 	if err == nil && length > 0 {
-		// Another layout took it for an empty file of the user's before it was locked, and is done with it.
+		// Another layout took it for the user's empty file before it was locked, and has finished writing it.
 		err = &ExistsError{w.path, fmt.Sprintf("a file of %d bytes", length)}
 	}
 	if err != nil {
@@ -179,8 +179,9 @@ func (w *writer) open() error {
 	return nil
 }
 
-// reserve takes the file's space, so that a lack of it shows before anything is written. btrfs compresses nothing of a file whose space
-// was ever reserved (inode_should_compress), as no application's is: there, the free space is looked at.
+// reserve allocates the file's space, so that a lack of it shows before anything is written. On btrfs it checks the
+// free space instead: btrfs does not compress a file whose space was ever reserved (inode_should_compress), while the
+// files of applications are compressed.
 func (w *writer) reserve() error {
 	var fs unix.Statfs_t
 	if uninterrupted(func() error { return unix.Fstatfs(w.fd, &fs) }) == nil && fs.Type == unix.BTRFS_SUPER_MAGIC {
@@ -196,7 +197,7 @@ func (w *writer) reserve() error {
 	return nil
 }
 
-// failed describes err, with the free space if that is what is missing.
+// failed describes err, with the free space if that was the cause.
 func (w *writer) failed(op string, err error) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) && !errors.Is(err, unix.EFBIG) {
 		return &os.PathError{Op: op, Path: w.path, Err: err}
@@ -205,13 +206,13 @@ func (w *writer) failed(op string, err error) error {
 	var fs unix.Statfs_t
 	var st unix.Stat_t
 	if errors.Is(err, unix.ENOSPC) && uninterrupted(func() error { return unix.Fstatfs(w.fd, &fs) }) == nil && unix.Fstat(w.fd, &st) == nil {
-		// The partial file's space will be free again.
+		// The space of the partial file will be free again.
 		e.Available = int64(fs.Bavail)*fs.Frsize + st.Blocks*512
 	}
 	return e
 }
 
-// write fills the file with several writes in flight and syncs it.
+// write fills the file with several writes in flight, then syncs it.
 func (w *writer) write(ctx context.Context) error {
 	var wg sync.WaitGroup
 	errs := make([]error, layoutDepth)
@@ -257,8 +258,8 @@ func (w *writer) writeChunks(ctx context.Context) error {
 	}
 }
 
-// writeAt writes p, buffered where direct I/O can't: the unaligned rest of a file, or
-// a file system that took the flag but doesn't mean it.
+// writeAt writes p. It falls back to buffered I/O if direct I/O fails: at the unaligned end of a file, or on a file
+// system that accepts the flag but not the I/O.
 func (w *writer) writeAt(p []byte, off int64) error {
 	for len(p) > 0 {
 		var n int
@@ -279,7 +280,7 @@ func (w *writer) writeAt(p []byte, off int64) error {
 	return nil
 }
 
-// makeDirect turns direct I/O on for a file that was there, and reports whether its file system takes it.
+// makeDirect turns on direct I/O for an existing file, and reports whether its file system supports it.
 func (w *writer) makeDirect() bool {
 	flags, err := unix.FcntlInt(uintptr(w.fd), unix.F_GETFL, 0)
 	if err != nil {
@@ -289,8 +290,8 @@ func (w *writer) makeDirect() bool {
 	return err == nil
 }
 
-// buffered turns direct I/O off and reports whether it was on. Other threads'
-// writes may be either then; both are right.
+// buffered turns direct I/O off and reports whether it was on. Concurrent writes of other threads may be of either
+// kind; both are correct.
 func (w *writer) buffered() bool {
 	flags, err := unix.FcntlInt(uintptr(w.fd), unix.F_GETFL, 0)
 	if err != nil || flags&unix.O_DIRECT == 0 {
@@ -300,14 +301,14 @@ func (w *writer) buffered() bool {
 	return err == nil
 }
 
-// verify drops the file from the page cache and looks for anything in it that isn't written.
+// verify drops the file from the page cache and checks that all of it is written.
 func (w *writer) verify(res *LayoutResult) error {
 	t := &target{path: w.path, fd: w.fd, size: w.size}
-	// Dirty pages would stay in the cache: reused files may have some.
+	// Dirty pages would stay in the cache, and a reused file may have some.
 	if err := t.sync(true); err != nil {
 		return w.failed("fdatasync", err)
 	}
-	// An advice; what came of it is in Info.Resident.
+	// This is only advice; Info.Resident shows its effect.
 	_ = unix.Fadvise(w.fd, 0, 0, unix.FADV_DONTNEED)
 	var err error
 	if res.Info, err = t.inspect(0, w.size, true); err != nil {

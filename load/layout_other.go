@@ -53,7 +53,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 	return f, res, nil
 }
 
-// empty makes the file, or opens the empty one that is there.
+// empty creates the file, or opens it if it is there and empty.
 func empty(path string) (f *os.File, made bool, err error) {
 	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if !errors.Is(err, os.ErrExist) {

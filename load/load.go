@@ -1,27 +1,25 @@
 // Package load generates block I/O on a file and measures each I/O.
 //
-// A Job says what is to be done, in fio's words. Layout writes its file, Prepare
-// opens it and sets up threads, rings and buffers, and Run.Start does the I/O:
+// A Job describes the I/O in fio's terms. Layout writes its file, Prepare opens it and sets up threads, rings and
+// buffers, and Run.Start does the I/O:
 //
 //	run, err := load.Prepare(job)
 //	...
 //	defer run.Close()
 //	res, err := run.Start(ctx, nil)
 //
-// Each of the job's threads is an operating system's thread of its own with its own
-// ring and buffers outside of Go's heap. Its loop allocates nothing, uses
-// no channel, and counts every I/O in a histogram. All threads decide by the clock, not by a
-// signal, whether an I/O completed inside the measured window, so that the edges cost nothing.
-// The rate is of what was complete in the window. An I/O in flight at its end is awaited, and counts in the
-// latencies, as with fio: a stall would else be seen only if it ended in time.
+// Each of the job's threads is an operating system thread with its own ring, and with buffers outside Go's heap. Its
+// loop allocates nothing, uses no channel, and records every I/O in a histogram. All threads decide by the clock, not
+// by a signal, whether an I/O completed inside the measured window, so the edges of the window cost nothing. The rate
+// counts the I/Os that completed in the window. An I/O in flight at the end of the window is awaited and counts in the
+// latencies, as in fio; otherwise a stall would show only if it ended in time.
 //
-// The thing easily got wrong: a run without a rate is a closed loop, whose
-// latency is "at that depth". A stall of the generator or the disk is then seen by as many I/Os as
-// were in flight, not by all that would have come. An open loop (RateIOPS) records the
-// response time from the schedule beside it.
+// One thing is easily got wrong: a run without a rate is a closed loop, and its latency holds for its depth only. A
+// stall of the generator or the disk then affects only the I/Os in flight, not all those that would have arrived. An
+// open loop (RateIOPS) also records the response time, measured from the schedule.
 //
-// Linux has all engines but one; Windows has that, overlapped I/O with completion ports; other systems
-// have psync and null, without direct I/O.
+// Linux has all engines but one. Windows has that one: overlapped I/O with completion ports. Other systems have psync
+// and null, without direct I/O.
 package load
 
 import (
@@ -30,38 +28,39 @@ import (
 	"plimsoll/hist"
 )
 
-// A Class is what was measured of one kind of operation.
+// A Class holds the measurements of one kind of operation.
 type Class struct {
 	// Name is the operation: "read", "write" or "sync" for block jobs.
 	Name string `json:"name"`
-	// Ops and Bytes were completed inside the measured window.
+	// Ops and Bytes count what completed inside the measured window.
 	Ops   int64 `json:"ops"`
 	Bytes int64 `json:"bytes"`
-	// InFlight counts the operations that were in flight when the window ended. They are in Lat and in Response, or a
-	// stall at the end would go unseen, but not in Ops and Bytes, of which the rate is made.
+	// InFlight counts the operations that were in flight when the window ended. They are in Lat and Response; otherwise
+	// a stall at the end would go unseen. They are not in Ops and Bytes, from which the rate is computed.
 	InFlight int64 `json:"in_flight,omitempty"`
-	// AtLeast is how many of those had not ended when Plimsoll stopped waiting: their latency is the time that they had taken by then.
+	// AtLeast counts those of InFlight that had not ended when Plimsoll stopped waiting; their latency is the time
+	// until then.
 	AtLeast int64 `json:"at_least,omitempty"`
-	// Failed counts the operations of the window that failed with an error after which the job goes on (Job.ReadErrors, Job.WriteErrors).
-	// They are in nothing else.
+	// Failed counts the operations of the window that failed with an error after which the job goes on (Job.ReadErrors,
+	// Job.WriteErrors). No other figure includes them.
 	Failed int64 `json:"failed,omitempty"`
-	// Lat holds the latency of every one of the Ops and of those InFlight, in nanoseconds: the service
-	// time, from when the thread took the I/O up to when it saw its completion.
-	// In a closed loop that is the latency at the job's depth.
+	// Lat holds the latencies of all Ops and of those InFlight, in nanoseconds. A latency is the service time, from
+	// when the thread took up the I/O to when it saw its completion. In a closed loop it is the latency at the job's
+	// depth.
 	Lat *hist.Histogram `json:"lat,omitempty"`
-	// Response holds the response times of an open loop (rate_iops), from when each
-	// I/O should have started by the schedule. nil in a closed loop.
+	// Response holds the response times of an open loop (rate_iops), measured from when each I/O should have started by
+	// the schedule. nil in a closed loop.
 	Response *hist.Histogram `json:"response,omitempty"`
-	// Priorities are parts of Lat, by the priorities of the I/Os, if the job gives some of these a priority of their own
-	// (Job.ReadPriorities, Job.WritePriorities): all that there may be, the job's own first.
+	// Priorities divides Lat by the priorities of the I/Os, if the job gives some I/Os a priority of their own
+	// (Job.ReadPriorities, Job.WritePriorities). It has all possible priorities, the job's own first.
 	Priorities []PriorityLat `json:"priorities,omitempty"`
 }
 
-// A Sample is what happened in one interval of the measured window (SampleEvery).
+// A Sample covers one interval of the measured window (SampleEvery).
 type Sample struct {
 	// At is the end of the interval, from the start of the window.
 	At time.Duration `json:"at"`
-	// Ops and Bytes were completed in the interval: reads and writes.
+	// Ops and Bytes count the reads and writes that completed in the interval.
 	Ops   int64 `json:"ops"`
 	Bytes int64 `json:"bytes"`
 	// Lat is the sum of their latencies.
@@ -72,19 +71,18 @@ type Sample struct {
 	WriteLat   time.Duration `json:"write_lat,omitempty"`
 }
 
-// ThreadUsage is what some threads cost (getrusage, RUSAGE_THREAD). All are 0 where the
-// system doesn't say.
+// ThreadUsage is the cost of some threads (getrusage, RUSAGE_THREAD). All fields are 0 if the system doesn't report it.
 type ThreadUsage struct {
 	User   time.Duration `json:"user"`
 	System time.Duration `json:"system"`
-	// Switches counts voluntary and involuntary context switches, MajorFaults and MinorFaults
-	// page faults with and without I/O.
+	// Switches counts voluntary and involuntary context switches; MajorFaults and MinorFaults count page faults with
+	// and without I/O.
 	Switches    int64 `json:"switches"`
 	MajorFaults int64 `json:"major_faults"`
 	MinorFaults int64 `json:"minor_faults"`
 }
 
-// plus is u and f times o.
+// plus returns u + f*o.
 func (u ThreadUsage) plus(o ThreadUsage, f int64) ThreadUsage {
 	return ThreadUsage{
 		User: u.User + time.Duration(f)*o.User, System: u.System + time.Duration(f)*o.System,
@@ -92,13 +90,13 @@ func (u ThreadUsage) plus(o ThreadUsage, f int64) ThreadUsage {
 	}
 }
 
-// Usage is what the job cost in its measured window. Unlike the per-class
-// figures it includes the generator's own work.
+// Usage is the cost of the job in its measured window. Unlike the figures of the classes, it includes the generator's
+// own work.
 type Usage struct {
-	// User and System are CPU time of the whole process.
+	// User and System are the CPU time of the whole process.
 	User   time.Duration `json:"user"`
 	System time.Duration `json:"system"`
-	// MaxRSS is the peak resident memory of the process in bytes: VmHWM on
-	// Linux, because getrusage's figure is inherited from the parent at exec.
+	// MaxRSS is the peak resident memory of the process in bytes. On Linux it is VmHWM, because getrusage's figure is
+	// inherited from the parent at exec.
 	MaxRSS int64 `json:"max_rss"`
 }

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// asyncLoop keeps the depth filled and counts what completes, until the end. The
-// clock is read twice a batch: before its I/Os are made and after the kernel
-// answered. All I/Os of a batch start with the first reading and end with the
-// second, so their latency includes what the generator takes for the batch (some
-// 10 ns an I/O), never less than the truth.
+// asyncLoop keeps the depth filled and counts completions until the end. It reads the clock twice per batch: before the
+// batch's I/Os are made, and after the kernel has answered. All I/Os of a batch start at the first reading and end at
+// the second. Their latency therefore includes the generator's time for the batch (some 10 ns per I/O), and is never
+// less than the true value.
 func (t *thread) asyncLoop() error {
 	r := t.run
 	clk := &r.clk
@@ -66,8 +65,7 @@ func (t *thread) asyncLoop() error {
 		t.waits(false)
 		t.batch = t.batch[:0]
 		if err != nil {
-			// The ring itself is broken. The kernel may still write to the buffers,
-			// so they must not be given back.
+			// The ring itself is broken. The kernel may still write to the buffers, so they must not be released.
 			t.bufs = nil
 			return &IOError{Path: r.job.path(0), Op: r.engine, Err: err}
 		}
@@ -78,8 +76,8 @@ func (t *thread) asyncLoop() error {
 	}
 }
 
-// fill makes I/Os for the free slots. It returns how long it takes until the next I/O
-// of an open loop is due, forever if there is none to wait for.
+// fill makes I/Os for the free slots. It returns the time until the next I/O of an open loop is due, or forever if
+// there is none to wait for.
 func (t *thread) fill(now int64) time.Duration {
 	r := t.run
 	if t.play != nil {
@@ -132,8 +130,8 @@ func (t *thread) take() uint32 {
 	return s
 }
 
-// arm turns the free slot s into the next I/O. counted: it is one of the window's, and
-// taken off the budget.
+// arm turns the free slot s into the next I/O. counted means that the I/O belongs to the window and was taken off the
+// budget.
 func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	sl := &t.slots[s]
 	if t.run.ceiling.on {
@@ -180,7 +178,7 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	}
 }
 
-// reapAt is reap, which others may look at when the threads have nothing left to begin.
+// reapAt is reap, under a lock against other readers once the threads have no more I/O to begin.
 func (t *thread) reapAt(out []completion, now int64) error {
 	if now < t.run.last.Load() {
 		return t.reap(out, now)
@@ -197,7 +195,7 @@ func (t *thread) reap(out []completion, now int64) error {
 	r := t.run
 	inWindow := now >= r.begin.Load() && (!r.timed || now <= r.end.Load())
 	var err error
-	// Completions of one batch mostly have the same latency: record them at once.
+	// Completions of one batch mostly have the same latency: record them together.
 	var n [2]uint64
 	var last [2]int64
 	for _, c := range out {
@@ -257,8 +255,8 @@ func (t *thread) release(s uint32) {
 	t.free = append(t.free, s)
 }
 
-// refused reports whether the kernel didn't take an I/O when the run was over. It is left then, or a run on a machine that
-// has no memory for requests would never end.
+// refused reports whether the kernel did not take an I/O and the run is over. Such an I/O is abandoned; otherwise a run
+// would never end on a machine that has no memory for requests.
 func (t *thread) refused(sl *slot, res int32, now int64) bool {
 	r := t.run
 	if res != -int32(syscall.EAGAIN) && res != -int32(syscall.ECANCELED) || now < r.last.Load() {
@@ -269,13 +267,13 @@ func (t *thread) refused(sl *slot, res int32, now int64) bool {
 	return true
 }
 
-// uneven deals with a try that did not move the whole block: again is whether
-// it has to go on, which happens after signals and short transfers.
+// uneven handles an attempt that did not move the whole block, after a signal or a short transfer. again reports
+// whether the I/O must go on.
 func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if res < 0 {
 		errno := syscall.Errno(-res)
-		// Nobody cancels here. The kernel does it itself to all that waits where a signal has kept it from making a worker for
-		// io_uring (create_worker_cont in its io_uring/io-wq.c), as on a slow machine.
+		// Plimsoll cancels nothing. The kernel itself cancels all waiting requests if a signal keeps it from creating a
+		// worker for io_uring (create_worker_cont in its io_uring/io-wq.c), as happens on a slow machine.
 		if errno == syscall.EINTR || errno == syscall.EAGAIN || errno == syscall.ECANCELED {
 			return true, nil
 		}
@@ -290,18 +288,18 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 		return false, nil
 	}
 	if t.run.job.Direct {
-		// A direct transfer has to go on at an aligned place.
+		// A direct transfer must continue at an aligned offset.
 		sl.done &^= 511
 	}
 	if sl.done <= before {
-		// Less than a sector: the file ends in the middle of one. The next try
-		// would get the same bytes, for ever.
+		// Less than a sector: the file ends in the middle of one. The next attempt would get the same bytes, without
+		// end.
 		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
 	return true, nil
 }
 
-// failure describes the I/O of a slot that failed.
+// failure describes a failed I/O of a slot.
 func (t *thread) failure(sl *slot, err error) error {
 	return &IOError{
 		Path: t.run.job.path(int(sl.file)), Op: t.run.opName(int(sl.op)),

@@ -2,7 +2,7 @@ package load
 
 import "time"
 
-// syncLoop does one I/O after the other with pread and pwrite.
+// syncLoop does one I/O after another with pread and pwrite.
 func (t *thread) syncLoop() error {
 	r := t.run
 	clk := &r.clk
@@ -98,7 +98,8 @@ func (t *thread) syncLoop() error {
 	}
 }
 
-// armNext makes the next I/O in psync's only slot, or awaits its time, and reports whether it did, and whether there is none left.
+// armNext makes the next I/O in psync's only slot, or waits for its time. It reports whether it made one, and whether
+// none is left.
 func (t *thread) armNext(now int64) (armed, end bool) {
 	r := t.run
 	if t.play != nil {
@@ -124,7 +125,7 @@ func (t *thread) armNext(now int64) (armed, end bool) {
 	return true, false
 }
 
-// armAt makes the next I/O in psync's only slot, after what comes before it.
+// armAt makes the next I/O in psync's only slot, after what must come before it.
 func (t *thread) armAt(now, due int64, counted bool) {
 	t.holding = false
 	if t.dropDue() {
@@ -134,7 +135,7 @@ func (t *thread) armAt(now, due int64, counted bool) {
 	t.arm(0, now, due, counted)
 }
 
-// refusedAt is refused, which others may look at.
+// refusedAt is refused, under a lock against other readers.
 func (t *thread) refusedAt(sl *slot, res int32, now int64) bool {
 	if now < t.run.last.Load() {
 		return false
@@ -144,7 +145,7 @@ func (t *thread) refusedAt(sl *slot, res int32, now int64) bool {
 	return t.refused(sl, res, now)
 }
 
-// failedAt is goesOn, which others may look at. psync's only slot is free again then.
+// failedAt is goesOn, under a lock against other readers. If the job goes on, psync's only slot is free again.
 func (t *thread) failedAt(sl *slot, err error, now int64) bool {
 	if now >= t.run.last.Load() {
 		t.run.draining.Lock()
@@ -160,13 +161,13 @@ func (t *thread) failedAt(sl *slot, err error, now int64) bool {
 	return true
 }
 
-// count counts the I/O of psync's only slot, complete at now.
+// count counts the I/O of psync's only slot, which completed at now.
 func (t *thread) count(sl *slot, now int64) {
 	if now < t.run.last.Load() {
 		t.countIt(sl, now)
 		return
 	}
-	t.run.draining.Lock() // As reapAt does.
+	t.run.draining.Lock() // As in reapAt.
 	defer t.run.draining.Unlock()
 	t.countIt(sl, now)
 }
@@ -196,7 +197,7 @@ func (t *thread) countIt(sl *slot, now int64) {
 	t.publish(now)
 }
 
-// countMore counts what only some jobs ask for (see thread.more) of an I/O of the window that is complete at now.
+// countMore counts what only some jobs ask for (see thread.more), for an I/O of the window that completed at now.
 func (t *thread) countMore(sl *slot, now int64) {
 	a, lat := &t.acct, now-sl.start
 	if a.files != nil {

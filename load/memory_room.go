@@ -2,10 +2,11 @@ package load
 
 import "fmt"
 
-// looksForRoom is from how many bytes of buffers on the machine's memory is looked at before they are taken.
+// looksForRoom is the size of buffers, in bytes, from which the available memory is checked before they are allocated.
 const looksForRoom = 8 << 30
 
-// buffersFit refuses a job whose buffers the machine has no room for: the kernel would end this process or another.
+// buffersFit refuses a job whose buffers don't fit into the machine's memory: the kernel would kill this process or
+// another.
 func (j Job) buffersFit(available func() int64) error {
 	if j.trims() {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// availableMemory is how many bytes can be taken without swapping (MemAvailable of proc_meminfo(5)); looksForRoom if that is not known.
+// availableMemory returns the number of bytes that can be allocated without swapping (MemAvailable of proc_meminfo(5)),
+// or looksForRoom if that is unknown.
 func availableMemory() int64 {
 	b, _ := os.ReadFile("/proc/meminfo")
 	for _, line := range strings.Split(string(b), "\n") {

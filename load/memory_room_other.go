@@ -2,5 +2,5 @@
 
 package load
 
-// availableMemory is not known here: as much as has always been allowed.
+// availableMemory is unknown on this system; looksForRoom keeps the limit that has always applied.
 func availableMemory() int64 { return looksForRoom }

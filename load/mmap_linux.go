@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps the job's file for the engine mmap. What is beyond its end can't be: a mapping extends nothing.
+// mapFile maps the job's file for the engine mmap. A region beyond the end of the file can't be mapped, because a
+// mapping does not extend the file.
 func (t *target) mapFile(j Job) error {
 	if end := j.Offset + int64(max(j.NumJobs-1, 0))*j.OffsetIncrement + max(j.Size, 1); t.size < end {
 		return fmt.Errorf("%s: the file has %d bytes; ioengine=mmap needs %d, and makes none longer", t.path, t.size, end)
@@ -31,7 +32,7 @@ func (t *target) mapFile(j Job) error {
 	return nil
 }
 
-// unmap gives the mapping back, if there is one.
+// unmap removes the mapping, if there is one.
 func (t *target) unmap() error {
 	if t.mem == nil {
 		return nil
@@ -41,7 +42,8 @@ func (t *target) unmap() error {
 	return unix.Munmap(m)
 }
 
-// maps reports whether a panic is the fault of an address of the mapping (debug.SetPanicOnFault). Any other is a bug of ours.
+// maps reports whether a panic is a fault at an address of the mapping (debug.SetPanicOnFault). Any other panic is a
+// bug.
 func (t *target) maps(fault any) bool {
 	e, ok := fault.(interface {
 		runtime.Error
@@ -50,9 +52,9 @@ func (t *target) maps(fault any) bool {
 	return ok && len(t.mem) > 0 && e.Addr()-uintptr(unsafe.Pointer(unsafe.SliceData(t.mem))) < uintptr(len(t.mem))
 }
 
-// copy does the slot's I/O by copying, so that the kernel sees page faults only. One that it can't serve, since the
-// disk failed or the file was cut short, is a signal (SIGBUS), which Go makes a panic of (debug.SetPanicOnFault, of the thread): it
-// is the error that a read would have returned.
+// copy does the slot's I/O by copying, so that the kernel sees page faults only. If the kernel can't serve a fault,
+// because the disk failed or the file was cut short, it sends SIGBUS, which Go turns into a panic
+// (debug.SetPanicOnFault, per thread). copy returns the error that a read would have returned.
 func (t *target) copy(s *slot) (n int32) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -62,7 +64,7 @@ func (t *target) copy(s *slot) (n int32) {
 			n = -int32(unix.EIO)
 		}
 	}()
-	// The detour over the variable's address is for vet: the memory isn't Go's.
+	// The detour over the variable's address satisfies vet: the memory isn't Go's.
 	buf := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&s.buf))), s.size)
 	place := t.mem[s.off : s.off+int64(s.size)]
 	if s.op == opRead {
@@ -71,7 +73,7 @@ func (t *target) copy(s *slot) (n int32) {
 	}
 	copy(place, buf)
 	if t.through {
-		// From the page in which it begins.
+		// From the page in which the slot's I/O begins.
 		from := s.off &^ (pageSize - 1)
 		if err := uninterrupted(func() error { return unix.Msync(t.mem[from:s.off+int64(s.size)], unix.MS_SYNC) }); err != nil {
 			return -int32(unix.EIO)

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nodeDir has the kernel's memory nodes (Documentation/ABI/stable/sysfs-devices-node).
+// nodeDir lists the kernel's memory nodes (Documentation/ABI/stable/sysfs-devices-node).
 const nodeDir = "/sys/devices/system/node"
 
-// memPolicies are the kernel's numbers (include/uapi/linux/mempolicy.h).
+// memPolicies maps policies to the kernel's numbers (include/uapi/linux/mempolicy.h).
 var memPolicies = map[string]uintptr{MemPrefer: 1, MemBind: 2, MemInterleave: 3, MemLocal: 4}
 
-// kernelList reads a list of numbers in the kernel's form, 0-3,6.
+// kernelList reads a list of numbers in the kernel's format, such as 0-3,6.
 func kernelList(path string) (all []int, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func kernelList(path string) (all []int, err error) {
 	return all, nil
 }
 
-// knownNodes are the nodes that stand for those of an option, all of which have to be there.
+// knownNodes returns the nodes that an option names, with AllNodes resolved. All of them must exist.
 func knownNodes(option string, nodes []int, file string) ([]int, error) {
 	there, err := kernelList(filepath.Join(nodeDir, file))
 	if err != nil {
@@ -58,7 +58,7 @@ func knownNodes(option string, nodes []int, file string) ([]int, error) {
 	return nodes, nil
 }
 
-// nodeCPUs are the processors of the nodes that the process may use.
+// nodeCPUs returns the processors of the nodes that the process may use.
 func nodeCPUs(nodes []int) (cpus []int, err error) {
 	nodes, err = knownNodes("numa_cpu_nodes", nodes, "online")
 	if err != nil {
@@ -81,7 +81,7 @@ func nodeCPUs(nodes []int) (cpus []int, err error) {
 	return cpus, nil
 }
 
-// takeMemory has the calling thread take its memory as the job says.
+// takeMemory sets the memory policy of the calling thread as the job asks.
 func takeMemory(j Job) error {
 	if j.MemPolicy == "" {
 		return nil
@@ -97,16 +97,17 @@ func takeMemory(j Job) error {
 			mask[n/64] |= 1 << (n % 64)
 		}
 	}
-	// In the call itself, or the garbage collector and a stack that grows would not know of the pointer.
+	// The conversion must be in the call itself: otherwise the garbage collector, or a stack that grows, would not know
+	// of the pointer.
 	if _, _, errno := unix.Syscall(unix.SYS_SET_MEMPOLICY, memPolicies[j.MemPolicy], uintptr(unsafe.Pointer(unsafe.SliceData(mask))), uintptr(64*len(mask))); errno != 0 {
 		return &OptionError{"numa_mem_policy", j.MemPolicy, "the kernel refuses it: " + errno.Error()}
 	}
 	return nil
 }
 
-// anyMemory undoes takeMemory, for a thread that does not end: the process' first one.
+// anyMemory undoes takeMemory for the first thread of the process, which does not end.
 func anyMemory(j Job) {
 	if j.MemPolicy != "" {
-		_, _, _ = unix.Syscall(unix.SYS_SET_MEMPOLICY, 0, 0, 0) // MPOL_DEFAULT always can be.
+		_, _, _ = unix.Syscall(unix.SYS_SET_MEMPOLICY, 0, 0, 0) // MPOL_DEFAULT always works.
 	}
 }

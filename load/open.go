@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// paths are the job's files.
+// paths returns the job's files.
 func (j Job) paths() []string {
 	if len(j.Files) > 0 {
 		return j.Files
@@ -17,7 +17,7 @@ func (j Job) paths() []string {
 
 func (j Job) path(i int) string { return j.paths()[i] }
 
-// open chooses the engine, opens the files and looks whether they fit the job.
+// open chooses the engine, opens the files and checks that they fit the job.
 func (r *Run) open() error {
 	j := &r.job
 	r.engine = j.IOEngine
@@ -35,7 +35,7 @@ func (r *Run) open() error {
 			}
 		}
 		if j.Tail && j.Direct {
-			f.ask = j.BS // Direct I/O has no shorter one.
+			f.ask = j.BS // Direct I/O can't be shorter.
 		}
 		r.files = append(r.files, f)
 	}
@@ -51,9 +51,9 @@ func (r *Run) open() error {
 	return nil
 }
 
-// strongest returns the strongest engine that works on the job's first file. It is tried on a scratch
-// file beside that; a device has no folder for one, and some folders can't be written: there the file
-// itself is read. Buffered linux-aio is no better than one thread of psync, so it isn't chosen for that.
+// strongest returns the strongest engine that works on the job's first file. It tries each on a scratch file beside
+// that one. A device has no folder for a scratch file, and some folders can't be written: there it reads the file
+// itself. Buffered linux-aio is no better than one thread of psync, so it isn't chosen for that.
 func (r *Run) strongest() string {
 	path, direct := r.job.path(0), r.job.Direct
 	usable := func(name string) bool { return name != Null && (name != LinuxAIO || direct) }
@@ -77,8 +77,7 @@ func (r *Run) strongest() string {
 	return PSync
 }
 
-// region returns the size of the job's region in bytes: that of each of the jobs, with
-// offset_increment.
+// region returns the size of the job's region in bytes; with offset_increment, that of each of the NumJobs.
 func (r *Run) region() (int64, error) {
 	j := r.job
 	size := j.Size
@@ -102,7 +101,7 @@ func (r *Run) region() (int64, error) {
 	return size, nil
 }
 
-// fits compares the job with the files: their end, holes and alignment.
+// fits checks the files against the job: their length, holes and alignment.
 func (r *Run) fits() error {
 	j := r.job
 	size, err := r.region()
@@ -112,7 +111,7 @@ func (r *Run) fits() error {
 	size += int64(j.NumJobs-1) * j.OffsetIncrement
 	for i, f := range r.files {
 		if len(j.Sizes) > 0 && j.Sizes[i] < j.room() {
-			continue // It has no turn.
+			continue // It is skipped.
 		}
 		if err := f.fits(j, j.sizeOf(i, size)); err != nil {
 			return err
@@ -121,7 +120,7 @@ func (r *Run) fits() error {
 	return nil
 }
 
-// fits compares size bytes of the file at the job's offset with the job.
+// fits checks size bytes of the file, from the job's offset, against the job.
 func (f *target) fits(j Job, size int64) error {
 	if a := f.dioAlign; j.Direct && a > 0 && (j.BS%a != 0 || j.Offset%a != 0 || j.align()%a != 0) {
 		return &OptionError{"bs", fmt.Sprint(j.BS), fmt.Sprintf("direct I/O on %s needs bs and offset to be multiples of %d", f.path, a)}

@@ -35,7 +35,7 @@ func openFile(j Job, path string) (*os.File, how, error) {
 // mapMemory returns n bytes. Go's collector doesn't move them.
 func mapMemory(n int64) ([]byte, error) { return make([]byte, n), nil }
 
-// mapUntouched is mapMemory: the system gives each page when it is first touched.
+// mapUntouched is mapMemory: the system allocates each page when it is first touched.
 func mapUntouched(n int64) ([]byte, error) { return mapMemory(n) }
 
 func mapLarge(int64) ([]byte, error) {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// how is what a file is opened with again by each thread of overlapped I/O.
+// how holds the flags with which each thread of overlapped I/O opens the file again.
 type how struct{ access, flags uint32 }
 
-// openFile opens the file of a job: without buffers for direct I/O (FILE_FLAG_NO_BUFFERING),
-// through the disk's cache for synchronous writes (FILE_FLAG_WRITE_THROUGH).
+// openFile opens the file of a job: unbuffered for direct I/O (FILE_FLAG_NO_BUFFERING), through the disk's cache for
+// synchronous writes (FILE_FLAG_WRITE_THROUGH).
 func openFile(j Job, path string) (*os.File, how, error) {
 	h := how{access: windows.GENERIC_READ}
 	if j.discards() {
@@ -58,7 +58,7 @@ func openHandle(path string, access, flags uint32) (windows.Handle, error) {
 	return h, nil
 }
 
-// errnoResult is the result of an I/O that failed.
+// errnoResult converts the error of an I/O to its result.
 func errnoResult(err error) int32 {
 	var errno syscall.Errno
 	if errors.As(err, &errno) && errno > 0 && errno < 1<<30 {
@@ -67,7 +67,7 @@ func errnoResult(err error) int32 {
 	return -int32(windows.ERROR_IO_DEVICE)
 }
 
-// mapMemory returns n bytes at the beginning of a page, which I/O without buffers needs.
+// mapMemory returns n bytes that begin on a page, which unbuffered I/O needs.
 func mapMemory(n int64) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
@@ -76,7 +76,7 @@ func mapMemory(n int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("VirtualAlloc of %d bytes: %w", n, err)
 	}
-	// The detour over the variable's address is for vet: the memory isn't Go's.
+	// The detour over the variable's address satisfies vet: the memory isn't Go's.
 	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), n), nil
 }
 

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// An overrun is what was in flight when the window ended, of one kind of operation: its latencies count, it does not.
+// An overrun counts the operations of one kind that were in flight when the window ended. Their latencies count; they
+// themselves do not.
 type overrun struct {
 	n, atLeast int64
 	lat        int64 // their sum
@@ -15,7 +16,8 @@ func (o *overrun) add(p overrun) {
 	o.n, o.atLeast, o.lat = o.n+p.n, o.atLeast+p.atLeast, o.lat+p.lat
 }
 
-// An ending is when the first read or write that was in flight at the window's end did end, and the last operation; 0: there was none.
+// An ending is the end of the first read or write that was in flight at the window's end, and when the last operation
+// ended; 0: there was none.
 type ending struct {
 	at, last int64
 	lat      int64
@@ -25,12 +27,12 @@ type ending struct {
 	file     uint16
 }
 
-// newEnding is that of the slot's I/O, at now.
+// newEnding returns the ending of the slot's I/O, which ended at now.
 func newEnding(sl *slot, now int64) ending {
 	return ending{at: now, last: now, lat: now - sl.start, due: sl.due, size: sl.size, op: sl.op, prio: sl.state >> prioShift, file: sl.file}
 }
 
-// earlier is what two endings come to together.
+// earlier combines two endings.
 func earlier(a, b ending) ending {
 	last := max(a.last, b.last)
 	if a.at == 0 || b.at != 0 && b.at < a.at {
@@ -40,7 +42,7 @@ func earlier(a, b ending) ending {
 	return a
 }
 
-// overrun counts an operation that is over at now, or given up then, if it was in flight when the window ended.
+// overrun counts an operation that ended at now, or was given up then, if it was in flight when the window ended.
 func (t *thread) overrun(sl *slot, now int64, givenUp bool) {
 	r := t.run
 	if now <= r.begin.Load() || !r.unlimited && !sl.is(countedIO) {
@@ -86,7 +88,7 @@ func (a *account) overrun(sl *slot, now int64, givenUp bool) {
 	a.first = earlier(a.first, e)
 }
 
-// drained is how long after the end of the window the last operation was over that had been in flight.
+// drained returns how long after the end of the window the last operation in flight ended.
 func (a *account) drained(end int64) time.Duration {
 	if a.first.last == 0 {
 		return 0
@@ -94,9 +96,9 @@ func (a *account) drained(end int64) time.Duration {
 	return time.Duration(max(a.first.last-end, 0))
 }
 
-// stretch makes a window in which no read or write was complete one that lasts until the first of those ended that were in flight,
-// or were begun after it, and counts that: a stall that is longer than the window makes a slow job, not none. It returns the new end, 0
-// for all other windows.
+// stretch handles a window in which no read or write completed. It extends the window to the first end of an I/O that
+// was in flight, or was begun after the window, and counts that I/O. A stall longer than the window then makes a slow
+// job instead of an empty one. stretch returns the new end, or 0 for all other windows.
 func (r *Run) stretch(accounts []*account) int64 {
 	if !r.timed || r.end.Load() <= r.begin.Load() {
 		return 0
@@ -122,7 +124,8 @@ func (r *Run) stretch(accounts []*account) int64 {
 	return e.at
 }
 
-// complete counts an I/O that ended after the window as one of it. begun: it was begun after it too, and is in no latency.
+// complete counts an I/O that ended after the window as one of the window. begun means that it was also begun after the
+// window and is in no latency.
 func (a *account) complete(e ending, begun bool) {
 	one := overrun{n: -1, lat: -e.lat}
 	if begun {
@@ -146,21 +149,22 @@ func (a *account) complete(e ending, begun bool) {
 	f.bytes[e.op] += e.size
 }
 
-// A crossing is Crossing on the run's clock.
+// A crossing is a Crossing in times of the run's clock.
 type crossing struct {
 	op              uint8
 	givenUp         bool
 	start, due, end int64
 }
 
-// cross notes an operation that took lat, after the first round of a job with rounds, if it was in flight when its round began.
+// cross records an operation that took lat if it was in flight when its round began. It applies after the first round
+// of a job with rounds.
 func (t *thread) cross(sl *slot, lat int64) {
 	if sl.start < t.from {
 		t.acct.crossed = append(t.acct.crossed, crossing{op: sl.op, start: sl.start, due: sl.due, end: sl.start + lat})
 	}
 }
 
-// crossings are those of a.
+// crossings converts the crossings of a.
 func (r *Run) crossings(a *account) []Crossing {
 	var all []Crossing
 	for _, c := range a.crossed {
@@ -176,10 +180,10 @@ func (r *Run) crossings(a *account) []Crossing {
 	return all
 }
 
-// hangEvery is how often a run says that I/Os of its window are in flight.
+// hangEvery is how often a run reports that I/Os of its window are still in flight.
 const hangEvery = time.Second
 
-// drain waits until the threads are done: until nothing is in flight.
+// drain waits until all threads are done: until nothing is in flight.
 func (w *watch) drain() {
 	r := w.run
 	if r.OnHang == nil || !r.timed {
@@ -202,7 +206,8 @@ func (w *watch) drain() {
 	}
 }
 
-// hanging is the result as it would be if what is in flight at now never ended; nil if nothing is, or a thread can't be looked at.
+// hanging returns the result as if the I/Os in flight at now never ended. It is nil if none is in flight, or if a
+// thread can't be inspected.
 func (w *watch) hanging(now int64) *Result {
 	r := w.run
 	r.draining.Lock()
@@ -211,7 +216,7 @@ func (w *watch) hanging(now int64) *Result {
 	any := false
 	for _, t := range r.threads {
 		if !t.ended && !t.isWaiting() {
-			return nil // It has a CPU, or waits for one: what it says may be in the midst of a change.
+			return nil // The thread is running or runnable: it may be in the middle of an update.
 		}
 		a := new(account)
 		a.merge(&t.acct)
@@ -239,10 +244,11 @@ func (w *watch) hanging(now int64) *Result {
 	return &res
 }
 
-// waits says that the thread begins to wait in the kernel, or is back from there and has not read the clock yet. While it waits it changes
-// nothing that others look at. Otherwise it may: it may have read the clock within the window, and have been stopped since. Others look half a second beyond
-// the end, when it was switched out, which is a full barrier (Documentation/memory-barriers.txt, "Miscellaneous functions"): they see what it wrote,
-// without an atomic store for each I/O. Only Go's race detector does not know that.
+// waits marks that the thread begins to wait in the kernel, or has returned and not yet read the clock. While it waits,
+// it changes nothing that others read. At other times it may do so, even long after the window: it may have read the
+// clock within the window and been descheduled since. Others look half a second after the end, when the thread has been
+// switched out. A switch is a full barrier (Documentation/memory-barriers.txt, "Miscellaneous functions"), so they see
+// what the thread wrote, without an atomic store per I/O. Only Go's race detector does not know that.
 func (t *thread) waits(begin bool) {
 	if raceDetector {
 		t.away.Store(begin)
@@ -262,7 +268,7 @@ func (t *thread) isWaiting() bool {
 	return t.waiting
 }
 
-// giveUp adds to a what t has in flight at now.
+// giveUp adds what t has in flight at now to a.
 func (t *thread) giveUp(a *account, now int64) (any bool) {
 	r := t.run
 	one := func(sl *slot) {

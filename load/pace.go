@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// spinFor is how long before its time an I/O of an open loop is awaited by
-// reading the clock instead of sleeping: the kernel's timers are that late.
+// spinFor is the time before an I/O of an open loop is due during which the thread reads the clock instead of sleeping:
+// the kernel's timers may be that late.
 const spinFor = 50 * time.Microsecond
 
 // nap is the longest sleep without a look at the run's end.
 const nap = 10 * time.Millisecond
 
-// A pace is the schedule of an open loop, or of the reads and the writes of one, each for itself.
+// A pace is the schedule of an open loop, or its two schedules if reads and writes have one each.
 type pace struct {
-	open bool // there is one
-	// of are the schedules: that of all I/Os, or those of reads and of writes.
+	open bool // the job is an open loop
+	// of are the schedules: one for all I/Os, or one for reads and one for writes.
 	of      [2]schedule
 	apart   bool
 	poisson bool
 }
 
-// A schedule is how often I/Os should start.
+// A schedule says how often I/Os should start.
 type schedule struct {
-	rate   int64 // I/Os or bytes a second
+	rate   int64 // I/Os or bytes per second
 	weight int64 // what one I/O counts; 0: its bytes
 }
 
@@ -42,14 +42,13 @@ func newPace(j Job) pace {
 	return p
 }
 
-// tick is the unit of a Poisson schedule's time: a 64th of a nanosecond, so
-// that rounding the gaps does not add up. fio rounds to whole microseconds. A schedule of int64 then
-// lasts four and a half years: more than the ramp, the runtime and the cool-down may together.
+// tick is the time unit of a Poisson schedule: a 64th of a nanosecond, so that rounding the gaps does not add up. fio
+// rounds to whole microseconds. A schedule in int64 then lasts four and a half years, longer than ramp, runtime and
+// cool-down may be together.
 const tick = 64
 
-// due is when I/O number k of an open loop should start, from the start of the
-// run, in nanoseconds. The schedule is linear and has no rounding that adds up:
-// fio's counts in whole microseconds.
+// due returns when I/O number k of an open loop should start, in nanoseconds from the start of the run. The schedule is
+// linear, and its rounding does not add up; fio's counts in whole microseconds.
 func due(k, rate int64) int64 {
 	hi, lo := bits.Mul64(uint64(k), 1e9)
 	if hi >= uint64(rate) {
@@ -59,8 +58,8 @@ func due(k, rate int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// nextDue returns when the next I/O of an open loop should start. A due time of 0
-// means none elsewhere, so the first is one nanosecond late.
+// nextDue returns when the next I/O of an open loop should start. Elsewhere a due time of 0 means none, so the first
+// I/O is one nanosecond late.
 func (t *thread) nextDue() int64 {
 	if !t.holding {
 		t.hold = max(later(t.run.start, later(t.arrival(), t.lane.shift.Load())), 1)
@@ -69,7 +68,7 @@ func (t *thread) nextDue() int64 {
 	return t.hold
 }
 
-// later is the time d after at, or the end of all time, which is when due has what never comes due.
+// later returns the time d after at, capped at the end of time, which stands for an I/O that never comes due.
 func later(at, d int64) int64 {
 	if d > math.MaxInt64-at {
 		return math.MaxInt64
@@ -77,8 +76,7 @@ func later(at, d int64) int64 {
 	return at + d
 }
 
-// arrival moves the lane's schedule on by one I/O and returns when that should start, from the
-// start of the run.
+// arrival advances the lane's schedule by one I/O and returns when that I/O should start, from the start of the run.
 func (t *thread) arrival() int64 {
 	p := &t.run.pace
 	if p.apart {
@@ -86,7 +84,7 @@ func (t *thread) arrival() int64 {
 	}
 	w := p.of[0].weight
 	if w == 0 {
-		// The next one's size isn't drawn yet: the last one's makes up for it.
+		// The size of the next I/O isn't drawn yet: the size of the last one is charged instead.
 		w = int64(t.lastSize)
 	}
 	if p.poisson {
@@ -100,27 +98,27 @@ func (t *thread) arrival() int64 {
 	return due(k, p.of[0].rate)
 }
 
-// longestGap bounds a gap of a Poisson schedule, in ticks: 18 minutes, which only a rate far below one I/O a minute comes
-// near to. All threads together then draw less than a schedule's time can hold.
+// longestGap bounds a gap of a Poisson schedule, in ticks: 18 minutes, which only a rate far below one I/O per minute
+// approaches. The gaps that all threads draw then never exceed the range of a schedule.
 const longestGap = 1 << 46
 
-// gap draws the time, in ticks, from one arrival of a Poisson process to the next, for what counts w.
+// gap draws the time in ticks from one arrival of a Poisson process to the next, for an I/O that counts w.
 func (t *thread) gap(w, rate int64) int64 {
 	return int64(min(math.Round(-math.Log1p(-t.gen.float())*float64(w)/float64(rate)*(1e9*tick)), longestGap))
 }
 
-// tickets are how far the schedules of a lane's reads and writes are, where each has its own. The
-// lane's threads take from both in the order of time: would each hold an I/O of both, a read whose time has
-// come could wait for a write of the same thread while another thread is idle.
+// tickets are the positions in the schedules of a lane's reads and writes, if each has its own. The lane's threads take
+// from both in the order of time. If each thread held one I/O of both kinds instead, a read that is due could wait for
+// a write of the same thread while another thread is idle.
 type tickets struct {
 	mu sync.Mutex
-	// count is what the I/Os so far count, time when the next one should start, in ticks.
+	// count is the sum of what the I/Os so far count, time when the next one should start, in ticks.
 	count, time [2]int64
 	begun       bool
 }
 
-// apartArrival is arrival for reads and writes that have a schedule each. What comes next is a read or a write, by
-// their times; the generator is told.
+// apartArrival is arrival for reads and writes that have separate schedules. Their times decide whether the next I/O is
+// a read or a write; apartArrival sets that in the generator.
 func (t *thread) apartArrival() int64 {
 	p, k := &t.run.pace, &t.lane.tickets
 	k.mu.Lock()
@@ -146,8 +144,8 @@ func (t *thread) apartArrival() int64 {
 	return at
 }
 
-// advance moves s, the schedule of reads or of writes, on by what counts w. first: by nothing yet, but a Poisson process
-// begins with a gap.
+// advance moves s, the schedule of reads or of writes, on by what counts w. first means that nothing has been counted
+// yet; a Poisson process nevertheless begins with a gap.
 func (t *thread) advance(k *tickets, s schedule, op int, w int64, first bool) {
 	if t.run.pace.poisson {
 		k.time[op] += t.gap(w, s.rate)
@@ -159,8 +157,7 @@ func (t *thread) advance(k *tickets, s schedule, op int, w int64, first bool) {
 	k.time[op] = min(due(k.count[op], s.rate), math.MaxInt64/tick) * tick
 }
 
-// missed is how many I/Os of an open loop the schedule asked for until the end
-// but no thread took up.
+// missed returns the number of I/Os of an open loop that the schedule asked for before the end but no thread took up.
 func (r *Run) missed(started int64) int64 {
 	p := &r.pace
 	if !p.open || r.job.Runtime == 0 || !r.unlimited {
@@ -180,7 +177,7 @@ func (r *Run) missed(started int64) int64 {
 	}
 	missed := 0.0
 	if p.poisson {
-		missed = float64(r.held(last)) // A linear schedule counts one when the next is taken.
+		missed = float64(r.held(last)) // A linear schedule counts an I/O when the next is taken.
 	}
 	for _, l := range r.lanes {
 		count, time := [2]int64{l.ticket.Load()}, [2]int64{l.ticket.Load()}
@@ -200,7 +197,8 @@ func (r *Run) missed(started int64) int64 {
 	return int64(missed)
 }
 
-// held is how many I/Os the threads took from the schedule that were due before last, and did not start.
+// held returns the number of I/Os that threads took from the schedule, that were due before last, and that did not
+// start.
 func (r *Run) held(last int64) (n int64) {
 	for _, t := range r.threads {
 		if t.holding && t.hold < last {
@@ -210,7 +208,7 @@ func (r *Run) held(last int64) (n int64) {
 	return n
 }
 
-// meanBlock is the mean size in bytes of the I/Os of schedule op, where they have several.
+// meanBlock returns the mean size in bytes of the I/Os of schedule op, if they have several sizes.
 func (r *Run) meanBlock(op int) int64 {
 	if r.pace.apart {
 		reads, writes := r.job.MeanSizes()
@@ -220,8 +218,7 @@ func (r *Run) meanBlock(op int) int64 {
 	return max(mean, 1)
 }
 
-// idle waits at most d, with no I/O in flight. It returns early to let the thread
-// look at the end of the run.
+// idle waits at most d, with no I/O in flight. It returns early to let the thread check for the end of the run.
 func (t *thread) idle(now int64, d time.Duration) {
 	d = min(d, time.Duration(t.run.last.Load()-now), nap)
 	if d > spinFor {
@@ -232,7 +229,7 @@ func (t *thread) idle(now int64, d time.Duration) {
 	}
 }
 
-// rest sleeps, and lets others look meanwhile.
+// rest sleeps, and lets others read the thread's counts in the meantime.
 func (t *thread) rest(d time.Duration) {
 	if t.glance == nil || t.glance.lent {
 		sleep(d)
@@ -243,7 +240,7 @@ func (t *thread) rest(d time.Duration) {
 	t.glance.lend(false)
 }
 
-// lateness counts an I/O of an open loop that started d nanoseconds after its time.
+// lateness records that an I/O of an open loop started d nanoseconds late.
 func (t *thread) lateness(d int64) {
 	if d > int64(LateAfter) {
 		t.acct.late++
@@ -251,7 +248,7 @@ func (t *thread) lateness(d int64) {
 	t.acct.maxLate = max(t.acct.maxLate, d)
 }
 
-// thinkDue reports whether enough was done for a pause. The I/Os in flight are awaited first.
+// thinkDue reports whether it is time for a pause. The I/Os in flight are awaited first.
 func (t *thread) thinkDue() bool { return t.run.thinkEvery > 0 && t.sinceThink >= t.run.thinkEvery }
 
 // think pauses. Nothing of this thread is in flight.
@@ -268,14 +265,14 @@ func (t *thread) think() {
 		}
 	}
 	if r.job.RateIgnoreThinkTime {
-		// Of a lane's threads each pauses for itself, and its schedule is that of all.
+		// Each thread of a lane pauses by itself, but the lane's schedule is shared by all.
 		d := (now - begin) * int64(len(r.lanes)) / int64(len(r.threads))
 		t.lane.shift.Add(d)
-		t.hold = later(t.hold, d) // If it holds one.
+		t.hold = later(t.hold, d) // If the thread has one.
 	}
 }
 
-// awaitStart waits for the job's start, which startdelay puts off.
+// awaitStart waits for the start of the job, which startdelay postpones.
 func (t *thread) awaitStart() {
 	r := t.run
 	for now := r.clk.now(); now < r.start && now < r.last.Load(); now = r.clk.now() {
@@ -295,8 +292,8 @@ func (t *thread) budget() bool {
 	return true
 }
 
-// paid reports whether an I/O that completes in the window may be counted. One that was taken
-// up in the ramp is not yet paid for out of the budget, and would make a job of 100 I/Os do 101.
+// paid reports whether an I/O that completes in the window may be counted. An I/O that was taken up in the ramp is not
+// yet charged to the budget; without a charge, a job of 100 I/Os would do 101.
 func (t *thread) paid(s *slot) bool {
 	if t.run.unlimited || s.is(countedIO) {
 		return true

@@ -15,19 +15,19 @@ type part struct {
 	dist   distribution
 }
 
-// A fileWalk is how a lane's threads go through files whose regions differ: each file has its turns until all of its region was done, and
-// when all files are through the next pass begins, as in fio.
+// A fileWalk is how the threads of a lane go through files whose regions differ. Each file takes turns until all of its
+// region is done. When all files are done, the next pass begins, as in fio.
 type fileWalk struct {
 	mu    sync.Mutex
 	sizes []int64
-	// least is the smallest I/O: a region without room for it has no turn.
+	// least is the smallest I/O. A region without room for it gets no turn.
 	least int64
-	// left is what this pass has still to do in each file, in bytes, at whose turn it was last.
+	// left is what remains to be done in each file in this pass, in bytes; at is the file whose turn was last.
 	left []int64
 	at   int
 }
 
-// newFileWalk returns nil for a job whose files have regions of one size.
+// newFileWalk returns nil for a job whose files have regions of the same size.
 func newFileWalk(j Job) *fileWalk {
 	if len(j.Sizes) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func newFileWalk(j Job) *fileWalk {
 	return &fileWalk{sizes: j.Sizes, least: j.room(), left: slices.Clone(j.Sizes), at: -1}
 }
 
-// room is how much of a region is left if the smallest I/O still fits in, whether it is a read or a write.
+// room returns how much of a region must be left for the smallest I/O to fit, whether it is a read or a write.
 func (j Job) room() (least int64) {
 	if j.reads() {
 		least = newSizes(j.BS, j.ReadSplit).min()
@@ -70,17 +70,17 @@ func (w *fileWalk) choose(g *generator, service string) int {
 			first = 0
 		}
 	}
-	return 0 // Not reached: the longest region has room for every size.
+	return 0 // Not reached: the largest region has room for every size.
 }
 
-// took takes an I/O off what is left to do in its file.
+// took subtracts an I/O from what remains in its file.
 func (w *fileWalk) took(file int, size int64) {
 	w.mu.Lock()
 	w.left[file] -= size
 	w.mu.Unlock()
 }
 
-// parts are what j does in each of its files, nil without Sizes.
+// parts returns what j does in each of its files, or nil without Sizes.
 func (l *lane) parts(j Job, mapped bool, v *variety) []part {
 	var all []part
 	for i, size := range j.Sizes {
@@ -94,14 +94,14 @@ func (l *lane) parts(j Job, mapped bool, v *variety) []part {
 	return all
 }
 
-// enter has the generator make an I/O in one of the files with a region of their own.
+// enter switches the generator to one of the files with a region of its own.
 func (g *generator) enter(file int) {
 	v := g.vary
 	p := &v.parts[file]
 	v.size, v.dist, g.blocks, g.pass = p.size, p.dist, p.blocks, p.pass
 }
 
-// blocksOfAll is how many I/Os of one size a pass over all files has.
+// blocksOfAll returns the number of I/Os of one size in a pass over all files.
 func (l *lane) blocksOfAll(j Job) int64 {
 	if len(j.Sizes) == 0 {
 		return times(int64(l.blocks), int64(j.fileCount()))
@@ -113,7 +113,7 @@ func (l *lane) blocksOfAll(j Job) int64 {
 	return n
 }
 
-// bytesOfAll is how many bytes the regions of all files have.
+// bytesOfAll returns the number of bytes in the regions of all files.
 func (l *lane) bytesOfAll(j Job) int64 {
 	if len(j.Sizes) == 0 {
 		return times(l.size, int64(j.fileCount()))
@@ -125,7 +125,7 @@ func (l *lane) bytesOfAll(j Job) int64 {
 	return n
 }
 
-// sizeOf is how long the region of a file is, where size is the longest.
+// sizeOf returns the length of the region of a file; size is the largest.
 func (j Job) sizeOf(file int, size int64) int64 {
 	if len(j.Sizes) > file {
 		return j.Sizes[file]
@@ -133,7 +133,7 @@ func (j Job) sizeOf(file int, size int64) int64 {
 	return size
 }
 
-// parts looks at the regions of files.
+// parts checks the regions of files.
 func (v *validator) parts(j Job) {
 	if len(j.Sizes) == 0 {
 		return
@@ -148,7 +148,7 @@ func (v *validator) parts(j Job) {
 	}
 }
 
-// Share is p percent of the bytes that a pass over the files' regions has: whole blocks, if all have one size.
+// Share returns p percent of the bytes in a pass over the files' regions, in whole blocks if all I/Os have one size.
 func (j Job) Share(p int) int64 {
 	n := int64(0)
 	for i := range max(len(j.Sizes), 1) {

@@ -1,11 +1,11 @@
 package load
 
-// passBytes is after how many bytes a lane begins anew, 0 for never: what DropCache needs.
+// passBytes returns the number of bytes after which a lane begins a new pass, for DropCache; 0 for never.
 func (l *lane) passBytes(j Job) int64 {
 	pass := int64(0)
 	switch {
 	case j.unmapped():
-		// Each offset may be any: there is no end.
+		// Offsets are arbitrary: no pass ends.
 	case j.split():
 		pass = l.bytesOfAll(j)
 	default:
@@ -17,13 +17,13 @@ func (l *lane) passBytes(j Job) int64 {
 	return pass
 }
 
-// dropDue reports whether a pass is over and the next is to begin without the page cache.
+// dropDue reports whether a pass is over and the next must begin without the page cache.
 func (t *thread) dropDue() bool {
 	return t.dropEvery > 0 && t.sinceDrop >= t.dropEvery
 }
 
-// drop lets go of what the thread's passes leave in the page cache. That it can be was found out before, if it
-// matters (as with fio's invalidate): here nothing is lost if not.
+// drop drops what the thread's passes left in the page cache. Where a failure would matter (as with fio's invalidate),
+// the job was checked before; here it is harmless.
 func (t *thread) drop() {
 	t.sinceDrop -= t.dropEvery
 	for _, f := range t.run.files {

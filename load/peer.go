@@ -20,11 +20,11 @@ const (
 type peer struct {
 	from io.Reader
 	to   io.Writer
-	file *os.File // nil where the system has no such device
+	file *os.File // nil if the system has no such device
 }
 
-// openPeer opens a peer; nil for no name. Windows has none of these devices, and its programs of that kind make the data
-// themselves: zeros, the system's random numbers, or nothing.
+// openPeer opens a peer, or returns nil for an empty name. Windows has none of these devices. Its programs of that kind
+// generate the data themselves: zeros, the system's random numbers, or nothing.
 func openPeer(name string) (*peer, error) {
 	switch {
 	case name == "":
@@ -71,7 +71,7 @@ func (t *thread) meet(sl *slot) error {
 	return &IOError{Path: t.run.job.Peer, Op: op, Err: err}
 }
 
-// noughts is what reading /dev/zero gives.
+// noughts reads as /dev/zero does.
 type noughts struct{}
 
 // Read implements io.Reader.

@@ -8,29 +8,30 @@ import (
 	"plimsoll/hist"
 )
 
-// A Priority is the kernel's priority of I/Os, in its own form: the class times 8192, plus the level (ioprio_set(2)). 0: none is set.
+// A Priority is an I/O priority in the kernel's format: the class times 8192, plus the level (ioprio_set(2)). 0: none
+// is set.
 type Priority uint16
 
-// Classes of a Priority. The kernel keeps the first for processes that may CAP_SYS_NICE.
+// Classes of a Priority. The kernel reserves the first for processes with CAP_SYS_NICE.
 const (
 	RealTime   = 1
 	BestEffort = 2
 	Idle       = 3
 )
 
-// levels is how many levels a class has, the most urgent first.
+// levels is the number of levels in a class, the most urgent first.
 const levels = 8
 
-// classShift is where the class begins (IOPRIO_CLASS_SHIFT).
+// classShift is the position of the class (IOPRIO_CLASS_SHIFT).
 const classShift = 13
 
-// NewPriority is that of a class and a level from 0 to 7.
+// NewPriority returns the priority of a class and a level from 0 to 7.
 func NewPriority(class, level int) Priority { return Priority(class<<classShift | level) }
 
-// Class is 0 where none is set.
+// Class returns the class, or 0 if none is set.
 func (p Priority) Class() int { return int(p >> classShift) }
 
-// Level is that within the class.
+// Level returns the level within the class.
 func (p Priority) Level() int { return int(p & (levels - 1)) }
 
 func (p Priority) valid() bool {
@@ -39,23 +40,24 @@ func (p Priority) valid() bool {
 
 // A PriorityShare gives some of a job's reads or writes a priority of their own.
 type PriorityShare struct {
-	// Size is that of the I/Os it is about, in bytes. 0: of any size.
+	// Size is the size in bytes of the I/Os that the share applies to. 0: any size.
 	Size int64 `json:"size,omitempty"`
-	// Percent is how many of those have the priority.
+	// Percent is the percentage of those that have the priority.
 	Percent  int      `json:"percent"`
 	Priority Priority `json:"priority"`
 }
 
-// PriorityLat is the latencies of the I/Os of one priority.
+// PriorityLat holds the latencies of the I/Os of one priority.
 type PriorityLat struct {
 	Priority Priority        `json:"priority"`
 	Lat      *hist.Histogram `json:"lat"`
 }
 
-// priorities are what the I/Os of a job may have, by operation; nil for a job that gives none to single I/Os.
+// priorities are the priorities that a job's I/Os may have, by operation; nil if the job gives none to single I/Os.
 type priorities [2]prioritized
 
-// prioritized is one operation's. The first of all is the job's own, for I/Os that no share gives another.
+// prioritized holds the priorities of one operation. The first element of all is the job's own, for I/Os without a
+// share.
 type prioritized struct {
 	all    []Priority
 	shares []PriorityShare
@@ -84,7 +86,7 @@ func newPriorities(j Job) *priorities {
 	return &p
 }
 
-// draw is the number of an I/O's priority. n is a random number up to 99.
+// draw returns the index of an I/O's priority. n is a random number from 0 to 99.
 func (o *prioritized) draw(size int64, n int) uint8 {
 	for i, s := range o.shares {
 		if s.Size != 0 && s.Size != size {
@@ -97,10 +99,11 @@ func (o *prioritized) draw(size int64, n int) uint8 {
 	return 0
 }
 
-// prioShift is where the number of an I/O's priority begins in slot.state: there are 24 at most, and the job's own.
+// prioShift is the position of the index of an I/O's priority in slot.state. There are at most 24 and the job's own.
 const prioShift = 3
 
-// A prioEngine gives I/Os their priorities before another engine submits them: what a job without any runs knows nothing of them.
+// A prioEngine gives I/Os their priorities before another engine submits them. Jobs without such priorities don't use
+// it.
 type prioEngine struct {
 	asyncEngine
 	of    *priorities
@@ -120,7 +123,7 @@ func (e *prioEngine) run(batch []uint32, want int, timeout time.Duration) ([]com
 			continue
 		}
 		if sl.done > 0 {
-			continue // The rest of a short one.
+			continue // The rest of a short I/O keeps its priority.
 		}
 		i := o.draw(sl.size, int(e.rng.rand()>>32*100>>32))
 		sl.state = sl.state&(1<<prioShift-1) | i<<prioShift
@@ -129,7 +132,7 @@ func (e *prioEngine) run(batch []uint32, want int, timeout time.Duration) ([]com
 	return e.asyncEngine.run(batch, want, timeout)
 }
 
-// prioritize has the thread's engine give its I/Os their priorities.
+// prioritize makes the thread's engine give its I/Os their priorities.
 func (t *thread) prioritize() {
 	r := t.run
 	p, ok := t.async.(interface{ priorities([]uint16) })
@@ -151,7 +154,7 @@ func (t *thread) prioritize() {
 	t.async = &prioEngine{asyncEngine: t.async, of: r.prios, slots: t.slots, raw: raw, own: r.job.Priority, rng: generator{rng: t.gen.rand()}}
 }
 
-// priority is that of the slot's I/O.
+// priority returns the priority of the slot's I/O.
 func (r *Run) priority(sl *slot) Priority {
 	if r.prios != nil {
 		if all := r.prios[sl.op&1].all; len(all) > 0 {
@@ -161,14 +164,14 @@ func (r *Run) priority(sl *slot) Priority {
 	return r.job.Priority
 }
 
-// byPriority counts an I/O with others of its priority.
+// byPriority records the latency of an I/O under its priority.
 func (a *account) byPriority(op uint8, number uint8, lat int64) {
 	if op < opSync && a.prios[op] != nil {
 		a.prios[op][number].Record(lat)
 	}
 }
 
-// latencies are those of an operation by priority, nil if they are not kept apart.
+// latencies returns the latencies of an operation by priority, or nil if they are not recorded separately.
 func (r *Run) latencies(op int, prios []hist.Histogram) (all []PriorityLat) {
 	for i := range prios {
 		all = append(all, PriorityLat{r.prios[op].all[i], &prios[i]})
@@ -176,7 +179,7 @@ func (r *Run) latencies(op int, prios []hist.Histogram) (all []PriorityLat) {
 	return all
 }
 
-// MergePriorities is the sum of two lists, in the order in which priorities came first. It changes neither.
+// MergePriorities returns the sum of two lists, in the order in which priorities first appear. It changes neither.
 func MergePriorities(a, b []PriorityLat) (out []PriorityLat) {
 	for _, l := range [][]PriorityLat{a, b} {
 		for _, p := range l {
@@ -194,10 +197,10 @@ func MergePriorities(a, b []PriorityLat) (out []PriorityLat) {
 	return out
 }
 
-// maxShares bounds the shares of an operation, as fio does.
+// maxShares is the maximum number of shares per operation, as in fio.
 const maxShares = 64
 
-// priorities looks at the job's priorities.
+// priorities checks the job's priorities.
 func (v *validator) priorities(j Job) {
 	if j.Priority != 0 && !j.Priority.valid() {
 		v.add("prio", j.Priority, "a class is from 1 to 3, and a level from 0 to 7")

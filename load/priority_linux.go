@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prioWhoProcess with 0 is the calling thread (IOPRIO_WHO_PROCESS).
+// prioWhoProcess, with 0 as its second argument, means the calling thread (IOPRIO_WHO_PROCESS).
 const prioWhoProcess = 1
 
 func setPriority(p Priority) error {
@@ -17,8 +17,9 @@ func setPriority(p Priority) error {
 	return nil
 }
 
-// takePriority gives the calling thread the job's priority, after a try of those of single I/Os, which the kernel would refuse one by one.
-// undo gives it back the one it had: a thread that is the process' first one does not end.
+// takePriority gives the calling thread the job's priority. It first tries the priorities of single I/Os, which the
+// kernel would otherwise refuse one by one. undo restores the thread's earlier priority, because the first thread of
+// the process does not end.
 func takePriority(j Job) (undo func(), err error) {
 	shares := slices.Concat(j.ReadPriorities, j.WritePriorities)
 	if j.Priority == 0 && len(shares) == 0 {
@@ -43,7 +44,7 @@ func takePriority(j Job) (undo func(), err error) {
 			if err == unix.EPERM && s.Priority.Class() == RealTime {
 				why += "; class 1 (real time) needs CAP_SYS_NICE, which a container has only if it is given"
 			}
-			_ = setPriority(Priority(had)) // It was the thread's before.
+			_ = setPriority(Priority(had)) // The thread had it before.
 			return nil, &OptionError{"prio", fmt.Sprintf("%d/%d", s.Priority.Class(), s.Priority.Level()), why}
 		}
 	}

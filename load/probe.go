@@ -1,19 +1,18 @@
 package load
 
-// A Probe is the answer to "does this I/O engine work here?", found by doing
-// I/O with it.
+// A Probe answers whether an I/O engine works here; it is found by doing I/O with the engine.
 type Probe struct {
 	// Engine is io_uring, linux-aio, psync or null.
 	Engine string `json:"engine"`
-	// OK is whether a read and a write went through.
+	// OK reports whether a read and a write succeeded.
 	OK bool `json:"ok"`
-	// Reason is why not, in words that name the cause (seccomp, sysctl, memlock).
+	// Reason says why not, and names the cause (seccomp, sysctl, memlock).
 	Reason string `json:"reason,omitempty"`
 }
 
-// ProbeEngines finds out which engines work in the folder dir, the strongest first: it sets
-// up each one and writes and reads a scratch file, with direct I/O if dir takes it. The
-// file is removed. A folder that can't be written fails all engines but null.
+// ProbeEngines finds out which engines work in the folder dir, the strongest first. It sets up each engine, and writes
+// and reads a scratch file, with direct I/O if dir supports it. The file is removed. In a folder that can't be written,
+// all engines but null fail.
 func ProbeEngines(dir string) []Probe {
 	path, direct, err := scratch(dir)
 	if err == nil {

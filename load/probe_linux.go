@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resultError turns what an I/O returned instead of its size into an error.
+// resultError converts the result of an I/O, if it is not its size, to an error.
 func resultError(res int32) error {
 	if res < 0 {
 		return syscall.Errno(-res)
@@ -19,7 +19,7 @@ func resultError(res int32) error {
 	return io.ErrShortWrite
 }
 
-// ringError reports why io_uring_setup failed.
+// ringError explains why io_uring_setup failed.
 func ringError(errno syscall.Errno) error {
 	why := errno.Error()
 	switch errno {
@@ -38,7 +38,7 @@ func ringError(errno syscall.Errno) error {
 	return &EngineError{IOUring, why, errno}
 }
 
-// aioError reports why a call of linux-aio failed.
+// aioError explains why a call of linux-aio failed.
 func aioError(call string, errno syscall.Errno) error {
 	why := call + ": " + errno.Error()
 	switch errno {
@@ -55,7 +55,7 @@ func aioError(call string, errno syscall.Errno) error {
 	return &EngineError{LinuxAIO, why, errno}
 }
 
-// forbidden explains a refusal of a system call.
+// forbidden explains why a system call was refused.
 func forbidden(call string) string {
 	if m := seccompMode(); m == "1" || m == "2" {
 		return fmt.Sprintf("a seccomp filter forbids %s (Seccomp: %s in /proc/self/status)", call, m)
@@ -63,7 +63,7 @@ func forbidden(call string) string {
 	return call + " is forbidden, but not by seccomp: perhaps by a security module"
 }
 
-// seccompMode is the process' mode: 0 none, 1 strict, 2 filter.
+// seccompMode returns the seccomp mode of the process: 0 none, 1 strict, 2 filter.
 func seccompMode() string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -85,7 +85,7 @@ func sysctl(path string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// openFiles is how many files this process may have open.
+// openFiles returns the number of files that this process may have open.
 func openFiles() string {
 	var lim unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {

@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// scratchSize is the length of the scratch file: one block for any device.
+// scratchSize is the length of the scratch file: one block on any device.
 const scratchSize = 4096
 
-// scratchWait is how long a probe waits for an I/O before it says that the engine hangs.
+// scratchWait is how long a probe waits for an I/O before it reports that the engine hangs.
 const scratchWait = 10 * time.Second
 
-// scratch makes the file that engines are tried on and finds out whether it takes
-// direct I/O.
+// scratch creates the file on which engines are tried, and finds out whether it supports direct I/O.
 func scratch(dir string) (path string, direct bool, err error) {
 	f, err := os.CreateTemp(dir, ".plimsoll-probe-*")
 	if err != nil {
@@ -37,7 +36,7 @@ func scratch(dir string) (path string, direct bool, err error) {
 
 func removeScratch(path string) { os.Remove(path) }
 
-// reason is the text of an error without the words that the probe's reader knows.
+// reason returns the text of an error without the parts that a probe's reader already knows.
 func reason(err error) string {
 	var e *EngineError
 	if errors.As(err, &e) {
@@ -53,26 +52,26 @@ func tryEngine(name, path string, direct bool) error {
 	})
 }
 
-// tryReading reads the first block of the file with the engine. Unlike tryEngine it changes nothing, and
-// proves less: an empty file will do.
+// tryReading reads the first block of the file with the engine. Unlike tryEngine it changes nothing, and it proves
+// less: an empty file will do.
 func tryReading(name, path string, direct bool) error {
 	return onOwnThread(func() error {
 		return tryOps(name, path, direct, opRead)
 	})
 }
 
-// onOwnThread calls try on a thread of its own. A ring with IORING_SETUP_SINGLE_ISSUER belongs to
-// the thread that first used it (from another one io_uring_enter answers EEXIST).
+// onOwnThread calls try on a thread of its own. A ring with IORING_SETUP_SINGLE_ISSUER belongs to the thread that first
+// used it; on any other thread io_uring_enter returns EEXIST.
 func onOwnThread(try func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // And never unlocked.
+		runtime.LockOSThread() // It is never unlocked.
 		done <- try()
 	}()
 	return <-done
 }
 
-// tryOps does the operations with the engine, one after the other on the same block.
+// tryOps does the operations with the engine, one after another on the same block.
 func tryOps(name, path string, direct bool, ops ...uint8) (err error) {
 	j := Job{RW: RW, BS: scratchSize, IODepth: 1, NumJobs: 1, Filename: path, Direct: direct, IOEngine: name}
 	open := j
@@ -97,12 +96,12 @@ func tryOps(name, path string, direct bool, ops ...uint8) (err error) {
 	defer func() {
 		if !hung {
 			err = errors.Join(err, b.close())
-		} // Else the kernel may still write to the buffers.
+		} // If it hung, the kernel may still write to the buffers.
 		switch {
 		case e == nil:
 		case name == LinuxAIO:
-			// io_destroy waits for the kernel's grace period, 30 ms and more, for which
-			// nothing here has to wait. All that it can find wrong is a context that is none.
+			// io_destroy waits for the kernel's grace period, 30 ms or more; there is no reason to wait for it here.
+			// Its only possible error is an invalid context.
 			go e.close()
 		default:
 			err = errors.Join(err, e.close())
@@ -125,10 +124,10 @@ func tryOps(name, path string, direct bool, ops ...uint8) (err error) {
 	return nil
 }
 
-// errHung is an I/O of a probe that doesn't end.
+// errHung is the error of a probe's I/O that doesn't complete.
 var errHung = fmt.Errorf("not complete after %v", scratchWait)
 
-// tryOne does the I/O of slot 0. whole: a short one is an error.
+// tryOne does the I/O of slot 0. With whole, a short I/O is an error.
 func tryOne(e asyncEngine, f *target, s *slot, whole bool) error {
 	var res int32
 	if e == nil {

@@ -2,5 +2,5 @@
 
 package load
 
-// raceDetector says that the program was built with go's -race.
+// raceDetector reports whether the program was built with go's -race.
 const raceDetector = false
