@@ -79,7 +79,7 @@ func (m *machine) addApt() {
 	}
 	m.add("apt-get", `echo "apt-get $*" >>`+m.log+`
 if [ "$1" = install ]; then
-  `+m.policy+` # It has to be there, and to forbid.
+  `+m.policy+` # It must exist and forbid.
   [ $? = 101 ] || echo "services may start" >>`+m.log+`
   for p; do case $p in
 `+install.String()+`  esac; done

@@ -60,13 +60,13 @@ func ParseDistribution(s string) (Distribution, error) {
 			param, center, centered := strings.Cut(rest, ":")
 			p, err := strconv.ParseFloat(param, 64)
 			if err != nil {
-				return d, fmt.Errorf("%s:%s: the parameter has to be one number, as in %s:%v", kind, rest, kind, distributionDefault[kind])
+				return d, fmt.Errorf("%s:%s: the parameter must be one number, as in %s:%v", kind, rest, kind, distributionDefault[kind])
 			}
 			d.Param = p
 			if centered {
 				c, err := strconv.ParseFloat(center, 64)
 				if err != nil || !(c >= 0 && c <= 1) {
-					return d, fmt.Errorf("%s:%s: the center has to be from 0 to 1, as in %s:%s:0.25", kind, rest, kind, param)
+					return d, fmt.Errorf("%s:%s: the center must be from 0 to 1, as in %s:%s:0.25", kind, rest, kind, param)
 				}
 				d.Center = &c
 			}
@@ -85,15 +85,15 @@ func (d Distribution) check() error {
 	switch d.Kind {
 	case Zipf:
 		if bad || d.Param <= 0 || d.Param > 100 {
-			return fmt.Errorf("zipf:%v: theta has to be over 0 and at most 100", d.Param)
+			return fmt.Errorf("zipf:%v: theta must be over 0 and at most 100", d.Param)
 		}
 	case Pareto:
 		if bad || d.Param <= 0 || d.Param >= 1 {
-			return fmt.Errorf("pareto:%v: h has to be between 0 and 1", d.Param)
+			return fmt.Errorf("pareto:%v: h must be between 0 and 1", d.Param)
 		}
 	case Normal:
 		if bad || d.Param < 0 || d.Param > 100 {
-			return fmt.Errorf("normal:%v: the deviation has to be from 0 to 100 percent of the blocks", d.Param)
+			return fmt.Errorf("normal:%v: the deviation must be from 0 to 100 percent of the blocks", d.Param)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func parseZones(s string, absolute bool) ([]Zone, error) {
 		z := Zone{}
 		var err error
 		if z.Access, err = strconv.ParseFloat(a, 64); err != nil || !(z.Access >= 0 && z.Access <= 100) {
-			return nil, fmt.Errorf("zone %q: the share of the I/Os has to be a percentage, as in 60/10", part)
+			return nil, fmt.Errorf("zone %q: the share of the I/Os must be a percentage, as in 60/10", part)
 		}
 		if b != "" {
 			if z.Size, err = zoneSize(b, absolute); err != nil {
@@ -138,7 +138,7 @@ func zoneSize(s string, absolute bool) (float64, error) {
 	if !absolute {
 		p, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(p > 0 && p <= 100) {
-			return 0, errors.New("the size has to be a percentage over 0")
+			return 0, errors.New("the size must be a percentage over 0")
 		}
 		return p, nil
 	}
@@ -149,7 +149,7 @@ func zoneSize(s string, absolute bool) (float64, error) {
 	}
 	p, err := strconv.ParseFloat(num, 64)
 	if err != nil || !(p > 0 && p*unit < 1<<62) {
-		return 0, errors.New("the size has to be bytes over 0, as in 10g")
+		return 0, errors.New("the size must be bytes over 0, as in 10g")
 	}
 	return p * unit, nil
 }

@@ -109,7 +109,7 @@ func TestZones(t *testing.T) {
 
 func TestParseDistributionRefuses(t *testing.T) {
 	for s, want := range map[string]string{
-		"zipf:0": "theta", "zipf:x": "one number", "zipf:NaN": "theta", "zipf:1.2:1.5": "center has to be from 0 to 1", "zipf::0.5": "one number",
+		"zipf:0": "theta", "zipf:x": "one number", "zipf:NaN": "theta", "zipf:1.2:1.5": "center must be from 0 to 1", "zipf::0.5": "one number",
 		"pareto:0.2:x": "center", "normal:20:NaN": "center", "normal:20:0.5:1": "center",
 		"pareto:1": "between 0 and 1", "normal:101": "0 to 100", "zoned:50/10": "add up to 50",
 		"zoned:50/60:50/60": "more than 100", "zoned:50:50/50": "only the last", "zoned:a/b": "percentage",

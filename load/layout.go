@@ -59,7 +59,7 @@ func Layout(ctx context.Context, path string, size int64, opt LayoutOptions) (La
 // then. The file is nil on an error, and if an existing file was reused.
 func LayoutFile(ctx context.Context, path string, size int64, opt LayoutOptions) (*os.File, LayoutResult, error) {
 	if size <= 0 {
-		return nil, LayoutResult{}, fmt.Errorf("layout %s: size %d has to be positive", path, size)
+		return nil, LayoutResult{}, fmt.Errorf("layout %s: size %d must be positive", path, size)
 	}
 	if opt.Seed == 0 {
 		opt.Seed = defaultSeed

@@ -32,7 +32,7 @@ func kernelList(path string) (all []int, err error) {
 			b, err = strconv.Atoi(hi)
 		}
 		if err != nil || b-a >= maxCPUs {
-			return nil, fmt.Errorf("%s: %q is no list of numbers", path, part)
+			return nil, fmt.Errorf("%s: %q is not a list of numbers", path, part)
 		}
 		for i := a; i <= b; i++ {
 			all = append(all, i)

@@ -229,7 +229,7 @@ func (v *validator) priorities(j Job) {
 			case s.Size < 0:
 				v.add(o.name, s.Size, "a size must not be negative")
 			case s.Percent < 1 || s.Percent > 100:
-				v.add(o.name, s.Percent, "a share has to be from 1 to 100 percent")
+				v.add(o.name, s.Percent, "a share must be from 1 to 100 percent")
 			case !s.Priority.valid():
 				v.add(o.name, s.Priority, "a class is from 1 to 3, and a level from 0 to 7")
 			}

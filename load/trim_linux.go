@@ -15,7 +15,7 @@ import (
 func canTrim(path string) error {
 	st, err := os.Stat(path)
 	if err == nil && st.Mode().Type() != os.ModeDevice {
-		err = fmt.Errorf("%s is no block device, and only those can be trimmed: %w", path, errors.ErrUnsupported)
+		err = fmt.Errorf("%s is not a block device, and only those can be trimmed: %w", path, errors.ErrUnsupported)
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func (v *validator) pattern(j Job) {
 	switch {
 	case !j.discards():
 	case j.pairs() && j.IODepth > 1:
-		v.add("iodepth", j.IODepth, "rw=%s does one I/O at a time: what is written has to be trimmed before", j.RW)
+		v.add("iodepth", j.IODepth, "rw=%s does one I/O at a time: what is written must be trimmed before", j.RW)
 	case j.pairs() && (j.rated() || j.Zones != nil), j.pairs() && (j.OneSequence || j.Parallel):
 		v.add("rw", quote(j.RW), "takes no rate, no zones and no other sequence")
 	case j.IOEngine != PSync && j.IOEngine != Null:
@@ -158,7 +158,7 @@ func (v *validator) pattern(j Job) {
 	}
 	if p := j.RWMixRead; p != nil {
 		if *p < 0 || *p > 100 {
-			v.add("rwmixread", *p, "has to be a percentage from 0 to 100")
+			v.add("rwmixread", *p, "must be a percentage from 0 to 100")
 		}
 		if !j.mixed() {
 			v.add("rwmixread", *p, "has no meaning with rw=%s; leave it out or use rw=rw or rw=randrw", j.RW)
@@ -169,7 +169,7 @@ func (v *validator) pattern(j Job) {
 func (v *validator) sizes(j Job) {
 	switch {
 	case j.BS < 1 || j.BS > j.maxSize():
-		v.add("bs", j.BS, "has to be from 1 byte to 1 GiB")
+		v.add("bs", j.BS, "must be from 1 byte to 1 GiB")
 		return
 	case j.aligned() && j.BS%512 != 0:
 		v.add("bs", j.BS, "direct I/O needs a multiple of 512; use bs=%d or direct=0", (j.BS/512+1)*512)
@@ -196,11 +196,11 @@ func (v *validator) sizes(j Job) {
 
 func (v *validator) threads(j Job) {
 	if j.IODepth < 1 || j.IODepth > maxDepth {
-		v.add("iodepth", j.IODepth, "has to be from 1 to %d", maxDepth)
+		v.add("iodepth", j.IODepth, "must be from 1 to %d", maxDepth)
 		return
 	}
 	if j.NumJobs < 1 || j.NumJobs > maxThreads {
-		v.add("numjobs", j.NumJobs, "has to be from 1 to %d", maxThreads)
+		v.add("numjobs", j.NumJobs, "must be from 1 to %d", maxThreads)
 		return
 	}
 	if n := j.osThreads(j.IOEngine); n > maxThreads {
@@ -214,20 +214,20 @@ func (v *validator) threads(j Job) {
 func (v *validator) ends(j Job) {
 	const year = 365 * 24 * time.Hour
 	if j.Runtime < 0 || j.Runtime > year {
-		v.add("runtime", j.Runtime, "has to be from 0 (one pass) to a year")
+		v.add("runtime", j.Runtime, "must be from 0 (one pass) to a year")
 	}
 	if j.RampTime < 0 || j.RampTime > year {
-		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
+		v.add("ramp_time", j.RampTime, "must be from 0 to a year")
 	}
 	if j.Trace < 0 || j.Trace > MaxTrace {
-		v.add("trace", j.Trace, "has to be from 0 to %d", MaxTrace)
+		v.add("trace", j.Trace, "must be from 0 to %d", MaxTrace)
 	}
 	if j.SampleEvery != 0 && (j.SampleEvery < leastSample || j.SampleEvery > year) {
-		v.add("sample_every", j.SampleEvery, "has to be from 10ms to a year, or 0")
+		v.add("sample_every", j.SampleEvery, "must be from 10ms to a year, or 0")
 	}
 	switch {
 	case j.CoolDown < 0 || j.CoolDown > year:
-		v.add("cooldown", j.CoolDown, "has to be from 0 to a year")
+		v.add("cooldown", j.CoolDown, "must be from 0 to a year")
 	case j.CoolDown > 0 && (j.Runtime == 0 || j.EndFsync || j.ByAmount()):
 		v.add("cooldown", j.CoolDown, "needs a runtime, and nothing else that ends the job")
 	}
@@ -235,7 +235,7 @@ func (v *validator) ends(j Job) {
 		v.add("number_ios", j.NumberIOs, "must not be negative; 0 means no such end")
 	}
 	if j.StartDelay < 0 || j.StartDelay > year {
-		v.add("startdelay", j.StartDelay, "has to be from 0 to a year")
+		v.add("startdelay", j.StartDelay, "must be from 0 to a year")
 	}
 	if j.IOSize < 0 {
 		v.add("io_size", j.IOSize, "must not be negative; 0 means no such end")

@@ -36,7 +36,7 @@ func (v *validator) data(j Job) {
 	}{{"buffer_compress_percentage", j.Compress}, {"dedupe_percentage", j.Dedupe}} {
 		switch {
 		case o.n < 0 || o.n > 100:
-			v.add(o.name, o.n, "has to be a percentage from 0 to 100")
+			v.add(o.name, o.n, "must be a percentage from 0 to 100")
 		case o.n > 0 && (!random || !j.writes()):
 			v.add(o.name, o.n, "needs writes of random data")
 		}
@@ -50,9 +50,9 @@ func (v *validator) data(j Job) {
 		v.add("pattern_only", true, "needs a pattern")
 	case j.PatternOnly:
 	case !random && j.Data != DataPattern || j.Dedupe > 0:
-		v.add("verify", true, "every block has to be its own: leave out the data options")
+		v.add("verify", true, "every block must be its own: leave out the data options")
 	case j.VerifyUnit() < leastUnit:
-		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
+		v.add("verify", true, "all sizes and offsets must be multiples of %d", leastUnit)
 	}
 	v.readBack(j)
 	v.script(j)
@@ -84,7 +84,7 @@ func (v *validator) data(j Job) {
 		v.add("numa_mem_policy", quote(j.MemPolicy), "%d nodes; %s needs one, %s and %s need some, %s none", n, MemPrefer, MemBind, MemInterleave, MemLocal)
 	}
 	if j.SplitFrom < 0 || j.SplitFrom > 0 && !j.SplitCPUs {
-		v.add("split_from", j.SplitFrom, "has to be 0 or more and needs split_cpus")
+		v.add("split_from", j.SplitFrom, "must be 0 or more and needs split_cpus")
 	}
 }
 
@@ -95,7 +95,7 @@ func (v *validator) readBack(j Job) {
 	case !j.Verify || !j.writes():
 		v.add("keep_written", true, "needs verify, and a job that writes")
 	case j.PatternOnly && j.VerifyUnit() < leastUnit:
-		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
+		v.add("verify", true, "all sizes and offsets must be multiples of %d", leastUnit)
 	case j.PatternOnly && (j.split() || j.align() != j.BS) && j.VerifyUnit()%int64(max(len(j.Pattern), 1)) != 0:
 		v.add("pattern_only", true, "where blocks of several sizes or places overlap the pattern has to fit %d bytes a whole number of times", j.VerifyUnit())
 	}
@@ -109,7 +109,7 @@ func (v *validator) readBack(j Job) {
 		v.add("verify_backlog", j.VerifyBacklog, "needs iodepth=1 with %s, whose threads don't know what the others write", j.IOEngine)
 	}
 	if u := j.StampUnit; u != 0 && (!j.Verify || j.writes() || !isUnit(u) || j.BS%u != 0) {
-		v.add("stamp_unit", u, "has to be a power of two from %d to %d that bs is a multiple of, in a job that verifies what it reads", leastUnit, mostUnit)
+		v.add("stamp_unit", u, "must be a power of two from %d to %d that bs is a multiple of, in a job that verifies what it reads", leastUnit, mostUnit)
 	}
 	switch {
 	case len(j.Only) == 0:

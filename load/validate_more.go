@@ -21,7 +21,7 @@ func (v *validator) splits(j Job) {
 			total += s.Percent
 			switch {
 			case s.Size < 1 || s.Size > j.maxSize():
-				v.add(o.name, s.Size, "each size has to be from 1 byte to 1 GiB")
+				v.add(o.name, s.Size, "each size must be from 1 byte to 1 GiB")
 				return
 			case j.aligned() && s.Size%512 != 0:
 				v.add(o.name, s.Size, "direct I/O needs sizes that are multiples of 512")
@@ -46,7 +46,7 @@ func (v *validator) splits(j Job) {
 func (v *validator) randomness(j Job) {
 	switch {
 	case j.BlockAlign < 0 || j.BlockAlign > j.maxSize():
-		v.add("blockalign", j.BlockAlign, "has to be from 0 (that of the smallest I/O) to 1 GiB")
+		v.add("blockalign", j.BlockAlign, "must be from 0 (that of the smallest I/O) to 1 GiB")
 	case j.BlockAlign > 0 && !j.random():
 		v.add("blockalign", j.BlockAlign, "has no meaning with rw=%s, whose offsets follow one another", j.RW)
 	case j.Direct && j.BlockAlign%512 != 0:
@@ -69,7 +69,7 @@ func (v *validator) randomness(j Job) {
 		switch p := share.p; {
 		case p == nil:
 		case *p < 0 || *p > 100:
-			v.add(share.name, *p, "has to be a percentage from 0 to 100")
+			v.add(share.name, *p, "must be a percentage from 0 to 100")
 		case !j.random():
 			v.add(share.name, *p, "has no meaning with rw=%s; use a random pattern", j.RW)
 		}
@@ -103,7 +103,7 @@ func (v *validator) randomness(j Job) {
 	}
 	switch {
 	case j.StartIncrement < 0 || j.StartIncrement > math.MaxInt64/maxThreads/2:
-		v.add("start_increment", j.StartIncrement, "has to be from 0 to the region's size by numjobs")
+		v.add("start_increment", j.StartIncrement, "must be from 0 to the region's size by numjobs")
 	case j.StartIncrement > 0 && (j.random() || !j.WholeRegion || j.SharedCursor):
 		v.add("start_increment", j.StartIncrement, "needs a sequential pattern in the whole region, where each job has a position of its own")
 	case j.StartIncrement > 0 && j.RWNumber < 0 && -j.RWNumber >= j.BS:
@@ -160,9 +160,9 @@ const maxPerFile = 4096
 func (v *validator) pace(j Job) {
 	switch {
 	case j.RateIOPS < 0 || j.RateIOPS > 1e9:
-		v.add("rate_iops", j.RateIOPS, "has to be from 0 (as fast as the depth allows) to 1000000000")
+		v.add("rate_iops", j.RateIOPS, "must be from 0 (as fast as the depth allows) to 1000000000")
 	case j.Rate < 0 || j.Rate > 1<<50:
-		v.add("rate", j.Rate, "has to be from 0 (as fast as the depth allows) to 2^50 bytes a second")
+		v.add("rate", j.Rate, "must be from 0 (as fast as the depth allows) to 2^50 bytes a second")
 	case j.Rate > 0 && j.RateIOPS > 0:
 		v.add("rate", j.Rate, "contradicts rate_iops=%d; use one of the two", j.RateIOPS)
 	}
@@ -183,11 +183,11 @@ func (v *validator) pace(j Job) {
 	const day = 24 * time.Hour
 	switch {
 	case j.ThinkTime < 0 || j.ThinkTime > day:
-		v.add("thinktime", j.ThinkTime, "has to be from 0 to a day")
+		v.add("thinktime", j.ThinkTime, "must be from 0 to a day")
 	case j.ThinkTimeSpin < 0 || j.ThinkTimeSpin > j.ThinkTime:
-		v.add("thinktime_spin", j.ThinkTimeSpin, "has to be from 0 to thinktime=%v", j.ThinkTime)
+		v.add("thinktime_spin", j.ThinkTimeSpin, "must be from 0 to thinktime=%v", j.ThinkTime)
 	case j.ThinkTimeBlocks < 0 || j.ThinkTimeBlocks > 0 && j.ThinkTime == 0:
-		v.add("thinktime_blocks", j.ThinkTimeBlocks, "has to be over 0 and needs thinktime")
+		v.add("thinktime_blocks", j.ThinkTimeBlocks, "must be over 0 and needs thinktime")
 	}
 }
 
@@ -202,7 +202,7 @@ func (v *validator) apart(j Job) {
 		switch {
 		case o.rate == 0:
 		case o.rate < 0 || o.rate > o.most:
-			v.add(o.name, o.rate, "has to be from 0 (none of their own) to %d", o.most)
+			v.add(o.name, o.rate, "must be from 0 (none of their own) to %d", o.most)
 		case !j.mixed():
 			v.add(o.name, o.rate, "is for rw and randrw; rw=%s has %s", j.RW, o.of)
 		case o.reads <= 0:
@@ -256,7 +256,7 @@ func (v *validator) rounds(j Job) {
 	switch {
 	case j.Round == 0:
 	case j.Round < leastRound:
-		v.add("round", j.Round, "has to be %v or more", leastRound)
+		v.add("round", j.Round, "must be %v or more", leastRound)
 	case j.Runtime < j.Round:
 		v.add("round", j.Round, "needs a runtime of one round at least")
 	case j.EndFsync || j.ByAmount() || j.CoolDown > 0:
@@ -275,7 +275,7 @@ func (v *validator) samples(j Job) {
 		rows += int64(j.NumJobs)
 	}
 	if j.HistEvery < 0 || j.HistEvery > 0 && j.HistEvery < leastSample || j.MaxHists < 0 || j.MaxHists > MostHists {
-		v.add("hist_every", j.HistEvery, "has to be %v or more, and max_hists up to %d", leastSample, MostHists)
+		v.add("hist_every", j.HistEvery, "must be %v or more, and max_hists up to %d", leastSample, MostHists)
 	}
 	// A job with another end may have a runtime only as the latest one.
 	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > MaxSamples {

@@ -295,7 +295,7 @@ func TestDaemonStrangers(t *testing.T) {
 			c.Write([]byte("HTTP/1.1 200 OK\r\nApi-Version: 1.47\r\nContent-Length: 0\r\n\r\n" + strings.Repeat(bytes, 100)))
 			time.Sleep(500 * time.Millisecond)
 		}, "unix://"},
-		{"greets", func(c net.Conn) { c.Write([]byte(strings.Repeat(bytes, 1000))) }, "is no Docker daemon"},
+		{"greets", func(c net.Conn) { c.Write([]byte(strings.Repeat(bytes, 1000))) }, "is not a Docker daemon"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -256,7 +256,7 @@ func TestDaemonWords(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"--check-every", "1"}, exitUsage, "plimsoll: --check-every \"1\" is no time: give a number with its unit, as in 500ms, 30s or 2m\n"},
+		{[]string{"--check-every", "1"}, exitUsage, "plimsoll: --check-every \"1\" is not a time: give a number with its unit, as in 500ms, 30s or 2m\n"},
 		{[]string{"--run", "/proc/none/run"}, exitUsage, "plimsoll: mkdir /proc/none: no such file or directory\n"},
 	} {
 		if r := plimsoll(t, t.Context(), dir, "", append([]string{"daemon"}, row.args...)...); r.status != row.status || r.stderr != row.want {

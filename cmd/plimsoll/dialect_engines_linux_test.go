@@ -139,7 +139,7 @@ func TestDialectLimitsAreRefused(t *testing.T) {
 		{[]string{"--memory", "64M", "--engine", "oci"}, exitDone, "--memory 64M is read as Docker reads it: 64MiB"},
 		{[]string{"--memory", "64X", "--engine", "oci"}, exitUsage, "--memory 64X: "},
 		{[]string{"--memory=1MiB", "--engine", "oci"}, exitUsage, "--memory 1MiB: 1MiB is too little: no container starts with so little; write 6MiB to 1PiB"},
-		{[]string{"--cpus", "none", "--engine", "oci"}, exitUsage, "--cpus none: \"none\" is no number of CPUs"},
+		{[]string{"--cpus", "none", "--engine", "oci"}, exitUsage, "--cpus none: \"none\" is not a number of CPUs"},
 		{[]string{"--cpus"}, exitUsage, "--cpus needs a value"},
 		{[]string{"--write-bps", "10MiB/s", "--engine", "oci", "--place", "tmpfs"}, exitCannot, "the place is memory (tmpfs)"},
 		{[]string{"--write-bps", "10MiB/s"}, exitUsage, "give --place dir:PATH, or --engine oci or docker"},

@@ -78,7 +78,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) && bad.GetFlag() != nil && bad.GetFlag().Value.Type() == "duration" {
-		return usageError("--%s %q is no time: give a number with its unit, as in 500ms, 30s or 2m", bad.GetFlag().Name, bad.GetValue())
+		return usageError("--%s %q is not a time: give a number with its unit, as in 500ms, 30s or 2m", bad.GetFlag().Name, bad.GetValue())
 	}
 	if !errors.As(err, &unknown) {
 		return usageError("%w: see '%s --help'", err, cmd.CommandPath())

@@ -129,8 +129,8 @@ func TestLimitBadPlaces(t *testing.T) {
 		args   []string
 	}{
 		{exitUsage, []string{"there is no device /dev/plimsoll-no-such (any more)", "such as /dev/sda"}, []string{"--device", "/dev/plimsoll-no-such"}},
-		{exitUsage, []string{"/dev/null is no block device"}, []string{"--device", "/dev/null"}},
-		{exitUsage, []string{file + " is no block device", "plimsoll limit explain " + file}, []string{"--device", file}},
+		{exitUsage, []string{"/dev/null is not a block device"}, []string{"--device", "/dev/null"}},
+		{exitUsage, []string{file + " is not a block device", "plimsoll limit explain " + file}, []string{"--device", file}},
 		{exitCannot, []string{"data goes to the program that serves", "instead"}, []string{"--path", served}},
 		{exitCannot, []string{"tmpfs", "instead"}, []string{"--path", "/dev/shm"}},
 		{exitUsage, []string{"there is no " + filepath.Join(tmp, "nowhere") + " on this host"}, []string{"--path", filepath.Join(tmp, "nowhere")}},

@@ -20,8 +20,8 @@ func TestLimitCostRefuses(t *testing.T) {
 	l := limitLab{target.Options{}, t.TempDir()}
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	l.says(t, exitUsage, []string{"nothing is asked for"}, "cost", loop)
-	l.says(t, exitUsage, []string{"/dev/plimsoll-no-such is no block device"}, "cost", "/dev/plimsoll-no-such", "--qos", "enable=1")
-	l.says(t, exitUsage, []string{"/dev/null is no block device"}, "cost", "/dev/null", "--qos", "enable=1")
+	l.says(t, exitUsage, []string{"/dev/plimsoll-no-such is not a block device"}, "cost", "/dev/plimsoll-no-such", "--qos", "enable=1")
+	l.says(t, exitUsage, []string{"/dev/null is not a block device"}, "cost", "/dev/null", "--qos", "enable=1")
 	if _, err := os.Stat(costQoSFile); err == nil {
 		return // iocost is here: TestLimitCostReal tries it.
 	}

@@ -111,7 +111,7 @@ func (f limitVerifyFlags) check() ([]row.Mode, error) {
 		return nil, usageError("--modes is empty: there are %s", there)
 	case f.time < row.LeastTime || f.time > time.Hour:
 		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, row.LeastTime)
-	case !(f.tolerance > 0 && f.tolerance <= 100): // Nor what is no number.
+	case !(f.tolerance > 0 && f.tolerance <= 100): // NaN is refused, too.
 		return nil, usageError("--tolerance %v: more than 0, and up to 100 percent; no limiter holds to the byte", f.tolerance)
 	}
 	return modes, nil

@@ -111,7 +111,7 @@ func TestPlanShow(t *testing.T) {
 	}
 	_, stdout, _ = runPlan(string(text), "show", "-", "--json")
 	if i, j := strings.Index(stdout, `"workloads"`), strings.Index(stdout, `"engines"`); !json.Valid([]byte(stdout)) || i < 0 || j < i {
-		t.Errorf("plan show --json is no JSON in the order of the file:\n%s", stdout)
+		t.Errorf("plan show --json is not JSON in the order of the file:\n%s", stdout)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestRunRefuses(t *testing.T) {
 		{"a missing profile", profile("/nowhere/at/all"), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile: stat /nowhere/at/all: no such file"},
 		{"a profile of another kind", profile(file), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile " + file + ": invalid character"},
 		{"a profile that is a folder", profile("/etc"), []string{"run", "-"}, "/etc is not a regular file"},
-		{"an image that is no folder", "name: p\nworkloads: {a: {kind: append, count: 5}}\nengines:\n- host\n- {name: oci, image: /nowhere/at/all}\nplaces: {dir: {}, layer: {}}\n", []string{"run", "-"}, "image /nowhere/at/all: it is not a folder"},
+		{"an image that is not a folder", "name: p\nworkloads: {a: {kind: append, count: 5}}\nengines:\n- host\n- {name: oci, image: /nowhere/at/all}\nplaces: {dir: {}, layer: {}}\n", []string{"run", "-"}, "image /nowhere/at/all: it is not a folder"},
 		{"destructive for nothing", plan("dir: {}"), []string{"run", "-", "--destructive", file}, "no place"},
 		{"nothing to resume", "", []string{"run", "--resume"}, "nothing to resume"},
 		{"an unknown run", "", []string{"run", "--resume", "2020"}, "2020"},

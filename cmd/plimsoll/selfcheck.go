@@ -58,7 +58,7 @@ status 4. On other storage, differences come from the two generators.`,
 // selfcheck measures and prints.
 func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) error {
 	if f.rounds < 1 || f.rounds > 1000 || f.runtime < 100*time.Millisecond || f.runtime > time.Hour {
-		return usageError("--rounds has to be from 1 to 1000 and --runtime from 100ms to 1h")
+		return usageError("--rounds must be from 1 to 1000 and --runtime from 100ms to 1h")
 	}
 	figures, err := selfcheck.Here(ctx, selfcheck.Options{
 		Dir: f.dir, Fio: f.fio, Rounds: f.rounds, Runtime: f.runtime, Say: func(text string) { fmt.Fprintln(a.stderr, text) },

@@ -114,7 +114,7 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 	case k == CPUs:
 		l.CPUs, err = strconv.ParseFloat(text, 64)
 		if err != nil || !digits(strings.Replace(text, ".", "", 1)) {
-			return fmt.Errorf("%q is no number of CPUs: %s", text, fix)
+			return fmt.Errorf("%q is not a number of CPUs: %s", text, fix)
 		}
 		return nil
 	}
@@ -122,7 +122,7 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 		text = strings.TrimSuffix(text, "/s")
 	}
 	if !digits(text) {
-		return fmt.Errorf("%q is no whole number%s: %s", text, thousands(text), fix)
+		return fmt.Errorf("%q is not a whole number%s: %s", text, thousands(text), fix)
 	}
 	if !fits(text) {
 		return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
@@ -154,7 +154,7 @@ func (a *Ask) setPercent(k Key, text string) error {
 	p, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || !digits(strings.Replace(text, ".", "", 1)) || p == 0:
-		return fmt.Errorf("%q is no percentage: write one such as 25%%, or %s for no limit", text+"%", None)
+		return fmt.Errorf("%q is not a percentage: write one such as 25%%, or %s for no limit", text+"%", None)
 	case p > 100:
 		return fmt.Errorf("%s%% is more than the device can do: write at most 100%%, or %s for no limit", text, None)
 	}

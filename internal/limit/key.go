@@ -84,9 +84,9 @@ func ParseKey(s string) (Key, error) {
 		names[i] = string(k)
 	}
 	if word := nearest.Word(string(k), names); word != "" {
-		return "", fmt.Errorf("%q is no kind of limit: did you mean %s?", s, word)
+		return "", fmt.Errorf("%q is not a kind of limit: did you mean %s?", s, word)
 	}
-	return "", fmt.Errorf("%q is no kind of limit: there are %s", s, strings.Join(names, ", "))
+	return "", fmt.Errorf("%q is not a kind of limit: there are %s", s, strings.Join(names, ", "))
 }
 
 // Bounds of the values, both included.

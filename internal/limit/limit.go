@@ -210,7 +210,7 @@ func (l Limits) check(k Key, fix func(bound, Key) string) error {
 	case v > b.max:
 		return fmt.Errorf("%s is too much: %s%s", l.Text(k), b.high, fix(b, k))
 	case k == Latency && l.Latency%time.Microsecond != 0:
-		return fmt.Errorf("%s is no whole number of microseconds, the kernel's unit: write %s", l.Text(k), size.FormatDuration(l.Latency.Truncate(time.Microsecond)))
+		return fmt.Errorf("%s is not a whole number of microseconds, the kernel's unit: write %s", l.Text(k), size.FormatDuration(l.Latency.Truncate(time.Microsecond)))
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (e errSkip) Error() string { return string(e) }
 // run prints what holding so many groups takes, and returns how many goals were missed.
 func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Duration) (missed int, err error) {
 	if groups < 1 || rounds < 1 {
-		return 0, errors.New("-groups and -rounds: there has to be 1 at least")
+		return 0, errors.New("-groups and -rounds: must be at least 1")
 	}
 	var all []figure.Figure
 	for _, p := range []struct {

@@ -59,7 +59,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		return child(ctx, stdin, stdout, o.bare)
 	}
 	if o.rounds < 1 || o.runtime < time.Second || o.runtime%time.Second != 0 {
-		return errors.New("-rounds has to be 1 or more and -runtime whole seconds, 1s or more")
+		return errors.New("-rounds must be 1 or more and -runtime whole seconds, 1s or more")
 	}
 	return bench(ctx, o, stdout, stderr)
 }

@@ -89,7 +89,7 @@ type options struct {
 
 func run(ctx context.Context, stdout io.Writer, o options) error {
 	if o.rounds < 1 {
-		return fmt.Errorf("-rounds %d: there has to be 1 at least", o.rounds)
+		return fmt.Errorf("-rounds %d: must be at least 1", o.rounds)
 	}
 	state, err := os.MkdirTemp("", "plimsoll-bench-trial-")
 	if err != nil {

@@ -21,7 +21,7 @@ var IsName = regexp.MustCompile(NamePattern).MatchString
 
 // NameFault reports what is wrong with a name.
 func NameFault(s string) string {
-	return fmt.Sprintf("%s is no name: use up to %d letters, digits, - and _, and begin with a letter or digit", Short(s), MaxName)
+	return fmt.Sprintf("%s is not a name: use up to %d letters, digits, - and _, and begin with a letter or digit", Short(s), MaxName)
 }
 
 // A Named is a map from names to entries, kept in the order of the file.

@@ -60,7 +60,7 @@ func TestSection(t *testing.T) {
 		{"volume: 1KiB", "f:1:1: a cup needs name (what it is called)"},
 		{"name: a\nvolume: 2MiB", "f:2:9: volume: 2MiB is out of range: wants 1 to 1MiB"},
 		{"name: sieve", "f:1:1: name: a sieve is no cup"},
-		{"name: 1/2\nvolume: x\nfoot: y", "f:1:7: name: \"1/2\" is no name: use up to 63 letters, digits, - and _, and begin with a letter or digit\nf:2:9: volume: \"x\" is no size: write a number and a unit, like 4KiB or 10MB\nf:3:1: a cup has no key \"foot\" (its keys: name, volume, labels)"},
+		{"name: 1/2\nvolume: x\nfoot: y", "f:1:7: name: \"1/2\" is not a name: use up to 63 letters, digits, - and _, and begin with a letter or digit\nf:2:9: volume: \"x\" is not a size: write a number and a unit, like 4KiB or 10MB\nf:3:1: a cup has no key \"foot\" (its keys: name, volume, labels)"},
 		{"a: &a [" + strings.Repeat("1,", 20) + "]\nb: [" + strings.Repeat("*a,", 20) + "]", "stand for too much (more than 100 values or 32 levels)"},
 		{"name: *a", "not YAML"},
 		{strings.Repeat("? ", 40) + "a", "more than 100 values or 32 levels"},

@@ -56,7 +56,7 @@ func (v Variants[T]) pick(d *Decoder, n *yaml.Node, path, name string, dst *T) (
 	case at == n:
 		d.Fail(path, "this %s needs a kind, since %s is not the name of one: %s", v.What, Short(name), strings.Join(v.KindNames(), ", "))
 	default:
-		d.FailAt(at, path, "%s is no kind of %s%s (there are %s)", Short(kind), v.What, DidYouMean(kind, v.KindNames()), strings.Join(v.KindNames(), ", "))
+		d.FailAt(at, path, "%s is not a kind of %s%s (there are %s)", Short(kind), v.What, DidYouMean(kind, v.KindNames()), strings.Join(v.KindNames(), ", "))
 	}
 	return Section[T]{}, false
 }

@@ -34,7 +34,7 @@ func TestCreateSparesBlockDevices(t *testing.T) {
 	for _, name := range []string{os.DevNull, "/dev/full"} {
 		o, err := Create(t.Context(), name)
 		if err != nil {
-			t.Errorf("Create(%s) = %v, which is no block device", name, err)
+			t.Errorf("Create(%s) = %v, which is not a block device", name, err)
 			continue
 		}
 		o.Close()

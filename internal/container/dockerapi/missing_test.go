@@ -44,7 +44,7 @@ func TestWhy(t *testing.T) {
 		{"unix:///s", "", wrap(context.DeadlineExceeded), with(), "does not answer in time", "restart"},
 		{"tcp://h:1", "DOCKER_HOST", wrap(context.DeadlineExceeded), with(), "tcp://h:1, which DOCKER_HOST names, does not answer in time", "can be reached"},
 		{"unix:///s", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
-		{"unix:///s", "", errors.New("readLoopPeekFailLocked: %!w(<nil>)"), with(), "is no Docker daemon", "DOCKER_HOST"},
+		{"unix:///s", "", errors.New("readLoopPeekFailLocked: %!w(<nil>)"), with(), "is not a Docker daemon", "DOCKER_HOST"},
 		{"npipe:////./pipe/e", "", wrap(fs.ErrNotExist), with(), "no daemon's pipe at //./pipe/e", "install and start Docker Desktop, or Docker Engine and its service (Start-Service docker), or set DOCKER_HOST"},
 		{"npipe:////./pipe/e", "", wrap(fs.ErrNotExist), with("docker"), "the docker command is installed, but no daemon is running: no pipe at //./pipe/e", "start Docker Desktop, or the service docker"},
 		{"npipe:////./pipe/e", "", wrap(fs.ErrNotExist), with("docker", "dockerd"), "Docker is installed, but its daemon isn't running: no pipe at //./pipe/e", "start its service as an administrator: Start-Service docker"},

@@ -62,7 +62,7 @@ func readPID(name string) (int, error) {
 	first, _, _ := strings.Cut(string(b), "\n")
 	n, err := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil || n < 1 || n > maxPID {
-		return 0, fmt.Errorf("%s: %.20q is no process's number", name, first)
+		return 0, fmt.Errorf("%s: %.20q is not a process's number", name, first)
 	}
 	return n, nil
 }

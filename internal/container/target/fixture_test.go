@@ -185,7 +185,7 @@ func TestBrokenFiles(t *testing.T) {
 	x.write("state/"+taskFolder+"/default/web/config.json", "{}")
 	x.write("state/"+taskFolder+"/default/web/init.pid", "many")
 	c := x.finder(Options{Containerd: []ContainerdRoot{{State: x.path("state")}}})
-	wantErr[*NotFoundError](t, resolveErr(t, c, "web"), "no process's number")
+	wantErr[*NotFoundError](t, resolveErr(t, c, "web"), "not a process's number")
 	// A runtime that keeps it in a virtual machine notes no process.
 	os.Remove(x.path("state/" + taskFolder + "/default/web/init.pid"))
 	e := wantErr[*NotRunningError](t, resolveErr(t, c, "web"))

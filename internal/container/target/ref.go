@@ -65,7 +65,7 @@ func Parse(s string) (Ref, error) {
 	prefix, rest, ok := strings.Cut(s, ":")
 	if !ok {
 		if strings.HasPrefix(s, "/") {
-			return bad("a path is no container; write cgroup:%s for a control group", s)
+			return bad("a path is not a container; write cgroup:%s for a control group", s)
 		}
 		return parseContainer(s, "", s)
 	}
@@ -124,7 +124,7 @@ func parseContainer(s string, engine Engine, name string) (Ref, error) {
 		if ns, id, ok := strings.Cut(name, "/"); ok {
 			r.Namespace, r.Name = ns, id
 			if !containerName.MatchString(ns) {
-				return Ref{}, fmt.Errorf("target %q: %q is no namespace of containerd; ctr namespaces ls shows them", s, ns)
+				return Ref{}, fmt.Errorf("target %q: %q is not a namespace of containerd; ctr namespaces ls shows them", s, ns)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		"wéb":                      "letters, digits",
 		strings.Repeat("a", 256):   "letters, digits",
 		strings.Repeat("a", 1e5):   "100000 bytes",
-		"containerd:/web":          "no namespace",
+		"containerd:/web":          "is not a namespace",
 		"containerd:a/":            "missing",
 		"containerd:a/b/c":         "letters, digits",
 		"pid:":                     "1 to 4194304",

@@ -114,7 +114,7 @@ func parseServices(text string, each func(key device.Number, op string, n int64)
 		}
 		n, err := strconv.ParseInt(fields[2], 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no count", strings.TrimSpace(line))
+			return fmt.Errorf("%q is not a count", strings.TrimSpace(line))
 		}
 		each(key, fields[1], n)
 	}

@@ -57,7 +57,7 @@ func countList(list string) (int, error) {
 		from, err1 := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
 		if err1 != nil || err2 != nil || from < 0 || to < from {
-			return 0, fmt.Errorf("%q is no list of CPUs", list)
+			return 0, fmt.Errorf("%q is not a list of CPUs", list)
 		}
 		n += to - from + 1
 	}

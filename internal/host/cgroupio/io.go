@@ -85,7 +85,7 @@ func parseStat(text string) (map[device.Number]Counters, error) {
 			}
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || n < 0 {
-				return nil, fmt.Errorf("%q is no count", f)
+				return nil, fmt.Errorf("%q is not a count", f)
 			}
 			set(n)
 		}

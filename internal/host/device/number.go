@@ -18,7 +18,7 @@ func ParseNumber(s string) (n Number, err error) {
 		n.Minor, err = parseHalf(minor)
 	}
 	if err != nil || !colon {
-		return Number{}, fmt.Errorf("%.40q is no device number such as 254:0", s)
+		return Number{}, fmt.Errorf("%.40q is not a device number such as 254:0", s)
 	}
 	return n, nil
 }

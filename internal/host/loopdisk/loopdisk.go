@@ -52,7 +52,7 @@ func Make(ctx context.Context, j *journal.Journal, state, name string, size int6
 		return nil, err
 	}
 	if name == "" || name != filepath.Base(name) {
-		return nil, fmt.Errorf("%q is no name for a disk", name)
+		return nil, fmt.Errorf("%q is not a name for a disk", name)
 	}
 	mkfs, err := exec.LookPath("mkfs.ext4")
 	if err != nil {
@@ -120,7 +120,7 @@ func remove(folder string) error {
 func Undo(state string) journal.Undo {
 	return func(_ context.Context, e journal.Entry) (removed []string, err error) {
 		if e.ID != filepath.Base(e.ID) {
-			return nil, fmt.Errorf("%q is no name of a disk", e.ID)
+			return nil, fmt.Errorf("%q is not a name of a disk", e.ID)
 		}
 		folder := filepath.Join(folderOf(state), e.ID)
 		if err := remove(folder); err != nil {

@@ -76,7 +76,7 @@ func (q QoS) fields() [][2]string {
 func (q QoS) check() error {
 	for name, v := range map[string]float64{"rpct": q.RPct, "wpct": q.WPct} {
 		if !(v >= 0 && v <= 100) {
-			return fmt.Errorf("%s: %v is no percentile: write 0 to 100", name, v)
+			return fmt.Errorf("%s: %v is not a percentile: write 0 to 100", name, v)
 		}
 	}
 	for name, v := range map[string]float64{"min": q.Min, "max": q.Max} {
@@ -89,7 +89,7 @@ func (q QoS) check() error {
 	}
 	for name, v := range map[string]time.Duration{"rlat": q.RLat, "wlat": q.WLat} {
 		if v < 0 || v%time.Microsecond != 0 {
-			return fmt.Errorf("%s: %v is no whole number of microseconds", name, v)
+			return fmt.Errorf("%s: %v is not a whole number of microseconds", name, v)
 		}
 	}
 	return nil

@@ -95,18 +95,18 @@ func (p *planner) quota(g *hierarchy.Group) (quota, error) {
 func parseQuota(text string) (quota, error) {
 	f := strings.Fields(text)
 	if len(f) != 2 {
-		return quota{}, fmt.Errorf("%q is no quota and period", text)
+		return quota{}, fmt.Errorf("%q is not a quota and period", text)
 	}
 	period, err := strconv.ParseInt(f[1], 10, 64)
 	if err != nil || period <= 0 {
-		return quota{}, fmt.Errorf("%q is no quota and period", text)
+		return quota{}, fmt.Errorf("%q is not a quota and period", text)
 	}
 	if f[0] == "max" || f[0] == "-1" {
 		return quota{-1, period}, nil
 	}
 	n, err := strconv.ParseInt(f[0], 10, 64)
 	if err != nil || n < 0 {
-		return quota{}, fmt.Errorf("%q is no quota and period", text)
+		return quota{}, fmt.Errorf("%q is not a quota and period", text)
 	}
 	return quota{n, period}, nil
 }

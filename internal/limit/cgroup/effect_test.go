@@ -161,12 +161,12 @@ func TestCost(t *testing.T) {
 func TestCostRefuses(t *testing.T) {
 	f := newFake(t, 2)
 	for words, q := range map[string]QoS{
-		"rpct: 101 is no percentile":       {RPct: 101},
-		"wpct: -1 is no percentile":        {WPct: -1},
-		"max: 0.5 is out of range":         {Max: 0.5},
-		"min 90 is above max 50":           {Min: 90, Max: 50},
-		"no whole number of microseconds":  {RLat: 1},
-		"wlat: -1ms is no whole number of": {WLat: -time.Millisecond},
+		"rpct: 101 is not a percentile":       {RPct: 101},
+		"wpct: -1 is not a percentile":        {WPct: -1},
+		"max: 0.5 is out of range":            {Max: 0.5},
+		"min 90 is above max 50":              {Min: 90, Max: 50},
+		"not a whole number of microseconds":  {RLat: 1},
+		"wlat: -1ms is not a whole number of": {WLat: -time.Millisecond},
 	} {
 		if _, err := f.host.PlanQoS(vda, q); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v: %v, want %q", q, err, words)

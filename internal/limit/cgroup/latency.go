@@ -57,14 +57,14 @@ func parseLatency(b []byte) (deviceValues, error) {
 			if name == "" || strings.HasPrefix(name, "(") {
 				continue
 			}
-			return nil, fmt.Errorf("%q is no device and target", line)
+			return nil, fmt.Errorf("%q is not a device and target", line)
 		}
 		n, err := strconv.ParseUint(value, 10, 64)
 		if value == "max" {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no device and target", line)
+			return nil, fmt.Errorf("%q is not a device and target", line)
 		}
 		out = append(out, deviceValue{d, n})
 	}

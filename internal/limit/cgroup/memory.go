@@ -106,7 +106,7 @@ func parseBytes(b []byte) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is no number of bytes", text)
+		return 0, fmt.Errorf("%q is not a number of bytes", text)
 	}
 	if n >= 1<<62 {
 		return noLimit, nil

@@ -69,6 +69,6 @@ func TestSwapBack(t *testing.T) {
 	}
 	f := newFake(t, 2, "/c")
 	if d, err := f.host.Plan(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{Memory: 64 << 20, Swap: "much"}}}); err == nil {
-		t.Errorf("Plan of swap that is no number = %+v", d)
+		t.Errorf("Plan of swap that is not a number = %+v", d)
 	}
 }

@@ -30,7 +30,7 @@ const prefix = "plimsoll-"
 // No other group is changed: if version 2's root doesn't enable a controller, the error wraps ErrNotGiven.
 func (h *Host) Make(name string, cs ...hierarchy.Controller) (_ *Own, err error) {
 	if !strings.HasPrefix(name, prefix) || name != filepath.Base(name) {
-		return nil, fmt.Errorf("%q is no name for a group of Plimsoll's: it has to begin with %s", name, prefix)
+		return nil, fmt.Errorf("%q is not a name for a group of Plimsoll's: it must begin with %s", name, prefix)
 	}
 	o := &Own{Target: newTarget("group " + name), host: h}
 	defer func() {

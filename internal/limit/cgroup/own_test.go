@@ -56,7 +56,7 @@ func TestMake(t *testing.T) {
 	}
 	f := newFake(t, 2)
 	for _, bad := range []string{"x", "plimsoll-x/y", "../plimsoll-x", ""} {
-		if _, err := f.host.Make(bad, hierarchy.IO); err == nil || !strings.Contains(err.Error(), "has to begin with plimsoll-") {
+		if _, err := f.host.Make(bad, hierarchy.IO); err == nil || !strings.Contains(err.Error(), "must begin with plimsoll-") {
 			t.Errorf("Make(%q) = %v", bad, err)
 		}
 	}

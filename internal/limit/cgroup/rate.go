@@ -135,11 +135,11 @@ func parseThrottle(b []byte) (deviceValues, error) {
 			if name == "" || strings.HasPrefix(name, "(") {
 				continue
 			}
-			return nil, fmt.Errorf("%q is no device and value", line)
+			return nil, fmt.Errorf("%q is not a device and value", line)
 		}
 		n, err := strconv.ParseUint(value, 10, 64)
 		if !ok || err != nil || !plain(value) {
-			return nil, fmt.Errorf("%q is no device and value", line)
+			return nil, fmt.Errorf("%q is not a device and value", line)
 		}
 		out = append(out, deviceValue{d, n})
 	}
@@ -249,7 +249,7 @@ func parseMax(b []byte) (maxima, error) {
 					n, err = 0, nil
 				}
 				if err != nil {
-					return nil, fmt.Errorf("%q is no limit", f)
+					return nil, fmt.Errorf("%q is not a limit", f)
 				}
 				m.fields[i] = n
 			}

@@ -156,7 +156,7 @@ func checkDevices(devices []Device) error {
 			return fmt.Errorf("device %s: %w", d.Path, err)
 		}
 		if st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
-			return fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one below it", clean.Name(d.Path), clean.Shell(d.Path))
+			return fmt.Errorf("%s is not a block device; plimsoll limit explain %s shows the one below it", clean.Name(d.Path), clean.Shell(d.Path))
 		}
 		number, ok := device.BlockNode(d.Path)
 		if !ok {

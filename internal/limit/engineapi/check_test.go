@@ -154,9 +154,9 @@ func TestCheckDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		file:                       "is no block device; plimsoll limit explain " + file,
-		filepath.Dir(file):         "is no block device",
-		os.DevNull:                 "is no block device",
+		file:                       "is not a block device; plimsoll limit explain " + file,
+		filepath.Dir(file):         "is not a block device",
+		os.DevNull:                 "is not a block device",
 		filepath.Join(file, "sub"): "device " + file,
 		"/dev/plimsoll-no-such":    "no such file",
 	} {

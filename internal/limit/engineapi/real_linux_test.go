@@ -67,7 +67,7 @@ func loop(t *testing.T) Device {
 	d := Device{Path: path}
 	var ok bool
 	if d.Number, ok = device.BlockNode(path); !ok {
-		t.Fatalf("%s is no block device", path)
+		t.Fatalf("%s is not a block device", path)
 	}
 	return d
 }
@@ -206,7 +206,7 @@ func TestDocker(t *testing.T) {
 
 	disk := l.disk
 	disk.Path = "/dev/null"
-	if _, err := l.a.Set(t.Context(), got.ID, Limits{Devices: []Device{disk}}); err == nil || !strings.Contains(err.Error(), "is no block device") {
+	if _, err := l.a.Set(t.Context(), got.ID, Limits{Devices: []Device{disk}}); err == nil || !strings.Contains(err.Error(), "is not a block device") {
 		t.Errorf("Set of /dev/null = %v", err)
 	}
 	if _, err := l.a.Set(t.Context(), "no-such", Limits{Memory: 32 << 20}); err == nil || !strings.Contains(err.Error(), "no-such") {

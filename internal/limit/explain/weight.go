@@ -61,7 +61,7 @@ func (h *Host) weights(l *Layer) []Weight {
 			w = Weight{Name: l.Name, Why: "a hidden path of an NVMe namespace has no number to give a weight to"}
 		case !l.Device.MQ:
 			w.By, w.Ready, w.Fix = "", false, ""
-			w.Why = l.Name + " has no request queues of its own (it is no blk-mq device), which weights share out"
+			w.Why = l.Name + " has no request queues of its own (it is not a blk-mq device), which weights share out"
 		}
 		w.Charge = l.Charge
 		if w.By != "" && w.Charge == Leaks {

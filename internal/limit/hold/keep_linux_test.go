@@ -47,7 +47,7 @@ func newDaemon(t *testing.T) *daemon {
 	d := &daemon{t: t, containers: map[string]*container{}, refuse: func(string) bool { return false }}
 	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(d.serve))
 	d.Listener.Close()
-	dir, err := os.MkdirTemp("", "hold") // A socket's path has to be short.
+	dir, err := os.MkdirTemp("", "hold") // A socket's path must be short.
 	if err != nil {
 		t.Fatal(err)
 	}

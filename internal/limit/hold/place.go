@@ -53,7 +53,7 @@ func (h *Holder) device(path string) ([]Place, error) {
 	case err != nil:
 		return nil, err
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
-		return nil, misnamed("%s is no block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
+		return nil, misnamed("%s is not a block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
 	}
 	e, err := h.node(path)
 	if err != nil {
@@ -209,7 +209,7 @@ func ratesOn(d explain.Spot, l limit.Limits) limit.Limits {
 func (s *Scope) Latency() error {
 	for _, d := range s.Devices() {
 		if !d.MQ {
-			return &refusal.Error{Act: refusal.Limited, What: "latency on " + d.Name, Why: d.Name + " has no request queues of its own (it is no blk-mq device), where the kernel would hold it",
+			return &refusal.Error{Act: refusal.Limited, What: "latency on " + d.Name, Why: d.Name + " has no request queues of its own (it is not a blk-mq device), where the kernel would hold it",
 				Fix: "give the neighbours rates there, or name with --device a disk beneath, which plimsoll limit explain shows"}
 		}
 	}

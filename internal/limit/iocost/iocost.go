@@ -50,7 +50,7 @@ func (r Result) Text() string {
 // Disk is the disk whose queue a device is served by.
 func Disk(h *explain.Host, path string) (device.Number, string, error) {
 	if st, err := os.Stat(path); err != nil || st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
-		return device.Number{}, "", usage.Errorf("%s is no block device of this machine: name one, such as /dev/sda", path)
+		return device.Number{}, "", usage.Errorf("%s is not a block device of this machine: name one, such as /dev/sda", path)
 	}
 	e, err := h.Path(path)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := half.Apply(h, disk, false); err == nil || !strings.Contains(err.Error(), "101 is no percentile") {
+	if _, err := half.Apply(h, disk, false); err == nil || !strings.Contains(err.Error(), "101 is not a percentile") {
 		t.Errorf("Apply() = %v", err)
 	}
 	has("refused", qos, model)

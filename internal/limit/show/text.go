@@ -135,7 +135,7 @@ func (l *List) Text() string {
 // pasted is a name that a line may take, quoted where a shell or a terminal would change it.
 func pasted(name string) string {
 	if name == rootGroup {
-		return name // It is no name.
+		return name // Not a name: the text is printed as it is.
 	}
 	return clean.Shell(name)
 }

@@ -143,7 +143,7 @@ func checkForm(t *testing.T, name string, ws []record.Warning) {
 			t.Errorf("%s: malformed warning %+v", name, w)
 		}
 		if !json.Valid(w.Evidence) {
-			t.Errorf("%s: evidence %q is no JSON", name, w.Evidence)
+			t.Errorf("%s: evidence %q is not JSON", name, w.Evidence)
 		}
 	}
 }

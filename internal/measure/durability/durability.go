@@ -126,7 +126,7 @@ func (o Options) job() (load.Job, error) {
 		j.RandSeed = uint64(time.Now().UnixNano()) | 1
 	}
 	if j.Size <= 0 || j.Size%j.BS != 0 {
-		return j, fmt.Errorf("size %d is no multiple of the block of %d bytes", j.Size, j.BS)
+		return j, fmt.Errorf("size %d is not a multiple of the block of %d bytes", j.Size, j.BS)
 	}
 	if j.IODepth > 1 && (j.IOEngine == "" || j.IOEngine == load.PSync) {
 		// psync's threads would share the order.

@@ -66,9 +66,9 @@ func checkJob(j load.Job) error {
 	}
 	switch {
 	case j.RW != load.RandWrite || !j.Verify:
-		return fmt.Errorf("rw=%s, verify=%t: it is no job of plimsoll verify", j.RW, j.Verify)
+		return fmt.Errorf("rw=%s, verify=%t: it is not a job of plimsoll verify", j.RW, j.Verify)
 	case j.Size%j.BS != 0 || j.NumJobs > 1:
-		return fmt.Errorf("%d jobs of %d bytes in blocks of %d: it is no job of plimsoll verify", max(j.NumJobs, 1), j.Size, j.BS)
+		return fmt.Errorf("%d jobs of %d bytes in blocks of %d: it is not a job of plimsoll verify", max(j.NumJobs, 1), j.Size, j.BS)
 	}
 	return nil
 }

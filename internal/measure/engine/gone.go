@@ -50,7 +50,7 @@ func StateFault(state string, err error) error {
 	case full:
 		return &StateFullError{state, err}
 	case named && shut:
-		return fmt.Errorf("%w; Plimsoll's own state folder has to be writable: name another folder with --state", err)
+		return fmt.Errorf("%w; Plimsoll's own state folder must be writable: name another folder with --state", err)
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func (l *IOLimits) Asks() (keys []limit.Key) {
 // Explain finds the devices below the data of a session.
 func (l *IOLimits) Explain(fs device.FS, keys []limit.Key, path string) (*explain.Explanation, error) {
 	if path == "" {
-		return nil, l.No(keys, "the place is no folder of this machine, or is memory (tmpfs): there is no block device under it", "limit memory, or use another place")
+		return nil, l.No(keys, "the place is not a folder of this machine, or is memory (tmpfs): there is no block device under it", "limit memory, or use another place")
 	}
 	h, err := explain.Look(fs)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestManualKeys(t *testing.T) {
 		}
 		for n := range got {
 			if !names[n] {
-				t.Errorf("the manual's section %q has %s, which is no key", heading, n)
+				t.Errorf("the manual's section %q has %s, which is not a key", heading, n)
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func TestBlockAlign(t *testing.T) {
 	}
 	for _, at := range got {
 		if at%(64<<10) != 0 {
-			t.Errorf("offset %d is no multiple of 64 KiB", at)
+			t.Errorf("offset %d is not a multiple of 64 KiB", at)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func parseRange(s string) ([]load.SizeShare, error) {
 	case least < 1 || most > maxBlock:
 		return nil, fmt.Errorf("%s is out of range: wants sizes from %s to %s", strict.Short(s), size.Format(1), size.Format(maxBlock))
 	case least >= most || most%least != 0:
-		return nil, fmt.Errorf("%s: the second size has to be a multiple of the first", strict.Short(s))
+		return nil, fmt.Errorf("%s: the second size must be a multiple of the first", strict.Short(s))
 	case most/least > mostSizes:
 		return nil, fmt.Errorf("%s: the second size may be up to %d times the first: use bssplit", strict.Short(s), mostSizes)
 	}

@@ -74,11 +74,11 @@ func parseSplit(s string) ([]load.SizeShare, error) {
 			return nil, fmt.Errorf("%s is out of range: wants %s to %s", bytes, size.Format(1), size.Format(maxBlock))
 		}
 		if strings.ContainsFunc(share, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
-			return nil, fmt.Errorf("%s is no percentage: wants %s", strict.Short(share), splitsWant)
+			return nil, fmt.Errorf("%s is not a percentage: wants %s", strict.Short(share), splitsWant)
 		}
 		p, err := strconv.ParseFloat(share, 64)
 		if err != nil || !(p > 0 && p <= 100) {
-			return nil, fmt.Errorf("%s is no percentage over 0 and up to 100: wants %s", strict.Short(share), splitsWant)
+			return nil, fmt.Errorf("%s is not a percentage over 0 and up to 100: wants %s", strict.Short(share), splitsWant)
 		}
 		if slices.ContainsFunc(out, func(e load.SizeShare) bool { return e.Size == n }) {
 			return nil, fmt.Errorf("%s is given twice", size.Format(n))

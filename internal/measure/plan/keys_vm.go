@@ -82,7 +82,7 @@ func checkMachine(d *strict.Decoder, path string, e *EngineSpec) {
 		}
 		// A kernel rounds other sizes.
 		if k.size&(k.size-1) != 0 {
-			d.Fail(strict.Join(path, k.name), "%s has to be a power of two", k.name)
+			d.Fail(strict.Join(path, k.name), "%s must be a power of two", k.name)
 		}
 	}
 	if m.Modules != "" && m.Kernel == "" {

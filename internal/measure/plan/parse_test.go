@@ -92,7 +92,7 @@ var bad = []struct{ name, yaml string }{
 	{"blocks", sound + "blocks: 0\n"},
 	{"timeout", sound + "timeout: 0\n"},
 	{"margin", sound + "margin: 5\n"},
-	{"margin is no number", sound + "margin: .nan\n"},
+	{"margin is not a number", sound + "margin: .nan\n"},
 	{"I/O engine", sound + "io_engine: libaio\n"},
 	{"seed", sound + "seed: -1\n"},
 	{"unknown key in a match", sound + "exclude: [{engin: host}]\n"},
@@ -112,7 +112,7 @@ var badForParser = []struct{ name, yaml string }{
 	{"no YAML", "a: [1"},
 	{"split of an ambiguous size", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4k/50:8KiB/50}\n"},
 	{"a share of zero", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/0:8KiB/100}\n"},
-	{"a share that is no number", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/1.2.3}\n"},
+	{"a share that is not a number", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/1.2.3}\n"},
 	{"a size twice in a split", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/50:4096/50}\n"},
 	{"a split out of range", head + "workloads:\n  a: {rw: read, size: 4GiB, bssplit: 2GiB/100}\n"},
 	{"a round that is too short", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: {round: 99ms}}\n"},
@@ -370,7 +370,7 @@ func TestParseDefaults(t *testing.T) {
 // TestLatencyOfTheKernel: a schema can't say that a time has to be whole microseconds.
 func TestLatencyOfTheKernel(t *testing.T) {
 	_, err := Parse("f", []byte(sound+"limits: {x: {latency: 1500ns}}\n"))
-	if want := "limits.x.latency: 1.5µs is no whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "limits.x.latency: 1.5µs is not a whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Parse = %v, want %q", err, want)
 	}
 }

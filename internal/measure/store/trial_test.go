@@ -32,7 +32,7 @@ func TestPutTrialRefuses(t *testing.T) {
 		{"NaN", func(t *record.Trial) { t.Value = math.NaN() }, "value is NaN"},
 		{"infinity deep down", func(t *record.Trial) { t.Results[0].Host.Steal = math.Inf(1) },
 			"results[0].host.steal is +Inf"},
-		{"evidence that is no JSON", func(t *record.Trial) { t.Warnings[0].Evidence = json.RawMessage("{") }, "encode run r"},
+		{"evidence that is not JSON", func(t *record.Trial) { t.Warnings[0].Evidence = json.RawMessage("{") }, "encode run r"},
 	} {
 		tr := sampleTrial("r", 0, 12)
 		tt.change(&tr)

@@ -27,7 +27,7 @@ func TestOrder(t *testing.T) {
 			sorted := slices.Sorted(slices.Values(o))
 			for i, v := range sorted {
 				if i != v || len(o) != n {
-					t.Fatalf("order(7, %d, %d) = %v is no permutation", block, n, o)
+					t.Fatalf("order(7, %d, %d) = %v is not a permutation", block, n, o)
 				}
 			}
 			if n == 40 {

@@ -21,7 +21,7 @@ func setAddress(address string) error {
 		return err
 	}
 	if !p.Addr().Is4() {
-		return fmt.Errorf("%s is no IPv4 address", p.Addr())
+		return fmt.Errorf("%s is not an IPv4 address", p.Addr())
 	}
 	if err := awaitFile("/sys/class/net/" + guestInterface); err != nil {
 		return fmt.Errorf("the machine has no network interface: %w", err)

@@ -34,7 +34,7 @@ func stateOf(f *os.File) (state string, changed int64, err error) {
 		return "", 0, err
 	}
 	if !st.Mode().IsRegular() {
-		return "", 0, fmt.Errorf("%s is no regular file", f.Name())
+		return "", 0, fmt.Errorf("%s is not a regular file", f.Name())
 	}
 	return stateText(st), changeTime(st), nil
 }

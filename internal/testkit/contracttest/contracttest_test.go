@@ -50,6 +50,6 @@ func TestCatches(t *testing.T) {
 	}
 	u := &url.URL{Path: "/volumes/create"}
 	if got := s.RequestProblems("POST", u, http.Header{"Content-Type": {"text/plain"}}, "{}"); len(got) != 1 {
-		t.Errorf("a body that is no JSON: %q", got)
+		t.Errorf("a body that is not JSON: %q", got)
 	}
 }

@@ -30,7 +30,7 @@ func noteGroup(t testing.TB, dir string)  { t.Helper(); notes.Add(t, "group "+di
 func takeAway(what string) error {
 	kind, path, _ := strings.Cut(what, " ")
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-		return fmt.Errorf("%q is no note", what)
+		return fmt.Errorf("%q is not a note", what)
 	}
 	switch kind {
 	case "mount":
@@ -40,7 +40,7 @@ func takeAway(what string) error {
 	case "group":
 		return removeKilledGroup(path)
 	}
-	return fmt.Errorf("%q is no note", what)
+	return fmt.Errorf("%q is not a note", what)
 }
 
 // unmountFrom unmounts what is mounted on dir and below, the last first.
@@ -90,7 +90,7 @@ func detachKilled(image string) error {
 // removeKilledGroup removes a group and those below, and kills the processes in them.
 func removeKilledGroup(dir string) error {
 	if !strings.HasPrefix(dir, "/sys/fs/cgroup/") || !strings.HasPrefix(filepath.Base(dir), groupPrefix) {
-		return fmt.Errorf("%s is no group of a test", dir)
+		return fmt.Errorf("%s is not a group of a test", dir)
 	}
 	var left error
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

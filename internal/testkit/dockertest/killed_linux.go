@@ -24,7 +24,7 @@ func removeKilled(what string) error {
 	}
 	base := filepath.Base(what)
 	if filepath.Clean(what) != what || !filepath.IsAbs(what) || !strings.HasPrefix(base, folderPrefix) {
-		return fmt.Errorf("%q is no daemon's folder", what)
+		return fmt.Errorf("%q is not a daemon's folder", what)
 	}
 	// The kernel signals the daemon when the test's process ends. The daemon may take a while to stop.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -33,7 +33,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	if err == nil && (s == "0" || !isDecimal(s)) {
 		return d, nil
 	}
-	return 0, fmt.Errorf("%q is no time: %s", s, durationFix(s))
+	return 0, fmt.Errorf("%q is not a time: %s", s, durationFix(s))
 }
 
 // durationFix says how to write the time that s seems to mean.

@@ -52,7 +52,7 @@ func split(s string) (number, unit string, err error) {
 	case s == "":
 		return "", "", fmt.Errorf("a size is empty: write one like 4KiB")
 	case len(s) > maxInput:
-		return "", "", fmt.Errorf("a size of %d characters is no number: write one like 4KiB", len(s))
+		return "", "", fmt.Errorf("a size of %d characters is not a number: write one like 4KiB", len(s))
 	case s[0] == '-':
 		return "", "", fmt.Errorf("%q is negative: a size is 0 or more", s)
 	}
@@ -65,7 +65,7 @@ func split(s string) (number, unit string, err error) {
 		return "", "", fmt.Errorf("%q is written with an exponent: write %d, or a number and a unit, like 4KiB or 10MB", s, int64(f))
 	}
 	if !isDecimal(number) || (end < len(s) && unit == "") {
-		return "", "", fmt.Errorf("%q is no size: write a number and a unit, like 4KiB or 10MB", s)
+		return "", "", fmt.Errorf("%q is not a size: write a number and a unit, like 4KiB or 10MB", s)
 	}
 	return number, unit, nil
 }
@@ -122,7 +122,7 @@ func scaled(number string, mult int64) string {
 func whole(s, number string, mult int64) (int64, error) {
 	r, ok := new(big.Rat).SetString(number)
 	if !ok {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	r.Mul(r, new(big.Rat).SetInt64(mult))
 	switch {

@@ -43,7 +43,7 @@ func flag(at func(*Test) *bool) func(*Test, string, string) error {
 func text(at func(*Test) *string) func(*Test, string, string) error {
 	return func(t *Test, arg, v string) error {
 		if v == "" || strings.ContainsFunc(v, control) {
-			return dialect.Usagef(arg, "has to be text without control characters")
+			return dialect.Usagef(arg, "must be text without control characters")
 		}
 		*at(t) = v
 		return nil
@@ -58,7 +58,7 @@ func whole(at func(*Test) *int, least, most int) func(*Test, string, string) err
 	return func(t *Test, arg, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
-			return dialect.Usagef(arg, "has to be a whole number from %d to %d", least, most)
+			return dialect.Usagef(arg, "must be a whole number from %d to %d", least, most)
 		}
 		*at(t) = n
 		return nil
@@ -70,7 +70,7 @@ func html(at func(*Test) *string) func(*Test, string, string) error {
 	return func(t *Test, arg, v string) error {
 		t.HTML = true
 		if strings.ContainsFunc(v, control) {
-			return dialect.Usagef(arg, "has to be text without control characters")
+			return dialect.Usagef(arg, "must be text without control characters")
 		}
 		*at(t) = v
 		return nil
@@ -85,7 +85,7 @@ func proxy(t *Test, arg, v string) error {
 		n, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil || n == 0 || host == "" || strings.ContainsFunc(v, func(r rune) bool { return control(r) || r == ' ' || r == '/' }) {
-		return dialect.Usagef(arg, "has to be a host and a port, as in -X 127.0.0.1:3128")
+		return dialect.Usagef(arg, "must be a host and a port, as in -X 127.0.0.1:3128")
 	}
 	t.ProxyHost, t.ProxyPort = host, int(n)
 	return nil
@@ -120,7 +120,7 @@ var Options = []Option{
 	}},
 	{Letter: 'H', Value: "attribute", Note: sameAsAB, set: func(t *Test, arg, v string) error {
 		if name, _, ok := strings.Cut(v, ":"); !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return dialect.Usagef(arg, "has to be a header, as in -H 'Accept-Encoding: gzip'")
+			return dialect.Usagef(arg, "must be a header, as in -H 'Accept-Encoding: gzip'")
 		}
 		t.Headers = append(t.Headers, v)
 		return text(func(t *Test) *string { return &t.Headers[len(t.Headers)-1] })(t, arg, v)
@@ -139,7 +139,7 @@ var Options = []Option{
 	{Letter: 'r', Note: sameAsAB, set: flag(func(t *Test) *bool { return &t.GoOn })},
 	{Letter: 'm', Value: "method", Note: sameAsAB, set: func(t *Test, arg, v string) error {
 		if strings.ContainsFunc(v, func(r rune) bool { return control(r) || r == ' ' || r > 0x7e }) || v == "" {
-			return dialect.Usagef(arg, "has to be a word, as in -m DELETE")
+			return dialect.Usagef(arg, "must be a word, as in -m DELETE")
 		}
 		t.Method = v
 		return nil

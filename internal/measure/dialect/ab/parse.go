@@ -150,7 +150,7 @@ func (t *Test) address(arg string) error {
 	u, err := url.Parse("http://" + host)
 	switch {
 	case err != nil || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
-		return dialect.Usagef(arg, "is no address, as http://127.0.0.1:8080/ is")
+		return dialect.Usagef(arg, "is not an address such as http://127.0.0.1:8080/")
 	case u.User != nil:
 		return dialect.Usagef(arg, "give user and password by -A user:password")
 	case strings.ContainsFunc(path, func(r rune) bool { return control(r) || r == ' ' }):
@@ -159,7 +159,7 @@ func (t *Test) address(arg string) error {
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
-			return dialect.Usagef(arg, "%s is no port", p)
+			return dialect.Usagef(arg, "%s is not a port", p)
 		}
 		t.Port = int(n)
 	}
@@ -181,9 +181,9 @@ func (t *Test) check() error {
 	case t.Method != "" && body:
 		return dialect.Usagef("-m "+t.Method, "contradicts -p and -u, which have methods of their own")
 	case t.Auth != "" && !strings.Contains(t.Auth, ":"):
-		return dialect.Usagef("-A "+t.Auth, "has to be user:password")
+		return dialect.Usagef("-A "+t.Auth, "must be user:password")
 	case t.ProxyAuth != "" && (t.ProxyHost == "" || !strings.Contains(t.ProxyAuth, ":")):
-		return dialect.Usagef("-P "+t.ProxyAuth, "has to be user:password, and needs -X")
+		return dialect.Usagef("-P "+t.ProxyAuth, "must be user:password, and needs -X")
 	case t.ProxyHost != "" && t.TLS:
 		return dialect.Usagef("-X "+t.ProxyHost, "asks a proxy, which has to read the request: use http://")
 	}

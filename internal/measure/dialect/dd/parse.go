@@ -242,7 +242,7 @@ func quantity(arg, text string) (int64, error) {
 		m, ok := suffixes[part[i:]]
 		n, err := strconv.ParseInt(part[:i], 10, 64)
 		if err != nil || !ok {
-			return 0, dialect.Usagef(arg, "%q is no number with one of dd's multipliers, as in 512, 4K or 1M", part)
+			return 0, dialect.Usagef(arg, "%q is not a number with one of dd's multipliers, as in 512, 4K or 1M", part)
 		}
 		if n != 0 && (m > math.MaxInt64/n || total > math.MaxInt64/(n*m)) {
 			return 0, dialect.Usagef(arg, "%q is too large", text)
@@ -274,7 +274,7 @@ func (t *Test) check() error {
 	case t.Count > 0 && t.Count > math.MaxInt64/2/t.BS-t.Seek-t.Skip:
 		return dialect.Usagef(fmt.Sprintf("count=%d", t.Count), "too large for any file")
 	case slices.Contains(t.Conv, "nocreat") && slices.Contains(t.Conv, "excl"):
-		return dialect.Usagef("conv=nocreat", "contradicts conv=excl: the file has to be there, or it must not be")
+		return dialect.Usagef("conv=nocreat", "contradicts conv=excl: one needs the file to exist, the other needs it not to")
 	case source && (t.Skip > 0 || inDirect):
 		return dialect.Usagef("if="+t.In, "skip= and iflag=direct have no meaning for it")
 	case t.Out == null && (t.Seek > 0 || slices.ContainsFunc(t.Conv, func(c string) bool { return c != "sync" && c != "notrunc" }) || outDirect):

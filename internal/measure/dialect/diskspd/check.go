@@ -110,7 +110,7 @@ func (c *checker) threads(s *Span, t *Target) error {
 	case s.pooled() && t.Parallel:
 		return c.bad("p", "contradicts -O")
 	case s.pooled() && t.Weight == 0:
-		return c.bad("O", "the target's Weight has to be over 0")
+		return c.bad("O", "the target's Weight must be over 0")
 	case !s.pooled() && len(t.ThreadTargets) > 0:
 		return c.bad("O", "ThreadTargets need ThreadCount and RequestCount of the time span")
 	}

@@ -135,14 +135,14 @@ func refuse(why string) func(*parser, string) error {
 // number reads a whole number from low to high.
 func (p *parser) number(value string, low, high uint64) (uint32, error) {
 	if value == "" {
-		return 0, p.bad("the number is missing; it has to be glued to the option, as in -%s%d", p.arg, max(low, 1))
+		return 0, p.bad("the number is missing; it must follow the option without a space, as in -%s%d", p.arg, max(low, 1))
 	}
 	n, err := parseUint(value, 64)
 	if err != nil {
 		return 0, p.bad("%q %v", value, err)
 	}
 	if n < low || n > high {
-		return 0, p.bad("%d has to be from %d to %d", n, low, high)
+		return 0, p.bad("%d must be from %d to %d", n, low, high)
 	}
 	return uint32(n), nil
 }
@@ -150,7 +150,7 @@ func (p *parser) number(value string, low, high uint64) (uint32, error) {
 // size reads a size.
 func (p *parser) size(value string) (uint64, error) {
 	if value == "" {
-		return 0, p.bad("the size is missing; it has to be glued to the option, as in -%s64K", p.arg)
+		return 0, p.bad("the size is missing; it must follow the option without a space, as in -%s64K", p.arg)
 	}
 	n, err := parseSize(value, uint64(p.target.Block))
 	if err != nil {

@@ -156,7 +156,7 @@ func (x *xmlReader) number(e *element, low, high uint64) uint64 {
 		return low
 	}
 	if n < low || n > high {
-		x.fail(e, "%d has to be from %d to %d", n, low, high)
+		x.fail(e, "%d must be from %d to %d", n, low, high)
 		return low
 	}
 	return n

@@ -12,7 +12,7 @@ func (p *parser) block(value string) error {
 		return err
 	}
 	if n < 1 || n > 1<<30 {
-		return p.bad("a block has to be from 1 byte to 1G")
+		return p.bad("a block must be from 1 byte to 1G")
 	}
 	p.target.Block = uint32(n)
 	return nil
@@ -32,7 +32,7 @@ func (p *parser) bounds(value string) error {
 		return err
 	}
 	if n == 0 || n > math.MaxInt64-p.target.Base {
-		return p.bad("a length of %d bytes from %d on is no range", n, p.target.Base)
+		return p.bad("a length of %d bytes from %d on is not a valid range", n, p.target.Base)
 	}
 	return p.end(p.target.Base + n)
 }
@@ -168,7 +168,7 @@ func (p *parser) random(value string) error {
 			return err
 		}
 		if at == 0 || at > 1<<30 {
-			return p.bad("an alignment has to be from 1 byte to 1G")
+			return p.bad("an alignment must be from 1 byte to 1G")
 		}
 	}
 	if p.aligned && p.target.Align != at {
@@ -207,7 +207,7 @@ func (p *parser) distribution(value string) error {
 		io, size, ok := strings.Cut(part, "/")
 		n, err := parseUint(io, 32)
 		if !ok || err != nil || n > 100 {
-			return p.bad("%q has to be a percentage of the I/Os, a slash and a part of the target, as in 90/10", part)
+			return p.bad("%q must be a percentage of the I/Os, a slash and a part of the target, as in 90/10", part)
 		}
 		r := Range{IO: uint32(n)}
 		if p.target.Absolute {
@@ -219,7 +219,7 @@ func (p *parser) distribution(value string) error {
 		case err != nil:
 			return p.bad("%q: %v", part, err)
 		case r.Size == 0 || !p.target.Absolute && r.Size > 100:
-			return p.bad("%q: the part of the target has to be more than 0 and not more than all", part)
+			return p.bad("%q: the part of the target must be more than 0 and not more than all", part)
 		case len(p.target.Ranges) == maxRanges:
 			return p.bad("more than %d parts", maxRanges)
 		}
@@ -326,7 +326,7 @@ func (p *parser) writeRatio(value string) (err error) {
 func (p *parser) xml(value string) error {
 	switch {
 	case value == "":
-		return p.bad("the file's name is missing; it has to be glued to the option, as in -Xprofile.xml")
+		return p.bad("the file's name is missing; it must follow the option without a space, as in -Xprofile.xml")
 	case p.xmlPath != "":
 		return p.bad("contradicts %s: one profile only", p.where["X"])
 	}

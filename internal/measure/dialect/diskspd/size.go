@@ -11,7 +11,7 @@ import (
 // parseUint reads digits only.
 func parseUint(s string, bits int) (uint64, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return 0, errors.New("has to be a whole number")
+		return 0, errors.New("must be a whole number")
 	}
 	n, err := strconv.ParseUint(s, 10, bits)
 	if err != nil {
@@ -42,7 +42,7 @@ func parseSize(s string, block uint64) (uint64, error) {
 	}
 	n, err := parseUint(num, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no size: write digits and K, M, G, T or b (blocks) behind them, as in 64K", s)
+		return 0, fmt.Errorf("%q is not a size: write digits and K, M, G, T or b (blocks) behind them, as in 64K", s)
 	}
 	// More than a file can have is a slip too, and saves all others from overflows.
 	if unit > 0 && n > math.MaxInt64/unit {

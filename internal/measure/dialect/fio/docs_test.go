@@ -271,7 +271,7 @@ func TestRefusalsNameTheNearest(t *testing.T) {
 		}
 		near, text := nearest[name], err.Error()
 		if slices.Contains(without, name) {
-			if near != "" || !strings.Contains(text, "nothing near") {
+			if near != "" || !strings.Contains(text, "there is no replacement") {
 				t.Errorf("%s: %v", name, err)
 			}
 			return
@@ -279,7 +279,7 @@ func TestRefusalsNameTheNearest(t *testing.T) {
 		opt := byName[near]
 		supported := opt != nil && opt.Support != Refused || slices.Contains(own, near) || slices.Contains(commandNames, strings.TrimPrefix(near, "--"))
 		if near == "" || !supported || !strings.Contains(text, near) {
-			t.Errorf("%s: %v; it has to name %q, which has to be supported", name, err, near)
+			t.Errorf("%s: %v; it must name %q, which must be supported", name, err, near)
 		}
 	}
 	for _, o := range Options {

@@ -100,7 +100,7 @@ func compareWays(t *testing.T, name string, test *Test) error {
 				return err
 			}
 			if !slices.ContainsFunc(p.Workloads, func(o workload.Spec) bool { return same(o, w) }) {
-				t.Errorf("%s: %s is no workload of the plan", name, head.job.name)
+				t.Errorf("%s: %s is not a workload of the plan", name, head.job.name)
 			}
 			for _, c := range head.job.clones(stage) {
 				want, err := c.regionIn(test, fileOf)

@@ -63,7 +63,7 @@ func parsePrioritySplit(s string, kbBase int64, usual load.Priority) (all []load
 			return nil, fmt.Errorf("%q: no size before the first slash", e)
 		}
 		if len(f) == 3 || len(f) > 4 {
-			return nil, fmt.Errorf("%q has to be size/percent or size/percent/class/level", e)
+			return nil, fmt.Errorf("%q must be size/percent or size/percent/class/level", e)
 		}
 		var n [3]int
 		for i, t := range f[1:] {
@@ -71,7 +71,7 @@ func parsePrioritySplit(s string, kbBase int64, usual load.Priority) (all []load
 				continue
 			}
 			if n[i], err = strconv.Atoi(t); err != nil || n[i] < 0 {
-				return nil, fmt.Errorf("%q has to be size/percent or size/percent/class/level, in whole numbers", e)
+				return nil, fmt.Errorf("%q must be size/percent or size/percent/class/level, in whole numbers", e)
 			}
 		}
 		share := load.PriorityShare{Size: size, Percent: min(n[0], 100), Priority: usual}

@@ -36,7 +36,7 @@ func setReplayAlign(j *job, v string) error {
 	switch {
 	case err != nil:
 	case n < 512 || n > 1<<30 || n&(n-1) != 0:
-		err = fmt.Errorf("%q has to be a power of two from 512 to 1g", v)
+		err = fmt.Errorf("%q must be a power of two from 512 to 1g", v)
 	default:
 		j.replay.align = n
 	}

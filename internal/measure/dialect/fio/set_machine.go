@@ -78,7 +78,7 @@ func setOffsetAlign(j *job, v string) error {
 	switch {
 	case err != nil:
 	case n < 0 || n > 1<<30:
-		err = fmt.Errorf("%q has to be from 0 to 1g", v)
+		err = fmt.Errorf("%q must be from 0 to 1g", v)
 	default:
 		j.offsetAlign = n
 	}

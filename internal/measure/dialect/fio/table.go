@@ -177,7 +177,7 @@ var Options = []Option{
 	accepted("buffer_compress_chunk", "the unit is 4 KiB"),
 	yes("dedupe_percentage", sameAsFio, setDedupe),
 	yes("dedupe_mode", sameAsFio, setDedupeMode),
-	yes("dedupe_working_set_percentage", "as in fio; size has to be in bytes", longTo(func(j *job) *int64 { return &j.dedupeShare }, 0, 100)),
+	yes("dedupe_working_set_percentage", "as in fio; size must be in bytes", longTo(func(j *job) *int64 { return &j.dedupeShare }, 0, 100)),
 	yes("dedupe_global", sameAsFio, boolTo(func(j *job) *bool { return &j.dedupeGlobal })),
 
 	// Verification.

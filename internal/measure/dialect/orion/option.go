@@ -130,7 +130,7 @@ func whole(at func(*Test) *int, least, most int) func(*Test, string, string) err
 	return func(t *Test, arg, v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < int64(least) || n > int64(min(most, math.MaxInt32)) {
-			return dialect.Usagef(arg, "has to be a whole number from %d to %d", least, most)
+			return dialect.Usagef(arg, "must be a whole number from %d to %d", least, most)
 		}
 		*at(t) = int(n)
 		return nil

@@ -129,7 +129,7 @@ func find(arg, at string) (*Option, *string, error) {
 		return nil, nil, dialect.Usagef(at, "begins with a dash of typography; type the hyphen: -%s", string(r[1:]))
 	}
 	if !strings.HasPrefix(arg, "-") {
-		return nil, nil, dialect.Usagef(at, "is no option; Orion's begin with a hyphen, as in -run simple")
+		return nil, nil, dialect.Usagef(at, "is not an option; Orion's begin with a hyphen, as in -run simple")
 	}
 	low := strings.ToLower(arg)
 	if n := dialect.Nearest(low, names()); n != "" {

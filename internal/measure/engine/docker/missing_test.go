@@ -150,12 +150,12 @@ func TestDockerStranger(t *testing.T) {
 	}{
 		"hangs up":       {func(net.Conn) {}, "can't be used"},
 		"says nothing":   {silent, "does not answer in time"},
-		"ssh":            {func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n"); silent(c) }, "is no Docker daemon"},
-		"noise":          {func(c net.Conn) { io.WriteString(c, strings.Repeat("\x00\xff\x1b[31m\n", 100)); silent(c) }, "is no Docker daemon"},
-		"web server":     {always(fmt.Sprintf(html, "200 OK")), "is no Docker daemon"},
-		"not found":      {always(fmt.Sprintf(html, "404 Not Found")), "is no Docker daemon"},
+		"ssh":            {func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n"); silent(c) }, "is not a Docker daemon"},
+		"noise":          {func(c net.Conn) { io.WriteString(c, strings.Repeat("\x00\xff\x1b[31m\n", 100)); silent(c) }, "is not a Docker daemon"},
+		"web server":     {always(fmt.Sprintf(html, "200 OK")), "is not a Docker daemon"},
+		"not found":      {always(fmt.Sprintf(html, "404 Not Found")), "is not a Docker daemon"},
 		"broken":         {always(fmt.Sprintf(html, "500 Internal Server Error")), "can't be used"},
-		"redirects":      {always("HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n"), "is no Docker daemon"},
+		"redirects":      {always("HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n"), "is not a Docker daemon"},
 		"hangs later":    {pinged(silent), "does not answer in time"},
 		"fails later":    {pinged(func(c net.Conn) { fmt.Fprintf(c, html, "503 Service Unavailable") }), "can't be used"},
 		"nonsense later": {pinged(func(c net.Conn) { fmt.Fprintf(c, html, "200 OK") }), "can't be used"},
@@ -168,7 +168,7 @@ func TestDockerStranger(t *testing.T) {
 			if p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || strings.ContainsAny(p.Missing, "\n\x1b") || len(p.Missing) > 500 {
 				t.Errorf("Probe() = %q, fix %q, want %q missing, and a fix", p.Missing, p.Fix, x.missing)
 			}
-			if stranger := x.missing == "is no Docker daemon"; p.Failed == stranger {
+			if stranger := x.missing == "is not a Docker daemon"; p.Failed == stranger {
 				t.Errorf("Failed = %v: a sick daemon has failed, and no daemon is not there", p.Failed)
 			}
 			if d := time.Since(start); d > 30*time.Second {

@@ -57,7 +57,7 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		return err
 	}
 	if spec.Volume != "" && spec.Place.Kind != place.Volume {
-		return fmt.Errorf("place %s: volume %s is no place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
+		return fmt.Errorf("place %s: volume %s is not a place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
 	}
 	if namelessVolume.MatchString(spec.Volume) {
 		// Podman removes a nameless volume with any container that used it.

@@ -97,7 +97,7 @@ func unpacked(image []byte) ([]byte, error) {
 	// Behind the packed data comes its size, which is none of the format's business.
 	if len(plain) == 0 || !bytes.HasPrefix(plain, []byte("\x7fELF")) {
 		if err == nil {
-			err = errors.New("what is packed in it is no ELF file")
+			err = errors.New("what is packed in it is not an ELF file")
 		}
 		return nil, fmt.Errorf("%w: %w", ErrPacked, err)
 	}
