@@ -183,8 +183,8 @@ func TestOtherNamespace(t *testing.T) {
 	}
 }
 
-// TestLockBesideASweep: a sweep may take an owner's new lock file for that of a dead one before it is locked, and remove it. The entry is written all the
-// same.
+// TestLockBesideASweep: a sweep leaves an owner's new lock file, and so the owner keeps its first entry when it makes a second one. A sweep that
+// locked the file first made the first entry that of a process which still runs.
 func TestLockBesideASweep(t *testing.T) {
 	dir := t.TempDir()
 	j, other := In(dir), In(dir)
@@ -197,14 +197,15 @@ func TestLockBesideASweep(t *testing.T) {
 				return
 			default:
 			}
-			if err := other.dropLocks(); err != nil {
+			if err := other.dropLocks(context.Background()); err != nil {
 				swept <- err
 				return
 			}
 		}
 	}()
 	for range 500 {
-		if err := errors.Join(j.Put(t.Context(), "thing", "a", nil), j.Put(t.Context(), "thing", "a", nil), j.Remove("thing", "a")); err != nil {
+		put := func(id string) error { return j.Put(t.Context(), "thing", id, nil) }
+		if err := errors.Join(put("a"), put("b"), put("a"), j.Remove("thing", "a"), j.Remove("thing", "b")); err != nil {
 			t.Error(err)
 			break
 		}
@@ -212,6 +213,36 @@ func TestLockBesideASweep(t *testing.T) {
 	close(stop)
 	if err := <-swept; err != nil {
 		t.Error(err)
+	}
+	if left, err := j.Entries("thing"); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestNewLock: a sweep waits for an owner that has made its lock file and not locked it yet.
+func TestNewLock(t *testing.T) {
+	dir := t.TempDir()
+	j := Open(dir)
+	fresh := filepath.Join(dir, "1"+ownerSuffix)
+	err := j.change(t.Context(), func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := os.WriteFile(fresh, nil, 0o600); err != nil {
+			return err
+		}
+		if _, err := Open(dir).Sweep(ctx, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("Sweep() beside a change = %v, want that it waited", err)
+		}
+		return nil
+	})
+	if left := files(t, dir); err != nil || !slices.Equal(left, []string{"1.owner", "lock"}) {
+		t.Errorf("left beside a change: %q, %v", left, err)
+	}
+	if _, err := j.Sweep(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if left := files(t, dir); !slices.Equal(left, []string{"lock"}) {
+		t.Errorf("left of a dead owner: %q", left)
 	}
 }
 

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -22,7 +23,7 @@ const ownerSuffix = ".owner"
 // entries of a Journal that its user dropped would seem to belong to a dead owner while the process lives.
 var held sync.Map
 
-// hold makes this owner's lock file, if it has none. j.mu is held.
+// hold makes this owner's lock file, if it has none. change calls it.
 func (j *Journal) hold() error {
 	if j.owner != nil {
 		return nil
@@ -34,8 +35,7 @@ func (j *Journal) hold() error {
 		return err
 	}
 	if filelock.Alone(f) != nil {
-		// There are no locks here, or a sweep took the new file for a dead owner's and is removing it.
-		return filelock.Remove(f)
+		return filelock.Remove(f) // There are no locks here. A sweep can't have this one: dropLocks waits for change.
 	}
 	held.Store(f, true)
 	j.owner, j.name = f, filepath.Base(f.Name())
@@ -70,44 +70,58 @@ func (j *Journal) alive(e Entry) bool {
 	return locked || err != nil
 }
 
-// dropLocks removes the lock files of dead owners that no entry names any more.
-func (j *Journal) dropLocks() error {
+// dropLocks removes the lock files of dead owners that no entry names any more. No entry changes its owner meanwhile: a
+// lock file that hold has made and not yet locked looks like a dead owner's.
+func (j *Journal) dropLocks(ctx context.Context) error {
+	if list, err := j.unnamed(); err != nil || len(list) == 0 {
+		return err
+	}
+	return j.change(ctx, func() error {
+		list, err := j.unnamed()
+		errs := []error{err}
+		for _, path := range list {
+			f, err := os.Open(path)
+			if err != nil {
+				continue
+			}
+			if filelock.Alone(f) != nil {
+				f.Close() // Its owner lives, and has removed its last entry.
+				continue
+			}
+			if err := filelock.Remove(f); err != nil {
+				errs = append(errs, fmt.Errorf("remove a dead owner's lock: %w", err))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// unnamed are the lock files that no entry names; none if an entry can't be read, as that may name any.
+func (j *Journal) unnamed() (paths []string, err error) {
 	files, err := os.ReadDir(j.dir)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	kinds, err := j.Kinds()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	named := map[string]bool{}
 	for _, kind := range kinds {
 		list, err := j.Entries(kind)
 		if err != nil {
-			return nil // One that can't be read may name any. The error was returned before.
+			return nil, nil // Sweep has returned the error.
 		}
 		for _, e := range list {
 			named[e.Lock] = true
 		}
 	}
-	var errs []error
 	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ownerSuffix) || named[f.Name()] {
-			continue
-		}
-		f, err := os.Open(filepath.Join(j.dir, f.Name()))
-		if err != nil {
-			continue
-		}
-		if filelock.Alone(f) != nil {
-			f.Close() // A process that is about to write its first entry holds it.
-			continue
-		}
-		if err := filelock.Remove(f); err != nil {
-			errs = append(errs, fmt.Errorf("remove a dead owner's lock: %w", err))
+		if strings.HasSuffix(f.Name(), ownerSuffix) && !named[f.Name()] {
+			paths = append(paths, filepath.Join(j.dir, f.Name()))
 		}
 	}
-	return errors.Join(errs...)
+	return paths, nil
 }
 
 // dropTemporary removes what dead owners were writing.

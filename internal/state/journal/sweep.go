@@ -34,7 +34,7 @@ func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []s
 			removed, errs = append(removed, did...), append(errs, err)
 		}
 	}
-	return removed, errors.Join(append(errs, j.dropLocks(), j.dropTemporary())...)
+	return removed, errors.Join(append(errs, j.dropLocks(ctx), j.dropTemporary())...)
 }
 
 // undo undoes one thing of a dead owner. It adopts the entry first, so that no other sweep undoes the same thing.
