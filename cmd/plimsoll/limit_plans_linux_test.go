@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
-	"plimsoll/internal/measure/triallimit"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 )
@@ -274,7 +274,7 @@ func TestDialectLimitsOnIO(t *testing.T) {
 			}
 			_, trials := records(t, state)
 			tr = trials[0]
-			rows = triallimit.Of(&tr)
+			rows = limitverdict.Of(&tr)
 		}
 		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held || tr.Where[0].Held.Applied[0].Number.String() != disktest.Number(t, loop) {
 			t.Errorf("%v: %v, held %+v", where, rows, tr.Where[0].Held)

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/measure/triallimit"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/measure/workload"
 )
 
@@ -15,7 +15,7 @@ import (
 func checkLimit(v *view) []record.Warning {
 	var out []record.Warning
 	passed := false
-	for _, r := range triallimit.Of(v.t) {
+	for _, r := range limitverdict.Of(v.t) {
 		if r.Verdict != judge.NotHeld || r.Key == limit.CPUs {
 			continue
 		}
@@ -34,7 +34,7 @@ func checkLimit(v *view) []record.Warning {
 
 // escape is how buffered writes of the trial escape its limits; nil if they don't.
 func (v *view) escape() *limit.Escape {
-	if len(v.t.Where) == 0 || v.t.Spec.Kind == workload.WAL || triallimit.AtOnce(v.t, true) {
+	if len(v.t.Where) == 0 || v.t.Spec.Kind == workload.WAL || limitverdict.AtOnce(v.t, true) {
 		return nil
 	}
 	e := v.t.Where[0].Held.Escape(explain.Buffered)
@@ -62,7 +62,7 @@ func (v *view) leak() []record.Warning {
 
 // checkLimited reports that the limit, and not the place, determined the figure.
 func checkLimited(v *view) []record.Warning {
-	for _, r := range triallimit.Of(v.t) {
+	for _, r := range limitverdict.Of(v.t) {
 		if !r.Limited() || r.Key == limit.CPUs {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/measure/triallimit"
+	"plimsoll/internal/measure/limitverdict"
 )
 
 // A LimitRow is one limit of one cell: what was asked for and what was seen, over all trials.
@@ -60,7 +60,7 @@ func (g *gathered) limits(r *Report) {
 func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 	seen := map[limit.Key][]judge.Finding{}
 	for _, t := range c.trials {
-		for _, p := range triallimit.Of(t) {
+		for _, p := range limitverdict.Of(t) {
 			seen[p.Key] = append(seen[p.Key], p)
 		}
 	}
@@ -106,7 +106,7 @@ func implied(t *record.Trial, k limit.Key) string {
 	}
 	var l limit.Limits
 	*l.Whole(k) = int64(t.FirstWhere().Held.Of(k))
-	return strings.Join(triallimit.Implied(t, l), "; ")
+	return strings.Join(limitverdict.Implied(t, l), "; ")
 }
 
 // limitsSheet is the table of the limits; nil without any.

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/measure/engine/oci"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/measure/triallimit"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
@@ -129,7 +129,7 @@ blocks: 1
 		if text := warned(tr, check.Foreign, record.Doubt); text != "" || len(tr.Where[0].Foreign) > 0 {
 			t.Errorf("%s: its own limits are somebody else's: %s, %v", tr.Key, text, tr.Where[0].Foreign)
 		}
-		rows := triallimit.Of(&tr)
+		rows := limitverdict.Of(&tr)
 		if tr.Cell.Limits == "none" {
 			if len(rows) > 0 || tr.Where[0].Held != nil && len(tr.Where[0].Held.Applied) > 0 || tr.Value < 1000 {
 				t.Errorf("%s without limits: %v, %+v, %.0f", tr.Key, rows, tr.Where[0].Held, tr.Value)
@@ -183,7 +183,7 @@ blocks: 1
 			t.Errorf("%s: %s", tr.Key, tr.Error)
 			continue
 		}
-		rows := triallimit.Of(&tr)
+		rows := limitverdict.Of(&tr)
 		if len(rows) != 1 || rows[0].At != judge.Device {
 			t.Errorf("%s: %v", tr.Key, rows)
 			continue

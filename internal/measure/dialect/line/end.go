@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/measure/dialect"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/trial"
-	"plimsoll/internal/measure/triallimit"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/text/clean"
 )
 
 // note keeps what a trial that worked says of its figures and limits.
 func (s *session) note(t *record.Trial) {
 	s.doubts = append(s.doubts, t.Warnings...)
-	for _, r := range triallimit.Of(t) {
+	for _, r := range limitverdict.Of(t) {
 		if r.Verdict == judge.NotHeld {
 			s.passed++
 		}

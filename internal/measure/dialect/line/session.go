@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
-	"plimsoll/internal/measure/triallimit"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/clean"
@@ -198,7 +198,7 @@ func (s *session) trial(ctx context.Context, spec workload.Spec, onSample func(l
 		return nil, err
 	}
 	s.note(t)
-	s.implied = append(s.implied, triallimit.Implied(t, s.bench.Spec.Limits)...)
+	s.implied = append(s.implied, limitverdict.Implied(t, s.bench.Spec.Limits)...)
 	return &t.Results[0], nil
 }
 

@@ -1,4 +1,4 @@
-package triallimit
+package limitverdict
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-// Package triallimit compares the limits of a trial with what the trial saw.
+// Package limitverdict compares the limits of a trial with what the trial saw.
 //
 // The comparison depends on how the job reads and writes. Direct and synced I/O is done when the application is told
 // so: there the application's own rate counts, that of each client against its own limit. What goes through the page
@@ -10,7 +10,7 @@
 //
 // Easily got wrong: the kernel throttles in slices of 100 ms, lets the first one through, and makes up for one that came late, so that a
 // short window may show more than the limit; and a rate below its limit proves nothing about it.
-package triallimit
+package limitverdict
 
 import (
 	"time"
