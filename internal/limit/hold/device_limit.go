@@ -53,8 +53,9 @@ func (w DeviceLimit) has(k limit.Key, text string) bool {
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }
 
-// left reports whether the limits have no owner any more, though the kernel may still have them.
-func (w DeviceLimit) left() bool { return w.Former || w.Ended }
+// left reports whether the limits have no owner any more, though the kernel may still have them. Those of a process that runs have
+// one, whatever device has the number now: nobody else may remove the record.
+func (w DeviceLimit) left() bool { return w.Ended || w.Former && w.By == nil }
 
 // DeviceLimits are a machine's limits of devices in the root group. Each device has one owner at most, who is recorded in the journal before
 // the limit is set: a target for which plimsoll limit set has set it, a run, or a daemon. A second one is refused. What another program has

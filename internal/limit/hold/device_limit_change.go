@@ -199,7 +199,7 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 				continue
 			}
 			if n.By != nil && !n.left() {
-				stay = append(stay, Done{GroupSet: n.groupSet(nil), Diff: &cgroup.Diff{}, Notes: []string{fmt.Sprintf("%s stays: it is for %s, process %d, which removes it at its end", n.Limits, n.For, n.By.PID)}})
+				stay = append(stay, Done{GroupSet: n.groupSet(nil), Diff: &cgroup.Diff{}, Notes: []string{fmt.Sprintf("%s stays: it is for %s; %s", n.Limits, n.For, n.fix())}})
 				continue
 			}
 			mine, after = append(mine, n.only(c.Remove)), without(after, n, c.Remove)

@@ -22,7 +22,9 @@ func taken(disk, whose string, has limit.Limits, fix string) error {
 // fix says what ends w.
 func (w DeviceLimit) fix() string {
 	switch {
-	case w.By != nil && !w.left():
+	case w.By != nil && w.Former && !w.Ended:
+		return fmt.Sprintf("process %d, which still runs, set it %s; once it has ended, %s removes it", w.By.PID, w.When(), w.cleared())
+	case w.By != nil && !w.Ended:
 		return fmt.Sprintf("process %d removes it at its end", w.By.PID)
 	case w.Daemon != "":
 		return fmt.Sprintf("change the policy of that daemon, or, when it has ended, remove it: plimsoll limit clear --device-wide --device %s --run %s", clean.Shell(node(w.Disk)), clean.Shell(w.Daemon))

@@ -1,0 +1,81 @@
+package hold
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/treetest"
+	"plimsoll/internal/text/refusal"
+)
+
+// diskseq is the kernel's count of what is in the disk of killedFiles.
+const diskseq = "sys/devices/vda/diskseq"
+
+// withDiskseq is killedFiles with a disk whose number may become another's.
+func withDiskseq(t *testing.T) (k *killed, becomes func(seq string)) {
+	t.Helper()
+	dir := t.TempDir()
+	files := maps.Clone(killedFiles)
+	files[diskseq] = "1\n"
+	if err := os.Symlink(treetest.Make(t, files), filepath.Join(dir, "machine")); err != nil {
+		t.Fatal(err)
+	}
+	k, err := newKilled(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, func(seq string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "machine", diskseq), []byte(seq+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFormerOfTheLiving: limits of a run that goes on stay when its disk's number becomes another's. Only the run may remove their record, so
+// others are refused before they remove the limits. They were removed, and the record stayed.
+func TestFormerOfTheLiving(t *testing.T) {
+	k, becomes := withDiskseq(t)
+	spot := k.scope.Places[0].Explanation.Hard[0]
+	run := k.DeviceLimits(k.state)
+	n, err := run.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	becomes("2")
+	other := k.DeviceLimits(k.state)
+	all, err := other.List()
+	if err != nil || len(all) != 1 || !all[0].Former || all[0].Ended {
+		t.Fatalf("List() = %+v, %v", all, err)
+	}
+	_, heldToo := other.Hold(t.Context(), "another run", spot, limit.Limits{WriteBPS: 3 << 20})
+	for name, err := range map[string]error{
+		"Hold":  heldToo,
+		"Free":  other.Free(spot),
+		"Claim": other.Claim(t.Context(), k.state, spot.Number(), spot.Name, limit.Limits{WriteBPS: 3 << 20}),
+		"set":   k.set(t.Context(), limit.Limits{WriteBPS: 3 << 20}),
+		"clear": k.clear(t.Context()),
+	} {
+		var taken *refusal.Error
+		if !errors.As(err, &taken) || !strings.Contains(err.Error(), "which still runs, set it when another device had that number; once it has ended, plimsoll limit clear --device-wide --device /dev/vda removes it") {
+			t.Errorf("%s: %v, want a refusal", name, err)
+		}
+	}
+	done, err := other.Clear(t.Context(), all, nil, false)
+	if err != nil || len(done) != 1 || len(done[0].Notes) != 1 || !strings.Contains(done[0].Notes[0], "stays: it is for a run; process ") {
+		t.Errorf("Clear() = %+v, %v, want that it stays", done, err)
+	}
+	if has := k.has(t, "cg/blkio.throttle.write_bps_device"); has != "254:0 7340032" {
+		t.Errorf("the root group has %q, want the run's limit", has)
+	}
+	becomes("1")
+	if err := run.Release(t.Context(), n); err != nil {
+		t.Error(err)
+	}
+	k.untouched(t, "its release")
+}
