@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"plimsoll/internal/limit"
+)
 
 // PortName is the name of the virtio-serial port over which the first process of a virtual machine speaks.
 const PortName = "plimsoll"
@@ -30,14 +34,9 @@ type Setup struct {
 	// Place is where the agent works, and Sources where the sources are that its trials read; nil: in Place.
 	Place   GuestMount  `json:"place"`
 	Sources *GuestMount `json:"sources,omitempty"`
-	// Memory in bytes and CPUs bound the agent and its trials all the time; 0: not. The rates hold while a trial is
-	// measured, on the device that is mounted for the place.
-	Memory    int64   `json:"memory,omitempty"`
-	CPUs      float64 `json:"cpus,omitempty"`
-	ReadBPS   int64   `json:"read_bps,omitempty"`
-	WriteBPS  int64   `json:"write_bps,omitempty"`
-	ReadIOPS  int64   `json:"read_iops,omitempty"`
-	WriteIOPS int64   `json:"write_iops,omitempty"`
+	// Limits are those that the machine sets on itself. Memory and CPUs bound the agent and its trials all the time. The rates
+	// hold while a trial is measured, on the device that is mounted for the place.
+	Limits limit.Limits `json:"limits,omitzero"`
 }
 
 // A GuestMount is a mount that a virtual machine makes for one of its places.

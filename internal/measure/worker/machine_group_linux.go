@@ -32,16 +32,17 @@ type group struct {
 // enterGroup makes the machine's group, sets the limits that always apply, and moves this process into it. Without limits,
 // a kernel without control groups is no error.
 func enterGroup(s *wire.Setup) (*group, error) {
-	g := &group{memory: s.Memory}
+	l := s.Limits
+	g := &group{memory: l.Memory}
 	for _, r := range []struct {
 		key   string
 		value int64
-	}{{"rbps", s.ReadBPS}, {"wbps", s.WriteBPS}, {"riops", s.ReadIOPS}, {"wiops", s.WriteIOPS}} {
+	}{{"rbps", l.ReadBPS}, {"wbps", l.WriteBPS}, {"riops", l.ReadIOPS}, {"wiops", l.WriteIOPS}} {
 		if r.value > 0 {
 			g.rates += " " + r.key + "=" + strconv.FormatInt(r.value, 10)
 		}
 	}
-	limited := g.rates != "" || s.Memory > 0 || s.CPUs > 0
+	limited := g.rates != "" || l.Memory > 0 || l.CPUs > 0
 	err := g.enter(s)
 	if err != nil && limited {
 		return nil, fmt.Errorf("limits in the guest: %w", err)
@@ -57,13 +58,13 @@ func (g *group) enter(s *wire.Setup) error {
 	if err := os.MkdirAll(cgroupOfOwn, 0o755); err != nil {
 		return err
 	}
-	if s.Memory > 0 {
-		if err := g.set("memory.max", strconv.FormatInt(s.Memory, 10)); err != nil {
+	if s.Limits.Memory > 0 {
+		if err := g.set("memory.max", strconv.FormatInt(s.Limits.Memory, 10)); err != nil {
 			return err
 		}
 	}
-	if s.CPUs > 0 {
-		if err := g.set("cpu.max", cpuMax(s.CPUs)); err != nil {
+	if s.Limits.CPUs > 0 {
+		if err := g.set("cpu.max", cpuMax(s.Limits.CPUs)); err != nil {
 			return err
 		}
 	}

@@ -25,10 +25,7 @@ func (v *Engine) equip(ctx context.Context, s *session, spec engine.Spec) error 
 	if v.outside() {
 		l = limit.Limits{}
 	}
-	s.setup = wire.Setup{
-		Now: time.Now(), Seed: seed, Memory: l.Memory, CPUs: l.CPUs,
-		ReadBPS: l.ReadBPS, WriteBPS: l.WriteBPS, ReadIOPS: l.ReadIOPS, WriteIOPS: l.WriteIOPS,
-	}
+	s.setup = wire.Setup{Now: time.Now(), Seed: seed, Limits: l}
 	for i, where := range spec.Places() {
 		p := &placeDevice{dir: s.dir, data: s.data[i], name: guestDirs[i][1:], server: serverAddresses[i], mount: wire.GuestMount{Dir: guestDirs[i]}}
 		// From here on, what it starts ends with the session.
