@@ -11,8 +11,8 @@ import (
 )
 
 // Asked reads limits from a container's config.json. A device has a path of its number ("/dev/block/8:0").
-func Asked(r *specs.LinuxResources) Limits {
-	var l Limits
+func Asked(r *specs.LinuxResources) Resources {
+	var l Resources
 	if r == nil {
 		return l
 	}
@@ -39,7 +39,7 @@ func Asked(r *specs.LinuxResources) Limits {
 }
 
 // device is the one of that number, added if it isn't there.
-func (l *Limits) device(n device.Number) *Device {
+func (l *Resources) device(n device.Number) *Device {
 	for i := range l.Devices {
 		if d := &l.Devices[i]; d.Number == n {
 			return d
@@ -54,7 +54,7 @@ func numbered(major, minor int64) device.Number {
 	return device.Number{Major: uint32(major), Minor: uint32(minor)}
 }
 
-func askedIO(b *specs.LinuxBlockIO, l *Limits) {
+func askedIO(b *specs.LinuxBlockIO, l *Resources) {
 	if b.Weight != nil {
 		l.Weight = *b.Weight
 	}
@@ -78,7 +78,7 @@ func askedIO(b *specs.LinuxBlockIO, l *Limits) {
 }
 
 // askedMax reads lines of version 2's io.max, which config.json may have as they are.
-func askedMax(text string, l *Limits) {
+func askedMax(text string, l *Resources) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) == 0 {

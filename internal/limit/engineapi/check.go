@@ -27,7 +27,7 @@ func Refused(system string, set limit.Limits) error {
 	case system != "windows":
 		return nil
 	case set.Has(limit.Weight):
-		return Limits{Weight: 100}.checkWindows(1)
+		return Resources{Weight: 100}.checkWindows(1)
 	}
 	return windowsUpdate
 }
@@ -36,7 +36,7 @@ func Refused(system string, set limit.Limits) error {
 const leastMemory = 6 << 20
 
 // checkCommon refuses numbers that are none anywhere.
-func (l Limits) checkCommon() error {
+func (l Resources) checkCommon() error {
 	switch {
 	case math.IsNaN(l.CPUs), math.IsInf(l.CPUs, 0), l.CPUs < 0:
 		return fmt.Errorf("cpus %v is not a number of CPUs", l.CPUs)
@@ -62,7 +62,7 @@ func (l Limits) checkCommon() error {
 // checkLinux refuses what a daemon with Linux containers refuses, in its words (moby,
 // daemon/daemon_unix.go and daemon/internal/runconfig/hostconfig_unix.go). cpus is how many it
 // has, 0 if unknown.
-func (l Limits) checkLinux(cpus int) error {
+func (l Resources) checkLinux(cpus int) error {
 	if err := l.checkCommon(); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (l Limits) checkLinux(cpus int) error {
 	return l.checkCPUs(cpus)
 }
 
-func (l Limits) checkCPUs(cpus int) error {
+func (l Resources) checkCPUs(cpus int) error {
 	if l.CPUs != 0 && (l.CPUs < 0.01 || cpus > 0 && l.CPUs > float64(cpus)) {
 		return fmt.Errorf("cpus %g: range of CPUs is from 0.01 to %[2]d.00, as there are only %[2]d CPUs available", l.CPUs, cpus)
 	}
@@ -96,7 +96,7 @@ func (l Limits) checkCPUs(cpus int) error {
 // checkWindows refuses what a daemon with Windows containers refuses, in its words (moby,
 // daemon/daemon_windows.go and daemon/internal/runconfig/hostconfig_windows.go). Of two ways to limit processors it
 // would take one and drop the other with a warning: that is refused, too.
-func (l Limits) checkWindows(cpus int) error {
+func (l Resources) checkWindows(cpus int) error {
 	if err := l.checkCommon(); err != nil {
 		return err
 	}

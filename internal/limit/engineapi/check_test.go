@@ -34,10 +34,10 @@ var sdb = Device{Path: "/dev/sdb", Number: device.Number{Major: 8, Minor: 16}, R
 
 // TestCreateRefused: what a daemon would refuse or drop is refused in its words.
 func TestCreateRefused(t *testing.T) {
-	device := func(set func(*Device)) Limits {
+	device := func(set func(*Device)) Resources {
 		d := Device{Path: "/dev/sdb"}
 		set(&d)
-		return Limits{Devices: []Device{d}}
+		return Resources{Devices: []Device{d}}
 	}
 	warned := func(w string) *dockerapi.Daemon {
 		d := linux()
@@ -51,55 +51,55 @@ func TestCreateRefused(t *testing.T) {
 	rootless.Info.CgroupDriver = "none"
 	for _, x := range []struct {
 		d           *dockerapi.Daemon
-		l           Limits
+		l           Resources
 		unsupported bool
 		want        string
 	}{
-		{linux(), Limits{CPUs: math.NaN()}, false, "not a number of CPUs"},
-		{linux(), Limits{CPUs: math.Inf(1)}, false, "not a number of CPUs"},
-		{linux(), Limits{CPUs: -1}, false, "not a number of CPUs"},
-		{linux(), Limits{CPUs: 2.5}, false, "range of CPUs is from 0.01 to 2.00"},
-		{linux(), Limits{CPUs: 0.001}, false, "range of CPUs is from 0.01"},
-		{linux(), Limits{CPUShares: -1}, false, "negative"},
-		{linux(), Limits{Memory: -1}, false, "negative"},
-		{linux(), Limits{Memory: 1}, false, "Minimum memory limit allowed is 6MB"},
-		{linux(), Limits{Weight: 9}, false, "10 to 1000"},
-		{linux(), Limits{Weight: 1001}, false, "10 to 1000"},
+		{linux(), Resources{CPUs: math.NaN()}, false, "not a number of CPUs"},
+		{linux(), Resources{CPUs: math.Inf(1)}, false, "not a number of CPUs"},
+		{linux(), Resources{CPUs: -1}, false, "not a number of CPUs"},
+		{linux(), Resources{CPUs: 2.5}, false, "range of CPUs is from 0.01 to 2.00"},
+		{linux(), Resources{CPUs: 0.001}, false, "range of CPUs is from 0.01"},
+		{linux(), Resources{CPUShares: -1}, false, "negative"},
+		{linux(), Resources{Memory: -1}, false, "negative"},
+		{linux(), Resources{Memory: 1}, false, "Minimum memory limit allowed is 6MB"},
+		{linux(), Resources{Weight: 9}, false, "10 to 1000"},
+		{linux(), Resources{Weight: 1001}, false, "10 to 1000"},
 		{linux(), device(func(d *Device) { d.Weight = 1001 }), false, "10 to 1000"},
 		{linux(), device(func(d *Device) { d.Path, d.ReadBPS = "", 1 }), false, "has no path"},
-		{linux(), Limits{SystemBPS: 1}, true, "QoS maximum bandwidth configuration is not supported on linux"},
-		{linux(), Limits{SystemIOPS: 1}, true, "QoS maximum IOPs configuration is not supported on linux"},
-		{linux(), Limits{CPUPercent: 1}, true, "linux does not support CPU percent"},
-		{linux(), Limits{CPUCount: 1}, true, "for Windows"},
-		{linux(), Limits{Isolation: "hyperv"}, true, "invalid isolation (hyperv): linux only supports 'default'"},
-		{warned("No io.weight support"), Limits{Weight: 100}, true, "No io.weight support"},
+		{linux(), Resources{SystemBPS: 1}, true, "QoS maximum bandwidth configuration is not supported on linux"},
+		{linux(), Resources{SystemIOPS: 1}, true, "QoS maximum IOPs configuration is not supported on linux"},
+		{linux(), Resources{CPUPercent: 1}, true, "linux does not support CPU percent"},
+		{linux(), Resources{CPUCount: 1}, true, "for Windows"},
+		{linux(), Resources{Isolation: "hyperv"}, true, "invalid isolation (hyperv): linux only supports 'default'"},
+		{warned("No io.weight support"), Resources{Weight: 100}, true, "No io.weight support"},
 		{warned("No io.weight (per device) support"), device(func(d *Device) { d.Weight = 100 }), true, "No io.weight (per device) support"},
 		{warned("No io.max (rbps) support"), device(func(d *Device) { d.ReadBPS = 1 }), true, "rbps"},
 		{warned("No io.max (wbps) support"), device(func(d *Device) { d.WriteBPS = 1 }), true, "wbps"},
 		{warned("No blkio throttle.read_iops_device support"), device(func(d *Device) { d.ReadIOPS = 1 }), true, "read_iops_device"},
 		{warned("No io.max (wiops) support"), device(func(d *Device) { d.WriteIOPS = 1 }), true, "wiops"},
-		{v1, Limits{Weight: 100}, true, "Your kernel does not support Block I/O weight"},
-		{without, Limits{CPUShares: 1}, true, "No cpu shares support"},
-		{without, Limits{CPUs: 1}, true, "No cpu cfs quota support"},
-		{without, Limits{Memory: 1 << 30}, true, "No memory limit support"},
-		{rootless, Limits{Memory: 1 << 30}, true, "rootless-mode without cgroups"},
+		{v1, Resources{Weight: 100}, true, "Your kernel does not support Block I/O weight"},
+		{without, Resources{CPUShares: 1}, true, "No cpu shares support"},
+		{without, Resources{CPUs: 1}, true, "No cpu cfs quota support"},
+		{without, Resources{Memory: 1 << 30}, true, "No memory limit support"},
+		{rootless, Resources{Memory: 1 << 30}, true, "rootless-mode without cgroups"},
 
 		{windows(), device(func(d *Device) { d.ReadBPS = 1 }), true, "invalid option: Windows does not support BlkioDeviceReadBps"},
 		{windows(), device(func(d *Device) { d.WriteBPS = 1 }), true, "invalid option: Windows does not support BlkioDeviceWriteBps"},
 		{windows(), device(func(d *Device) { d.ReadIOPS = 1 }), true, "invalid option: Windows does not support BlkioDeviceReadIOps"},
 		{windows(), device(func(d *Device) { d.WriteIOPS = 1 }), true, "invalid option: Windows does not support BlkioDeviceWriteIOps"},
 		{windows(), device(func(d *Device) { d.Weight = 10 }), true, "invalid option: Windows does not support BlkioWeightDevice"},
-		{windows(), Limits{Weight: 100}, true, "invalid option: Windows does not support BlkioWeight"},
-		{windows(), Limits{Isolation: "vm"}, false, "invalid isolation (vm): Windows supports 'default', 'process', or 'hyperv'"},
-		{windows(), Limits{CPUShares: 10001}, false, "range of CPUShares is from 1 to 10000"},
-		{windows(), Limits{CPUPercent: 101}, false, "range of CPUPercent is from 1 to 100"},
-		{windows(), Limits{CPUCount: -1}, false, "CPUCount cannot be negative"},
-		{windows(), Limits{CPUs: 1, CPUPercent: 10}, false, "Nano CPUs and CPU Percent cannot both be set"},
-		{windows(), Limits{CPUs: 1, CPUShares: 10}, false, "Nano CPUs and CPU Shares cannot both be set"},
-		{windows(), Limits{CPUCount: 1, CPUShares: 10}, false, "CPU count takes priority over CPU shares"},
-		{windows(), Limits{CPUCount: 1, CPUPercent: 10}, false, "CPU count takes priority over CPU percent"},
-		{windows(), Limits{CPUShares: 1, CPUPercent: 10}, false, "CPU shares takes priority over CPU percent"},
-		{windows(), Limits{CPUs: 5}, false, "range of CPUs is from 0.01 to 4.00"},
+		{windows(), Resources{Weight: 100}, true, "invalid option: Windows does not support BlkioWeight"},
+		{windows(), Resources{Isolation: "vm"}, false, "invalid isolation (vm): Windows supports 'default', 'process', or 'hyperv'"},
+		{windows(), Resources{CPUShares: 10001}, false, "range of CPUShares is from 1 to 10000"},
+		{windows(), Resources{CPUPercent: 101}, false, "range of CPUPercent is from 1 to 100"},
+		{windows(), Resources{CPUCount: -1}, false, "CPUCount cannot be negative"},
+		{windows(), Resources{CPUs: 1, CPUPercent: 10}, false, "Nano CPUs and CPU Percent cannot both be set"},
+		{windows(), Resources{CPUs: 1, CPUShares: 10}, false, "Nano CPUs and CPU Shares cannot both be set"},
+		{windows(), Resources{CPUCount: 1, CPUShares: 10}, false, "CPU count takes priority over CPU shares"},
+		{windows(), Resources{CPUCount: 1, CPUPercent: 10}, false, "CPU count takes priority over CPU percent"},
+		{windows(), Resources{CPUShares: 1, CPUPercent: 10}, false, "CPU shares takes priority over CPU percent"},
+		{windows(), Resources{CPUs: 5}, false, "range of CPUs is from 0.01 to 4.00"},
 	} {
 		host := &container.HostConfig{}
 		err := Create(x.d, x.l, host)
@@ -116,7 +116,7 @@ func TestCreateRefused(t *testing.T) {
 // TestCreate: the request's limits, and nothing else of it.
 func TestCreate(t *testing.T) {
 	host := &container.HostConfig{AutoRemove: true}
-	if err := Create(linux(), Limits{Devices: []Device{sdb, {Path: "/dev/sdc", WriteBPS: 9}}, Weight: 100, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}, host); err != nil {
+	if err := Create(linux(), Resources{Devices: []Device{sdb, {Path: "/dev/sdc", WriteBPS: 9}}, Weight: 100, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}, host); err != nil {
 		t.Fatal(err)
 	}
 	rate := func(path string, n uint64) *blkiodev.ThrottleDevice {
@@ -134,7 +134,7 @@ func TestCreate(t *testing.T) {
 		t.Error(diff)
 	}
 	host = &container.HostConfig{}
-	if err := Create(windows(), Limits{SystemBPS: 1 << 20, SystemIOPS: 500, CPUCount: 2, Memory: 1 << 20, Isolation: "Process"}, host); err != nil {
+	if err := Create(windows(), Resources{SystemBPS: 1 << 20, SystemIOPS: 500, CPUCount: 2, Memory: 1 << 20, Isolation: "Process"}, host); err != nil {
 		t.Fatal(err)
 	}
 	want = &container.HostConfig{Isolation: "process", Resources: container.Resources{IOMaximumBandwidth: 1 << 20, IOMaximumIOps: 500, CPUCount: 2, Memory: 1 << 20}}
@@ -142,7 +142,7 @@ func TestCreate(t *testing.T) {
 		t.Error(diff)
 	}
 	host = &container.HostConfig{}
-	if err := Create(windows(), Limits{CPUCount: 2, CPUPercent: 50, Isolation: "hyperv"}, host); err != nil || !host.Isolation.IsHyperV() || host.CPUPercent != 50 {
+	if err := Create(windows(), Resources{CPUCount: 2, CPUPercent: 50, Isolation: "hyperv"}, host); err != nil || !host.Isolation.IsHyperV() || host.CPUPercent != 50 {
 		t.Errorf("hyperv takes both: %v, %+v", err, host)
 	}
 }

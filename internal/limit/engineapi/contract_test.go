@@ -109,7 +109,7 @@ func (f *fake) asked() []string {
 func TestContract(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
 	a := f.open()
-	if o, err := a.Set(t.Context(), "web", Limits{Devices: []Device{sdb}, Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}); err != nil || !o.Live || !o.Stored {
+	if o, err := a.Set(t.Context(), "web", Resources{Devices: []Device{sdb}, Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}); err != nil || !o.Live || !o.Stored {
 		t.Fatalf("Set = %+v, %v", o, err)
 	}
 	if left, err := a.Forget(t.Context(), "web", Which{}); err != nil || len(left.Devices) > 0 {
@@ -119,12 +119,12 @@ func TestContract(t *testing.T) {
 		t.Errorf("requests %q, want two", f.asked())
 	}
 	for _, x := range []struct {
-		l       Limits
+		l       Resources
 		windows bool
 	}{
-		{Limits{Devices: []Device{sdb}, Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}, false},
-		{Limits{SystemBPS: 10 << 20, SystemIOPS: 500, CPUPercent: 50, Memory: 1 << 30, Isolation: "hyperv"}, true},
-		{Limits{SystemBPS: 1<<64 - 1, CPUCount: 2, Isolation: "process"}, true},
+		{Resources{Devices: []Device{sdb}, Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}, false},
+		{Resources{SystemBPS: 10 << 20, SystemIOPS: 500, CPUPercent: 50, Memory: 1 << 30, Isolation: "hyperv"}, true},
+		{Resources{SystemBPS: 1<<64 - 1, CPUCount: 2, Isolation: "process"}, true},
 	} {
 		d := linux()
 		if x.windows {

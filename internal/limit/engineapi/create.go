@@ -13,7 +13,7 @@ import (
 // Create puts limits into the request that makes a container: host's resources and isolation
 // are set, and all else in it stays. What the daemon would refuse is refused in its words, and
 // so is what it would drop with a warning, both before it is asked.
-func Create(d *dockerapi.Daemon, l Limits, host *container.HostConfig) error {
+func Create(d *dockerapi.Daemon, l Resources, host *container.HostConfig) error {
 	if d.OS == "windows" {
 		if err := l.checkWindows(d.Info.NCPU); err != nil {
 			return err

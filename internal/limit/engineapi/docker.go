@@ -16,7 +16,7 @@ import (
 )
 
 // setDocker sets limits by POST /containers/ID/update.
-func (a *API) setDocker(ctx context.Context, id string, l Limits) (Outcome, error) {
+func (a *API) setDocker(ctx context.Context, id string, l Resources) (Outcome, error) {
 	in, err := a.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("container %.12s: %w", id, err)
@@ -44,7 +44,7 @@ func (a *API) setDocker(ctx context.Context, id string, l Limits) (Outcome, erro
 }
 
 // dockerUpdate is the request for limits beside those that there are.
-func dockerUpdate(before *container.HostConfig, l Limits) container.Resources {
+func dockerUpdate(before *container.HostConfig, l Resources) container.Resources {
 	r := container.Resources{BlkioWeight: l.Weight, CPUShares: l.CPUShares, Memory: l.Memory}
 	setDevices(&r, l.Devices)
 	// A list takes the place of the stored one.
@@ -108,7 +108,7 @@ func discarded(warnings []string) error {
 }
 
 // took fails unless l is among what the engine has stored.
-func (a *API) took(ctx context.Context, id string, l Limits) error {
+func (a *API) took(ctx context.Context, id string, l Resources) error {
 	c, err := a.Config(ctx, id)
 	if err != nil {
 		return err

@@ -35,8 +35,9 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Limits are what engines' APIs hold. A zero is no limit, or leaves what there is.
-type Limits struct {
+// Resources are the limits of a container as the APIs of engines have them, in their own units and on their own scales. A zero is no
+// limit, or leaves what there is.
+type Resources struct {
 	// Devices are limits of block devices.
 	Devices []Device
 	// Weight is the share of all disks that have no other, from 10 to 1000.
@@ -67,7 +68,7 @@ type Device struct {
 }
 
 // Words are the limits, each as everywhere: "write_bps=10MiB on /dev/sdb", "memory=64MiB". What differs reads differently.
-func (l Limits) Words() []string {
+func (l Resources) Words() []string {
 	var words []string
 	add := func(name string, v uint64, on string) {
 		if v != 0 {
@@ -144,7 +145,7 @@ const callTimeout = 30 * time.Second
 
 // Set gives limits to a container, beside those that it has. What is refused is refused
 // whole: the error says why, and what was there before is there again.
-func (a *API) Set(ctx context.Context, id string, l Limits) (Outcome, error) {
+func (a *API) Set(ctx context.Context, id string, l Resources) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if a.daemon.OS == "windows" {
@@ -168,12 +169,12 @@ func (a *API) Set(ctx context.Context, id string, l Limits) (Outcome, error) {
 }
 
 // Stored returns the limits that the engine would set at the container's next start.
-func (a *API) Stored(ctx context.Context, id string) (Limits, error) {
+func (a *API) Stored(ctx context.Context, id string) (Resources, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	in, err := a.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
-		return Limits{}, fmt.Errorf("container %.12s: %w", id, err)
+		return Resources{}, fmt.Errorf("container %.12s: %w", id, err)
 	}
 	return stored(in.Container.HostConfig), nil
 }
@@ -181,12 +182,12 @@ func (a *API) Stored(ctx context.Context, id string) (Limits, error) {
 // Forget removes limits from what the engine has stored, as far as it can. It returns those of them
 // that are left, which the container's next start would bring back. What the kernel holds is not to be relied
 // on afterwards: an update of Docker's has the runtime write again what it knows of.
-func (a *API) Forget(ctx context.Context, id string, which Which) (left Limits, err error) {
+func (a *API) Forget(ctx context.Context, id string, which Which) (left Resources, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	before, err := a.Stored(ctx, id)
 	if err != nil {
-		return Limits{}, err
+		return Resources{}, err
 	}
 	meant := which.In(before)
 	if a.daemon.Name == "docker" && a.daemon.OS != "windows" && a.takesDevices() && len(meant.Devices) > 0 {
@@ -194,7 +195,7 @@ func (a *API) Forget(ctx context.Context, id string, which Which) (left Limits, 
 			return meant, err
 		}
 		if before, err = a.Stored(ctx, id); err != nil {
-			return Limits{}, err
+			return Resources{}, err
 		}
 	}
 	return which.In(before), nil
@@ -202,7 +203,7 @@ func (a *API) Forget(ctx context.Context, id string, which Which) (left Limits, 
 
 // Keeps returns why the engine would not store limits of a running container for its next start; nil if it
 // does. It asks nobody.
-func (a *API) Keeps(l Limits) error {
+func (a *API) Keeps(l Resources) error {
 	if a.daemon.Name == "podman" && a.forgets() {
 		return &refusal.Error{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5.1"}
 	}
@@ -226,11 +227,11 @@ func among(devices []Device, d Device) bool {
 }
 
 // stored reads limits from a container's configuration.
-func stored(h *container.HostConfig) Limits {
+func stored(h *container.HostConfig) Resources {
 	if h == nil {
-		return Limits{}
+		return Resources{}
 	}
-	l := Limits{
+	l := Resources{
 		Weight: h.BlkioWeight, CPUs: float64(h.NanoCPUs) / 1e9, CPUShares: h.CPUShares, Memory: h.Memory,
 		SystemIOPS: h.IOMaximumIOps, SystemBPS: h.IOMaximumBandwidth, CPUCount: h.CPUCount, CPUPercent: h.CPUPercent,
 	}

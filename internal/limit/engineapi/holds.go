@@ -33,7 +33,7 @@ func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 		return err
 	}
 	return &refusal.Error{
-		What: strings.Join(Limits{Devices: []Device{*d}}.Words(), ", "),
+		What: strings.Join(Resources{Devices: []Device{*d}}.Words(), ", "),
 		Why:  a.title() + " accepts it, but its runtime does not apply it",
 		Fix:  "set it in the container's control group, or upgrade the runtime (runc 1.4)",
 	}

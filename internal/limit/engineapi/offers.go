@@ -10,7 +10,7 @@ import (
 
 // offersAtCreate refuses what the daemon says that its kernel can't do: it would take the limit, and
 // drop it with a warning.
-func (a *API) offersAtCreate(l Limits) error {
+func (a *API) offersAtCreate(l Resources) error {
 	info := a.daemon.Info
 	no := func(what, why string) error {
 		return &refusal.Error{What: what, Why: a.title() + " says: " + why, Fix: "plimsoll doctor shows what this machine can do"}
@@ -54,7 +54,7 @@ func (a *API) offersAtCreate(l Limits) error {
 }
 
 // any reports whether one of the devices is so.
-func (l Limits) any(f func(Device) bool) bool { return slices.ContainsFunc(l.Devices, f) }
+func (l Resources) any(f func(Device) bool) bool { return slices.ContainsFunc(l.Devices, f) }
 
 // cfqKernel reports whether a kernel is older than 5.0, which dropped CFQ.
 func cfqKernel(release string) bool {
@@ -64,7 +64,7 @@ func cfqKernel(release string) bool {
 }
 
 // offers is offersAtCreate for an update.
-func (a *API) offers(l Limits) error {
+func (a *API) offers(l Resources) error {
 	if len(l.Devices) > 0 && !a.takesDevices() {
 		return &refusal.Error{
 			What: "limits of devices through " + a.title(),

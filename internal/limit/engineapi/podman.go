@@ -26,7 +26,7 @@ import (
 const podmanUpdate = "/v4.0.0/libpod/containers/%s/update"
 
 // setPodman sets limits by Podman's update.
-func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, error) {
+func (a *API) setPodman(ctx context.Context, id string, l Resources) (Outcome, error) {
 	in, err := a.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("container %.12s: %w", id, err)
@@ -41,7 +41,7 @@ func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, erro
 	was := stored(before)
 	if len(l.Devices) > 0 {
 		// First, beside what there was: if they are passed over, nothing else was set.
-		err := a.callPodman(ctx, id, podmanResources(before, Limits{Devices: l.Devices}))
+		err := a.callPodman(ctx, id, podmanResources(before, Resources{Devices: l.Devices}))
 		if err == nil {
 			if err = a.holds(ctx, id, l.Devices); err != nil && !a.forgets() {
 				err = errors.Join(err, a.callPodman(ctx, id, podmanResources(before, was)))
@@ -80,7 +80,7 @@ func (a *API) forgets() bool {
 
 // podmanResources are the limits that there are and l's, which win: Podman puts what it is given in the place of all that it has
 // stored, from 5.1 to 5.3; later ones in the place of the keys that it is given.
-func podmanResources(before *container.HostConfig, l Limits) *specs.LinuxResources {
+func podmanResources(before *container.HostConfig, l Resources) *specs.LinuxResources {
 	r := &specs.LinuxResources{}
 	was := stored(before)
 	if m := first(l.Memory, before.Memory); m != 0 {
@@ -109,7 +109,7 @@ func podmanResources(before *container.HostConfig, l Limits) *specs.LinuxResourc
 	return r
 }
 
-func podmanBlockIO(was, l Limits) *specs.LinuxBlockIO {
+func podmanBlockIO(was, l Resources) *specs.LinuxBlockIO {
 	b := &specs.LinuxBlockIO{}
 	if w := first(l.Weight, was.Weight); w != 0 {
 		b.Weight = &w

@@ -112,7 +112,7 @@ func TestPodmanStores(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { a.Close() })
-			if keeps := a.Keeps(Limits{CPUs: 1}) == nil; keeps != row.keeps {
+			if keeps := a.Keeps(Resources{CPUs: 1}) == nil; keeps != row.keeps {
 				t.Errorf("Keeps() = %v, want %v", keeps, row.keeps)
 			}
 			if !row.keeps {
@@ -126,7 +126,7 @@ func TestPodmanStores(t *testing.T) {
 			disk.WriteBPS = 5 << 20
 			// Whether the kernel has it can't be found out, so that it is taken back.
 			a.daemon.Elsewhere = ""
-			if _, err := a.Set(t.Context(), "web", Limits{Devices: []Device{disk}, CPUs: 0.5}); err == nil {
+			if _, err := a.Set(t.Context(), "web", Resources{Devices: []Device{disk}, CPUs: 0.5}); err == nil {
 				t.Error("Set of a container that can't be found: no error")
 			}
 			after, err := a.Stored(t.Context(), "web")
@@ -139,7 +139,7 @@ func TestPodmanStores(t *testing.T) {
 				t.Errorf("refused: stored %q", after.Words())
 			}
 			a.daemon.Elsewhere = "the kernel isn't asked"
-			o, err := a.Set(t.Context(), "web", Limits{Devices: []Device{disk}, CPUs: 0.5})
+			o, err := a.Set(t.Context(), "web", Resources{Devices: []Device{disk}, CPUs: 0.5})
 			if err != nil || !o.Live || !o.Stored || len(o.Notes) > 0 {
 				t.Errorf("Set = %+v, %v", o, err)
 			}

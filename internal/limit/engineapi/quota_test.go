@@ -14,20 +14,20 @@ var quotas = map[float64]int64{0.29: 29000, 0.57: 57000, 1.15: 115_000, 2.3: 230
 func TestQuota(t *testing.T) {
 	for cpus, want := range quotas {
 		stored := &container.HostConfig{Resources: container.Resources{CPUQuota: 50000}}
-		r := dockerUpdate(stored, Limits{CPUs: cpus})
+		r := dockerUpdate(stored, Resources{CPUs: cpus})
 		if r.CPUQuota != want || r.CPUPeriod != 100_000 || r.NanoCPUs != 0 {
 			t.Errorf("Docker's quota for %v CPUs is %d of %d, want %d", cpus, r.CPUQuota, r.CPUPeriod, want)
 		}
-		if r := dockerUpdate(&container.HostConfig{}, Limits{CPUs: cpus}); r.NanoCPUs*100_000/1e9 != want {
+		if r := dockerUpdate(&container.HostConfig{}, Resources{CPUs: cpus}); r.NanoCPUs*100_000/1e9 != want {
 			t.Errorf("Docker makes %d of %d NanoCPUs for %v CPUs, want %d", r.NanoCPUs*100_000/1e9, r.NanoCPUs, cpus, want)
 		}
-		p := podmanResources(stored, Limits{CPUs: cpus}).CPU
+		p := podmanResources(stored, Resources{CPUs: cpus}).CPU
 		if *p.Quota != want || *p.Period != 100_000 {
 			t.Errorf("Podman's quota for %v CPUs is %d of %d, want %d", cpus, *p.Quota, *p.Period, want)
 		}
 	}
 	// A period that would make the quota less than the kernel takes is not kept.
-	r := dockerUpdate(&container.HostConfig{Resources: container.Resources{CPUPeriod: 10_000}}, Limits{CPUs: 0.05})
+	r := dockerUpdate(&container.HostConfig{Resources: container.Resources{CPUPeriod: 10_000}}, Resources{CPUs: 0.05})
 	if r.CPUQuota != 5000 || r.CPUPeriod != 100_000 {
 		t.Errorf("quota %d of %d, want 5000 of 100000", r.CPUQuota, r.CPUPeriod)
 	}
@@ -42,7 +42,7 @@ func TestQuotaTaken(t *testing.T) {
 			for k, v := range has {
 				f.host[k] = v
 			}
-			if o, err := f.open().Set(t.Context(), "web", Limits{CPUs: cpus}); err != nil || !o.Stored {
+			if o, err := f.open().Set(t.Context(), "web", Resources{CPUs: cpus}); err != nil || !o.Stored {
 				t.Errorf("Set(%v CPUs) of %v = %+v, %v", cpus, has, o, err)
 			}
 		}
@@ -51,7 +51,7 @@ func TestQuotaTaken(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
 	f.host["CpuQuota"], f.host["CpuPeriod"] = 29001, 100_000
 	f.keeps = "CpuQuota"
-	if o, err := f.open().Set(t.Context(), "web", Limits{CPUs: 0.29}); err == nil {
+	if o, err := f.open().Set(t.Context(), "web", Resources{CPUs: 0.29}); err == nil {
 		t.Errorf("Set of a daemon that stores another quota = %+v", o)
 	}
 }

@@ -145,7 +145,7 @@ func (l *lab) wantQuota(t *testing.T, got target.Target, when string, quota int)
 func TestDocker(t *testing.T) {
 	l := newLab(t, dockertest.Start(t))
 	got := l.run(t, "web", &container.HostConfig{})
-	o, err := l.a.Set(t.Context(), got.ID, Limits{CPUs: 0.5, CPUShares: 300, Memory: 64 << 20})
+	o, err := l.a.Set(t.Context(), got.ID, Resources{CPUs: 0.5, CPUShares: 300, Memory: 64 << 20})
 	if err != nil || !o.Live || !o.Stored {
 		t.Fatalf("Set = %+v, %v", o, err)
 	}
@@ -156,14 +156,14 @@ func TestDocker(t *testing.T) {
 		t.Errorf("the kernel's quota of CPUs is %s", s)
 	}
 	// More than memory and swap together were before.
-	if _, err := l.a.Set(t.Context(), got.ID, Limits{Memory: 256 << 20}); err != nil {
+	if _, err := l.a.Set(t.Context(), got.ID, Resources{Memory: 256 << 20}); err != nil {
 		t.Errorf("Set more memory: %v", err)
 	}
 	if s := kernel(t, got, "memory", "memory.limit_in_bytes", "memory.max"); s != "268435456" {
 		t.Errorf("the kernel's limit of memory is %s", s)
 	}
 	l.disk.WriteBPS = 10 << 20
-	o, err = l.a.Set(t.Context(), got.ID, Limits{Devices: []Device{l.disk}})
+	o, err = l.a.Set(t.Context(), got.ID, Resources{Devices: []Device{l.disk}})
 	if l.a.takesDevices() {
 		if err != nil || !o.Stored {
 			t.Fatalf("Set a device = %+v, %v", o, err)
@@ -190,7 +190,7 @@ func TestDocker(t *testing.T) {
 	}
 
 	host := &container.HostConfig{}
-	if err := Create(l.a.daemon, Limits{Devices: []Device{l.disk}, Memory: 32 << 20, CPUs: 0.29}, host); err != nil {
+	if err := Create(l.a.daemon, Resources{Devices: []Device{l.disk}, Memory: 32 << 20, CPUs: 0.29}, host); err != nil {
 		t.Fatal(err)
 	}
 	made := l.run(t, "made", host)
@@ -199,17 +199,17 @@ func TestDocker(t *testing.T) {
 
 	// Of one that was made with a quota, which no float64 of 0.29 is.
 	quota := l.run(t, "quota", &container.HostConfig{Resources: container.Resources{CPUQuota: 50000}})
-	if o, err := l.a.Set(t.Context(), quota.ID, Limits{CPUs: 0.29}); err != nil || !o.Stored {
+	if o, err := l.a.Set(t.Context(), quota.ID, Resources{CPUs: 0.29}); err != nil || !o.Stored {
 		t.Errorf("Set 0.29 CPUs = %+v, %v", o, err)
 	}
 	l.wantQuota(t, quota, "after Set of 0.29", 29000)
 
 	disk := l.disk
 	disk.Path = "/dev/null"
-	if _, err := l.a.Set(t.Context(), got.ID, Limits{Devices: []Device{disk}}); err == nil || !strings.Contains(err.Error(), "is not a block device") {
+	if _, err := l.a.Set(t.Context(), got.ID, Resources{Devices: []Device{disk}}); err == nil || !strings.Contains(err.Error(), "is not a block device") {
 		t.Errorf("Set of /dev/null = %v", err)
 	}
-	if _, err := l.a.Set(t.Context(), "no-such", Limits{Memory: 32 << 20}); err == nil || !strings.Contains(err.Error(), "no-such") {
+	if _, err := l.a.Set(t.Context(), "no-such", Resources{Memory: 32 << 20}); err == nil || !strings.Contains(err.Error(), "no-such") {
 		t.Errorf("Set of no container = %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func TestPodman(t *testing.T) {
 	l := newLab(t, dockertest.Podman(t, opt))
 	got := l.run(t, "web", &container.HostConfig{Resources: container.Resources{Memory: 64 << 20}})
 	l.disk.WriteBPS = 10 << 20
-	o, err := l.a.Set(t.Context(), got.ID, Limits{Devices: []Device{l.disk}, CPUs: 0.5})
+	o, err := l.a.Set(t.Context(), got.ID, Resources{Devices: []Device{l.disk}, CPUs: 0.5})
 	var u *refusal.Error
 	switch {
 	case err == nil:
@@ -237,7 +237,7 @@ func TestPodman(t *testing.T) {
 		if s := kernel(t, got, "cpu", "cpu.cfs_quota_us", "cpu.max"); s != "-1" && s != "max 100000" {
 			t.Errorf("after a refusal the kernel's quota of CPUs is %s", s)
 		}
-		o, err = l.a.Set(t.Context(), got.ID, Limits{CPUs: 0.5})
+		o, err = l.a.Set(t.Context(), got.ID, Resources{CPUs: 0.5})
 	}
 	if err != nil || !o.Live {
 		t.Fatalf("Set = %+v, %v", o, err)
@@ -248,7 +248,7 @@ func TestPodman(t *testing.T) {
 	if s := kernel(t, got, "cpu", "cpu.cfs_quota_us", "cpu.max"); s != "50000" && s != "50000 100000" {
 		t.Errorf("the kernel's quota of CPUs is %s", s)
 	}
-	if _, err := l.a.Set(t.Context(), got.ID, Limits{CPUs: 0.29}); err != nil {
+	if _, err := l.a.Set(t.Context(), got.ID, Resources{CPUs: 0.29}); err != nil {
 		t.Error(err)
 	}
 	l.wantQuota(t, got, "after Set of 0.29", 29000)
@@ -260,7 +260,7 @@ func TestPodman(t *testing.T) {
 	if err != nil || left.Memory != 64<<20 {
 		t.Errorf("Forget = %q, %v; want that memory is left", left.Words(), err)
 	}
-	if _, err := l.a.Set(t.Context(), "no-such", Limits{Memory: 32 << 20}); err == nil || !strings.Contains(err.Error(), "no-such") {
+	if _, err := l.a.Set(t.Context(), "no-such", Resources{Memory: 32 << 20}); err == nil || !strings.Contains(err.Error(), "no-such") {
 		t.Errorf("Set of no container = %v", err)
 	}
 	if l.a.forgets() {
@@ -274,7 +274,7 @@ func TestPodman(t *testing.T) {
 		case err := <-wait.Error:
 			t.Fatal(err)
 		}
-		if _, err := l.a.Set(t.Context(), got.ID, Limits{Memory: 32 << 20}); !errors.As(err, &u) {
+		if _, err := l.a.Set(t.Context(), got.ID, Resources{Memory: 32 << 20}); !errors.As(err, &u) {
 			t.Errorf("Set of a container that ended = %v", err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type Config struct{ host *container.HostConfig }
 
 // Limits are those that the container's next start would set.
-func (c Config) Limits() Limits { return stored(c.host) }
+func (c Config) Limits() Resources { return stored(c.host) }
 
 // Config returns what the engine has stored now, for Restore.
 func (a *API) Config(ctx context.Context, id string) (Config, error) {

@@ -33,7 +33,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("Restore after Forget = %v", err)
 	}
 	same("after Forget")
-	if _, err := a.Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdc", WriteBPS: 9, ReadIOPS: 5}, {Path: "/dev/sdb", ReadBPS: 5}}, Memory: 256 << 20}); err != nil {
+	if _, err := a.Set(t.Context(), "web", Resources{Devices: []Device{{Path: "/dev/sdc", WriteBPS: 9, ReadIOPS: 5}, {Path: "/dev/sdb", ReadBPS: 5}}, Memory: 256 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Restore(t.Context(), "web", before); err != nil {
@@ -43,7 +43,7 @@ func TestRestore(t *testing.T) {
 	if got := f.host["MemorySwap"]; got != float64(128<<20) {
 		t.Errorf("MemorySwap = %v, want what it was", got)
 	}
-	if _, err := a.Set(t.Context(), "web", Limits{CPUs: 1.5}); err != nil {
+	if _, err := a.Set(t.Context(), "web", Resources{CPUs: 1.5}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Restore(t.Context(), "web", before); err == nil || !strings.Contains(err.Error(), "can't take back all by an update: it has cpus=1.5") {

@@ -16,7 +16,7 @@ func TestWindowsUpdate(t *testing.T) {
 	f := newFake(t, "1.47", "windows")
 	f.host = map[string]any{"IOMaximumIOps": 500, "IOMaximumBandwidth": 1 << 20, "CpuCount": 2, "Isolation": "process"}
 	a := f.open()
-	_, err := a.Set(t.Context(), "web", Limits{Memory: 1 << 30})
+	_, err := a.Set(t.Context(), "web", Resources{Memory: 1 << 30})
 	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "resource updating isn't supported on Windows") {
 		t.Errorf("Set = %v", err)
@@ -34,20 +34,20 @@ func TestWindowsUpdate(t *testing.T) {
 // says yes and does nothing is found out.
 func TestOldDocker(t *testing.T) {
 	f := newFake(t, "1.54", "linux")
-	_, err := f.open().Set(t.Context(), "web", Limits{Devices: []Device{sdb}})
+	_, err := f.open().Set(t.Context(), "web", Resources{Devices: []Device{sdb}})
 	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "before version 29.6 (API 1.55)") || len(f.asked()) > 0 {
 		t.Errorf("Set = %v after requests %q", err, f.asked())
 	}
 	f = newFake(t, "1.55", "linux")
 	f.drops = true
-	_, err = f.open().Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}})
+	_, err = f.open().Set(t.Context(), "web", Resources{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}})
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "write_bps=5 on /dev/sdb") || !strings.Contains(err.Error(), "accepts it, but does not apply it") {
 		t.Errorf("Set = %v", err)
 	}
 	f = newFake(t, "1.55", "linux")
 	f.warns = []string{"Your kernel does not support CPU shares or the cgroup is not mounted. Shares discarded."}
-	if _, err = f.open().Set(t.Context(), "web", Limits{CPUShares: 5}); !errors.As(err, &u) || !strings.Contains(err.Error(), "Shares discarded") {
+	if _, err = f.open().Set(t.Context(), "web", Resources{CPUShares: 5}); !errors.As(err, &u) || !strings.Contains(err.Error(), "Shares discarded") {
 		t.Errorf("Set = %v", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestSetKeeps(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
 	f.host = map[string]any{"BlkioDeviceWriteBps": storedRate("/dev/sdc", 7), "BlkioDeviceReadBps": storedRate("/dev/sdc", 8), "Memory": 64 << 20, "MemorySwap": 128 << 20, "CpuQuota": 50000}
 	a := f.open()
-	if _, err := a.Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}, CPUs: 2, Memory: 256 << 20}); err != nil {
+	if _, err := a.Set(t.Context(), "web", Resources{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}, CPUs: 2, Memory: 256 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := a.Stored(t.Context(), "web")
@@ -80,7 +80,7 @@ func TestSetKeeps(t *testing.T) {
 
 	before, _ := json.Marshal(f.host)
 	f.refuses = "cgroup: no such device"
-	_, err = a.Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdd", ReadBPS: 1}}, Memory: 300 << 20})
+	_, err = a.Set(t.Context(), "web", Resources{Devices: []Device{{Path: "/dev/sdd", ReadBPS: 1}}, Memory: 300 << 20})
 	if err == nil || !strings.Contains(err.Error(), "no such device") {
 		t.Errorf("Set = %v", err)
 	}

@@ -15,7 +15,7 @@ type Which struct {
 }
 
 // In is the part of l that is meant.
-func (w Which) In(l Limits) Limits {
+func (w Which) In(l Resources) Resources {
 	out := l
 	out.Devices = nil
 	w.keep(limit.Weight, func() { out.Weight = 0 })
@@ -52,7 +52,7 @@ func (w Which) keep(k limit.Key, drop func()) {
 }
 
 // others are the devices' limits that are not meant.
-func (w Which) others(l Limits) []Device {
+func (w Which) others(l Resources) []Device {
 	var out []Device
 	for _, d := range l.Devices {
 		if w.Devices == nil || among(w.Devices, d) {

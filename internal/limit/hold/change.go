@@ -239,7 +239,7 @@ func (e *groupSetError) Unwrap() error { return e.err }
 // unitChange is a change in systemd's terms.
 func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change {
 	u := systemd.Change{Remove: c.Remove}
-	u.Set = systemd.Limits{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
+	u.Set = systemd.Properties{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
 	for _, d := range s.Devices() {
 		u.Paths = append(u.Paths, node(d.Name))
 		set := ratesOn(d, c.Set)

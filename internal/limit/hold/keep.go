@@ -91,8 +91,8 @@ func canKeep(p GroupSet, c limit.Change) error {
 }
 
 // forAPI are limits in an engine's terms.
-func (s *Scope) forAPI(l limit.Limits) engineapi.Limits {
-	out := engineapi.Limits{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
+func (s *Scope) forAPI(l limit.Limits) engineapi.Resources {
+	out := engineapi.Resources{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
 	if !l.Without(limit.Weight, limit.Latency).IO() {
 		return out
 	}

@@ -45,7 +45,7 @@ func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.W
 		return nil, nil
 	}
 	s := Stored{By: string(t.Engine) + "'s config.json of it", Fix: "make it anew without"}
-	var has engineapi.Limits
+	var has engineapi.Resources
 	if byAPI(t) {
 		api, err := engineapi.Open(ctx, t.Host)
 		if err != nil {
@@ -72,7 +72,7 @@ func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.W
 
 // wordsOf writes limits as an engine with such devices would have them.
 func wordsOf(l limit.Limits, devices []engineapi.Device) []string {
-	same := engineapi.Limits{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
+	same := engineapi.Resources{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
 	for _, d := range devices {
 		d.ReadBPS, d.WriteBPS, d.ReadIOPS, d.WriteIOPS, d.Weight = uint64(l.ReadBPS), uint64(l.WriteBPS), uint64(l.ReadIOPS), uint64(l.WriteIOPS), 0
 		same.Devices = append(same.Devices, d)

@@ -16,7 +16,7 @@ import (
 // A Change is what shall become of a unit's limits. What it doesn't name stays.
 type Change struct {
 	// Set are limits that it shall have.
-	Set Limits
+	Set Properties
 	// Remove are kinds of limits that it shall not have: of the devices at Paths, or of all if that is nil.
 	Remove []limit.Key
 	Paths  []string
@@ -64,7 +64,7 @@ func (s Systemd) Plan(ctx context.Context, unit string, c Change) (Edit, error) 
 }
 
 // remove plans that a property's devices go.
-func (s Systemd) remove(e *Edit, x deviceProperty, has Limits, c Change) {
+func (s Systemd) remove(e *Edit, x deviceProperty, has Properties, c Change) {
 	if !slices.Contains(c.Remove, x.key) {
 		return
 	}
@@ -100,7 +100,7 @@ func orElse(s, other string) string {
 }
 
 // of is what a unit has of the device at a path, under the path by which it has it.
-func (s Systemd) of(has Limits, path string) Device {
+func (s Systemd) of(has Properties, path string) Device {
 	for _, d := range has.Devices {
 		if s.same(d.Path, path) {
 			return d
@@ -129,24 +129,24 @@ func (s Systemd) Undo(ctx context.Context, e Edit) error { return s.setProperty(
 var scalars = []struct {
 	key        limit.Key
 	name, none string
-	get        func(Limits) string
+	get        func(Properties) string
 }{
-	{limit.Weight, "IOWeight", "", func(l Limits) string { return number(l.Weight) }},
-	{limit.CPUs, "CPUQuota", "", func(l Limits) string {
+	{limit.Weight, "IOWeight", "", func(l Properties) string { return number(l.Weight) }},
+	{limit.CPUs, "CPUQuota", "", func(l Properties) string {
 		if l.CPUs == 0 {
 			return ""
 		}
 		return strconv.FormatFloat(math.Round(l.CPUs*1e4)/1e2, 'f', -1, 64) + "%"
 	}},
-	{limit.CPUShares, "CPUWeight", "", func(l Limits) string {
+	{limit.CPUShares, "CPUWeight", "", func(l Properties) string {
 		if l.CPUShares == 0 {
 			return ""
 		}
 		w, _ := limit.CPUWeight(int64(min(l.CPUShares, limit.MaxCPUShares)))
 		return number(uint64(w))
 	}},
-	{limit.Memory, "MemoryMax", "infinity", func(l Limits) string { return number(l.Memory) }},
-	{limit.Memory, "MemorySwapMax", "infinity", func(l Limits) string {
+	{limit.Memory, "MemoryMax", "infinity", func(l Properties) string { return number(l.Memory) }},
+	{limit.Memory, "MemorySwapMax", "infinity", func(l Properties) string {
 		if l.NoSwap {
 			return "0"
 		}
@@ -155,7 +155,7 @@ var scalars = []struct {
 }
 
 // check returns what systemd would refuse, or take for something else.
-func (l Limits) check() error {
+func (l Properties) check() error {
 	for _, d := range l.Devices {
 		switch {
 		case !path.IsAbs(d.Path) || strings.ContainsAny(d.Path, "\n\t "):

@@ -16,12 +16,12 @@ func TestSharesAreTheGroups(t *testing.T) {
 		w, _ := limit.CPUWeight(shares)
 		want := fmt.Sprintf("set-property --runtime -- web.service CPUWeight=%d", w)
 		f.show = ""
-		if got, err := f.change(f.systemd(), Change{Set: Limits{CPUShares: uint64(shares)}}); err != nil || got != want {
+		if got, err := f.change(f.systemd(), Change{Set: Properties{CPUShares: uint64(shares)}}); err != nil || got != want {
 			t.Fatalf("%d shares: %q, %v, want %q", shares, got, err, want)
 		}
 		// What is so already isn't set again.
 		f.show = fmt.Sprintf("CPUWeight=%d\n", w)
-		if got, err := f.change(f.systemd(), Change{Set: Limits{CPUShares: uint64(shares)}}); err != nil || got != "" {
+		if got, err := f.change(f.systemd(), Change{Set: Properties{CPUShares: uint64(shares)}}); err != nil || got != "" {
 			t.Fatalf("%d shares again: %q, %v", shares, got, err)
 		}
 	}
@@ -44,10 +44,10 @@ func TestSwapProperty(t *testing.T) {
 		show, set, was string
 		c              Change
 	}{
-		{"MemoryMax=1073741824\nMemorySwapMax=536870912\n", "MemoryMax=268435456 MemorySwapMax=0", "MemoryMax=1073741824 MemorySwapMax=536870912", Change{Set: Limits{Memory: 256 << 20, NoSwap: true}}},
-		{"MemoryMax=infinity\nMemorySwapMax=536870912\n", "MemoryMax=268435456 MemorySwapMax=0", "MemoryMax=infinity MemorySwapMax=536870912", Change{Set: Limits{Memory: 256 << 20, NoSwap: true}}},
-		{"MemoryMax=infinity\nMemorySwapMax=18446744073709551615\n", "MemoryMax=268435456 MemorySwapMax=0", "MemoryMax=infinity MemorySwapMax=infinity", Change{Set: Limits{Memory: 256 << 20, NoSwap: true}}},
-		{"MemoryMax=1073741824\nMemorySwapMax=0\n", "MemoryMax=268435456", "MemoryMax=1073741824", Change{Set: Limits{Memory: 256 << 20, NoSwap: true}}},
+		{"MemoryMax=1073741824\nMemorySwapMax=536870912\n", "MemoryMax=268435456 MemorySwapMax=0", "MemoryMax=1073741824 MemorySwapMax=536870912", Change{Set: Properties{Memory: 256 << 20, NoSwap: true}}},
+		{"MemoryMax=infinity\nMemorySwapMax=536870912\n", "MemoryMax=268435456 MemorySwapMax=0", "MemoryMax=infinity MemorySwapMax=536870912", Change{Set: Properties{Memory: 256 << 20, NoSwap: true}}},
+		{"MemoryMax=infinity\nMemorySwapMax=18446744073709551615\n", "MemoryMax=268435456 MemorySwapMax=0", "MemoryMax=infinity MemorySwapMax=infinity", Change{Set: Properties{Memory: 256 << 20, NoSwap: true}}},
+		{"MemoryMax=1073741824\nMemorySwapMax=0\n", "MemoryMax=268435456", "MemoryMax=1073741824", Change{Set: Properties{Memory: 256 << 20, NoSwap: true}}},
 		// Without a limit on memory there is none on swap, as in the group's files.
 		{"MemoryMax=1073741824\nMemorySwapMax=536870912\n", "MemoryMax=infinity MemorySwapMax=infinity", "MemoryMax=1073741824 MemorySwapMax=536870912", Change{Remove: []limit.Key{limit.Memory}}},
 	} {

@@ -26,8 +26,9 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// Limits are what a unit is held to. A zero leaves what there is.
-type Limits struct {
+// Properties are the limits of a unit as systemd has them, in its own units and on its own scales (systemd.resource-control(5)).
+// A zero leaves what there is.
+type Properties struct {
 	Devices []Device
 	// Weight is the share of all disks that have no other, from 1 to 10000.
 	Weight uint64
@@ -76,18 +77,18 @@ func (s Systemd) setProperty(ctx context.Context, unit string, properties []stri
 }
 
 // Get returns the limits that a unit's properties have.
-func (s Systemd) Get(ctx context.Context, unit string) (Limits, error) {
+func (s Systemd) Get(ctx context.Context, unit string) (Properties, error) {
 	names := []string{"IOWeight", "CPUQuotaPerSecUSec", "CPUWeight", "MemoryMax", "MemorySwapMax"}
 	for _, x := range deviceProperties {
 		names = append(names, x.shown)
 	}
 	out, err := s.Systemctl(ctx, "show", "--property="+strings.Join(names, ","), "--", unit)
 	if err != nil {
-		return Limits{}, fmt.Errorf("unit %s: %w", unit, target.UnitError(err))
+		return Properties{}, fmt.Errorf("unit %s: %w", unit, target.UnitError(err))
 	}
 	l, err := parse(string(out))
 	if err != nil {
-		return Limits{}, fmt.Errorf("unit %s: %w", unit, err)
+		return Properties{}, fmt.Errorf("unit %s: %w", unit, err)
 	}
 	return l, nil
 }
@@ -152,8 +153,8 @@ func parseNumber(s string, n *uint64) (err error) {
 
 // parse reads what systemctl show prints: a line for each property, and for lists one for each device
 // ("IOReadBandwidthMax=/dev/sdb 10485760").
-func parse(out string) (Limits, error) {
-	var l Limits
+func parse(out string) (Properties, error) {
+	var l Properties
 	var quota, weight uint64
 	for line := range strings.Lines(out) {
 		k, v, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
@@ -182,14 +183,14 @@ func parse(out string) (Limits, error) {
 			err = l.parseDevice(k, v)
 		}
 		if err != nil {
-			return Limits{}, fmt.Errorf("systemd's %s: %w", strings.TrimSpace(line), err)
+			return Properties{}, fmt.Errorf("systemd's %s: %w", strings.TrimSpace(line), err)
 		}
 	}
 	l.CPUs = float64(quota) / 1e6
 	return l, nil
 }
 
-func (l *Limits) parseDevice(name, v string) error {
+func (l *Properties) parseDevice(name, v string) error {
 	i := slices.IndexFunc(deviceProperties, func(x deviceProperty) bool { return x.shown == name })
 	path, value, ok := strings.Cut(v, " ")
 	if i < 0 || !ok {

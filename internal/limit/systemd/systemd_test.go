@@ -51,7 +51,7 @@ func (f *fake) change(s Systemd, c Change) (string, error) {
 
 func TestSet(t *testing.T) {
 	f := &fake{t: t}
-	l := Limits{
+	l := Properties{
 		Devices: []Device{{Path: "/dev/sdb", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 500, Latency: 5 * time.Millisecond}, {Path: "/srv/data", WriteBPS: 9}},
 		Weight:  200, CPUs: 1.5, CPUShares: 1500, Memory: 4 << 30, NoSwap: true,
 	}
@@ -63,7 +63,7 @@ func TestSet(t *testing.T) {
 	}
 	s := f.systemd()
 	for cpus, quota := range map[float64]string{0.01: "1%", 0.29: "29%", 0.57: "57%", 1.15: "115%", 1.0000001: "100%"} {
-		if got, err := f.change(s, Change{Set: Limits{CPUs: cpus}}); err != nil || got != "set-property --runtime -- web.service CPUQuota="+quota {
+		if got, err := f.change(s, Change{Set: Properties{CPUs: cpus}}); err != nil || got != "set-property --runtime -- web.service CPUQuota="+quota {
 			t.Errorf("%v CPUs: %q, %v", cpus, got, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestSet(t *testing.T) {
 		t.Errorf("of nothing: %q, %v", got, err)
 	}
 	f.calls = nil
-	for want, bad := range map[string]Limits{
+	for want, bad := range map[string]Properties{
 		"without spaces":     {Devices: []Device{{Path: "/srv/my data", ReadBPS: 1}}},
 		"a whole path":       {Devices: []Device{{Path: "sdb", ReadBPS: 1}}},
 		"takes 1 to 10000":   {Weight: 10001},
@@ -89,7 +89,7 @@ func TestSet(t *testing.T) {
 		}
 	}
 	f.err = errors.New("systemctl: Failed to set unit properties: Access denied")
-	if _, err := f.change(s, Change{Set: Limits{Memory: 1 << 30}}); err == nil || !strings.Contains(err.Error(), "run as root") {
+	if _, err := f.change(s, Change{Set: Properties{Memory: 1 << 30}}); err == nil || !strings.Contains(err.Error(), "run as root") {
 		t.Errorf("Apply = %v", err)
 	}
 }
@@ -114,7 +114,7 @@ const none = "IOWeight=[not set]\nCPUQuotaPerSecUSec=infinity\nCPUWeight=1844674
 func TestGetAndClear(t *testing.T) {
 	f := &fake{t: t, show: shown}
 	got, err := f.systemd().Get(t.Context(), "web.service")
-	want := Limits{
+	want := Properties{
 		Devices: []Device{{Path: "/dev/sdb", ReadBPS: 1, WriteBPS: 2, WriteIOPS: 4, Weight: 500, Latency: time.Minute + 5500*time.Microsecond}, {Path: "/dev/sdc", ReadBPS: 7}},
 		Weight:  200, CPUs: 1.5, CPUShares: 1495, Memory: 4 << 30, NoSwap: true,
 	}
@@ -136,7 +136,7 @@ func TestGetAndClear(t *testing.T) {
 		{shown, Change{Remove: limit.Keys[:4], Paths: []string{"/dev/sdd"}}, ""},
 		{none, Change{Remove: limit.Keys}, ""},
 		// As wanted already, by another path of the device.
-		{shown, Change{Set: Limits{Devices: []Device{{Path: "/srv", ReadBPS: 1, WriteBPS: 3}}, CPUs: 1.5}}, "IOWriteBandwidthMax=/dev/sdb 3"},
+		{shown, Change{Set: Properties{Devices: []Device{{Path: "/srv", ReadBPS: 1, WriteBPS: 3}}, CPUs: 1.5}}, "IOWriteBandwidthMax=/dev/sdb 3"},
 	} {
 		f := &fake{t: t, show: x.show}
 		s := f.systemd()
@@ -149,7 +149,7 @@ func TestGetAndClear(t *testing.T) {
 		}
 	}
 	f = &fake{t: t, show: shown}
-	e, err := f.systemd().Plan(t.Context(), "web.service", Change{Set: Limits{Devices: []Device{{Path: "/dev/sdd", ReadIOPS: 5}}, CPUs: 2}, Remove: []limit.Key{limit.ReadBPS}})
+	e, err := f.systemd().Plan(t.Context(), "web.service", Change{Set: Properties{Devices: []Device{{Path: "/dev/sdd", ReadIOPS: 5}}, CPUs: 2}, Remove: []limit.Key{limit.ReadBPS}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestGetAndClear(t *testing.T) {
 	if got := strings.Join(f.calls, "|"); got != undo {
 		t.Errorf("Undo called %q, want %q", got, undo)
 	}
-	if got, err := parse(none); err != nil || !cmp.Equal(got, Limits{}) {
+	if got, err := parse(none); err != nil || !cmp.Equal(got, Properties{}) {
 		t.Errorf("parse(none) = %+v, %v", got, err)
 	}
 	for _, bad := range []string{"IOWeight=heavy\n", "CPUQuotaPerSecUSec=1 fortnight\n", "MemoryMax=-1\n", "IOReadBandwidthMax=/dev/sdb much\n", "IODeviceLatencyTargetUSec=/dev/sdb 5 years\n"} {
@@ -180,7 +180,7 @@ func TestWithoutSystemd(t *testing.T) {
 		t.Skip("systemd runs here")
 	}
 	s := Systemd{Systemctl: target.Exec("systemctl")}
-	if _, err := s.Plan(t.Context(), "plimsoll-no-such.service", Change{Set: Limits{Memory: 1 << 30}}); err == nil || !strings.Contains(err.Error(), "systemd does not run this machine's services") {
+	if _, err := s.Plan(t.Context(), "plimsoll-no-such.service", Change{Set: Properties{Memory: 1 << 30}}); err == nil || !strings.Contains(err.Error(), "systemd does not run this machine's services") {
 		t.Errorf("Plan = %v", err)
 	}
 }

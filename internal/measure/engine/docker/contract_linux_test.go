@@ -118,7 +118,7 @@ func contractOf(t *testing.T, d *dockertest.Daemon, update bool) map[string]int 
 				t.Fatal(err)
 			}
 			defer a.Close()
-			if _, err := a.Set(t.Context(), id, engineapi.Limits{CPUShares: 256}); err != nil {
+			if _, err := a.Set(t.Context(), id, engineapi.Resources{CPUShares: 256}); err != nil {
 				t.Error(err)
 			}
 		})

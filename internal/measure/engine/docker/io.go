@@ -27,7 +27,7 @@ func (d *daemonInfo) api() *dockerapi.Daemon {
 // daemon would refuse a limit, or accept it without effect, the error is a *refusal.Error with its words.
 func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *container.HostConfig) error {
 	l := spec.Limits
-	ask := engineapi.Limits{
+	ask := engineapi.Resources{
 		CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory,
 		SystemIOPS: uint64(l.SystemIOPS), SystemBPS: uint64(l.SystemBPS), Isolation: spec.Isolation,
 	}

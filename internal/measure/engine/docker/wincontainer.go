@@ -102,7 +102,7 @@ func sameInContainer(a, b string, img *workerImage) bool {
 
 // askWindows adds the limits of devices to what is asked for, so that they are refused in the daemon's words: devices exist
 // only on Linux.
-func askWindows(ask *engineapi.Limits, l limit.Limits) {
+func askWindows(ask *engineapi.Resources, l limit.Limits) {
 	rates := engineapi.Device{Path: windowsRoot, ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS)}
 	if rates != (engineapi.Device{Path: windowsRoot}) {
 		ask.Devices = []engineapi.Device{rates}
