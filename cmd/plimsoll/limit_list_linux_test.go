@@ -22,7 +22,11 @@ func (l limitLab) setBy(t *testing.T, target string, flags ...string) map[string
 	by := map[string]string{}
 	for _, x := range shown.Limited {
 		if x.Target == target {
-			by[string(x.Key)+"="+x.Value+" "+x.Device.String()] = x.By
+			key := string(x.Key) + "=" + x.Value
+			if !x.Device.IsZero() {
+				key += " " + x.Device.String()
+			}
+			by[key] = x.By
 		}
 	}
 	return by

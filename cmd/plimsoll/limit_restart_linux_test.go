@@ -71,7 +71,7 @@ func TestLimitRestart(t *testing.T) {
 	if got := by["write_bps=1MiB "+number]; !strings.HasPrefix(got, "plimsoll limit set, ") {
 		t.Errorf("the rate was set by %q: %q", got, by)
 	}
-	if got := by["memory=256MiB "]; !strings.Contains(got, "has it stored") {
+	if got := by["memory=256MiB"]; !strings.Contains(got, "has it stored") {
 		t.Errorf("the memory was set by %q: %q", got, by)
 	}
 	if text := l.do(t, exitDone, "show", "--run", run); !strings.Contains(text, "SET BY") || !strings.Contains(text, "docker:on") {

@@ -63,11 +63,11 @@ func counted(text string) string {
 // What is no error, and what can't be gone on after, is refused.
 func TestErrorsThatAreNone(t *testing.T) {
 	for want, args := range map[string][]string{
-		"no error":        {"--ignore_error=EWHAT"},
-		`"0" is no error`: {"--ignore_error=0"},
-		"of verification": {"--ignore_error=,,84"},
-		"is not known":    {"--continue_on_error=some"},
-		"first bad block": {"--continue_on_error=all", "--rw=write", "--verify=md5"},
+		"not an error":        {"--ignore_error=EWHAT"},
+		`"0" is not an error`: {"--ignore_error=0"},
+		"of verification":     {"--ignore_error=,,84"},
+		"is not known":        {"--continue_on_error=some"},
+		"first bad block":     {"--continue_on_error=all", "--rw=write", "--verify=md5"},
 	} {
 		if _, err := Parse(append([]string{"--name=a", "--size=64k"}, args...), Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", args, err, want)

@@ -41,7 +41,7 @@ func TestOutputSparesTheFiles(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--output=./f: would overwrite " + dir + "/f, which the command line uses as a file of its jobs": append(line, "--filename=f", "--output=./f"),
 		"--output=job.fio: would overwrite job.fio, which the command line uses as a job file":           {"job.fio", "--output=job.fio"},
-		"the log a_bw.1.log: would be written over " + dir + "/a_bw.1.log":                               append(line, "--filename=a_bw.1.log", "--write_bw_log=a", "--log_avg_msec=100"),
+		"the log a_bw.1.log: would overwrite " + dir + "/a_bw.1.log":                                     append(line, "--filename=a_bw.1.log", "--write_bw_log=a", "--log_avg_msec=100"),
 		"the log a_bw.1.log: names the same file as --output=a_bw.1.log":                                 append(line, "--filename=f", "--write_bw_log=a", "--log_avg_msec=100", "--output=a_bw.1.log"),
 	} {
 		_, err := inHere(t, &dialecttest.Local{Dir: dir}, args...)

@@ -337,7 +337,7 @@ var patterns = map[string]string{
 // A section's closing bracket may be missing: fio takes the last letter off in any case.
 func TestSectionWithoutItsBracket(t *testing.T) {
 	test, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": "[global]\nrw=read\nsize=1m\n[bs=64K\nbs=64K\n"}, nil))
-	if err != nil || test.jobs[0].name != "bs=64" || !strings.Contains(strings.Join(test.notes, "\n"), "called bs=64") {
+	if err != nil || test.jobs[0].name != "bs=64" || !strings.Contains(strings.Join(test.notes, "\n"), "call it bs=64") {
 		t.Errorf("%v, %+v", err, test)
 	}
 	if _, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": "[\nrw=read\n"}, nil)); err == nil {

@@ -15,7 +15,7 @@ func TestPastedJobFile(t *testing.T) {
 	if j := test.stages[0][0].spec.Job; !j.Direct || j.BS != 8192 {
 		t.Errorf("the job is %+v, want direct=1 and bs=8k", j)
 	}
-	if got := strings.Join(test.notes, "\n"); !strings.Contains(got, "a.fio:2: typographic dashes") || !strings.Contains(got, "keyboard: bs=8k") {
+	if got := strings.Join(test.notes, "\n"); !strings.Contains(got, "a.fio:2: typographic dashes") || !strings.Contains(got, "plain ones: bs=8k") {
 		t.Errorf("notes %q", got)
 	}
 }
