@@ -303,11 +303,11 @@ func TestNothingLimits(t *testing.T) {
 func TestIOPS(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "ext4")
-	b.put(t, "blkio.throttle.read_iops_device", 200)
-	b.put(t, "blkio.throttle.write_iops_device", 100)
+	b.put(t, "blkio.throttle.read_iops_device", 60)
+	b.put(t, "blkio.throttle.write_iops_device", 40)
 	rows, err := row.Run(t.Context(), row.Request{
 		Agent: b.agent, Device: b.device, FS: device.Host(), Time: row.LeastTime,
-		Asked: map[limit.Key]int64{limit.ReadIOPS: 200, limit.WriteIOPS: 100, limit.WriteBPS: 1 << 40, limit.ReadBPS: 1 << 40},
+		Asked: map[limit.Key]int64{limit.ReadIOPS: 60, limit.WriteIOPS: 40, limit.WriteBPS: 1 << 40, limit.ReadBPS: 1 << 40},
 		Modes: []row.Mode{row.Direct},
 		OnRow: func(r row.Row) { t.Logf("%s %s: %s; %#v", r.Key, r.Mode, r.Words(), r) },
 	})
