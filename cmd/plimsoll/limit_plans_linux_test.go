@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
-	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 )

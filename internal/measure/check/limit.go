@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/limitverdict"
+	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/limitverdict"
+	"plimsoll/internal/measure/record"
 )
 
 // A LimitRow is one limit of one cell: what was asked for and what was seen, over all trials.

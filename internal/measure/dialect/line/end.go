@@ -9,9 +9,9 @@ import (
 
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/trial"
-	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/text/clean"
 )
 
