@@ -29,7 +29,7 @@ func (t *tracer) block(dir string, depth int) *Node {
 	t.open = append(t.open, dir)
 	defer func() { t.open = t.open[:len(t.open)-1] }()
 	switch {
-	case Exists(dir, "partition"):
+	case isPartition(dir):
 		n.Kind = KindPartition
 		n.Below = []*Node{t.block(filepath.Dir(dir), depth)}
 	case strings.HasPrefix(n.Name, "loop"):

@@ -99,14 +99,6 @@ type Target struct {
 	Level string `json:"level,omitempty"`
 }
 
-// Disk is the whole disk of a partition, or else n itself.
-func (n *Node) Disk() *Node {
-	if n.Kind == KindPartition && len(n.Below) == 1 {
-		return n.Below[0]
-	}
-	return n
-}
-
 // Data is the mount whose file system writes to devices: that of an overlay's upper folder, or n.
 func (n *Node) Data() *Node {
 	for _, b := range n.Below {

@@ -104,13 +104,9 @@ func (h *Host) checkDevice(d device.Number) error {
 	if dir == "" {
 		return &Fault{Device: d, Why: "there is no block device " + d.String() + " here (any more)", Fix: "name the one that the data is on now"}
 	}
-	name := filepath.Base(dir)
-	if h.text(dir, "partition") == "" {
+	disk, why := device.LimitedFolder(dir)
+	if why == "" {
 		return nil
 	}
-	disk := filepath.Dir(dir)
-	return &Fault{
-		Device: d, Why: fmt.Sprintf("%s is the partition %s, and limits are held on whole disks", d, name),
-		Fix: fmt.Sprintf("give %s (%s), which all its partitions share", h.text(disk, "dev"), filepath.Base(disk)),
-	}
+	return &Fault{Device: d, Why: why, Fix: fmt.Sprintf("give %s (%s), which all its partitions share", h.text(disk, "dev"), filepath.Base(disk))}
 }

@@ -36,7 +36,7 @@ func TestFaults(t *testing.T) {
 		{"bad value", 2, nil, nil, set(limit.Limits{WriteBPS: 1}, vda), nil, []string{"write_bps: 1 is too little", "refuses 0 and 1"}},
 		{"device gone", 2, nil, nil, set(rate, nodev), nil, []string{"write_bps on 9:9: there is no block device 9:9", "name the one that the data is on now"}},
 		{"device gone, version 1", 1, nil, nil, set(rate, nodev), nil, []string{"write_bps on 9:9: there is no block device 9:9"}},
-		{"partition", 2, nil, nil, set(rate, vda1), nil, []string{"254:1 is the partition vda1", "whole disks", "give 254:0 (vda)"}},
+		{"partition", 2, nil, nil, set(rate, vda1), nil, []string{"vda1 is a partition", "whole disks", "give 254:0 (vda)"}},
 		{"partition, latency", 2, nil, nil, set(limit.Limits{Latency: time.Millisecond}, vda1), nil, []string{"latency on 254:1", "give 254:0 (vda)"}},
 		{"partition, weight", 1, nil, nil, set(limit.Limits{Weight: 200}, vda1), nil, []string{"weight on 254:1", "give 254:0 (vda)"}},
 		{"device goes meanwhile", 1, nil, syscall.ENODEV, set(rate, vda), syscall.ENODEV, []string{`writing "254:0 100" to ROOT/cg/blkio/c/blkio.throttle.write_bps_device`, "knows no such device"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -165,8 +166,12 @@ func checkDevices(devices []Device) error {
 		if d.Number.Major != 0 && d.Number != number {
 			return fmt.Errorf("%s is device %s, and not %s", d.Path, number, d.Number)
 		}
-		if _, err := os.Stat("/sys/dev/block/" + number.String() + "/partition"); err == nil {
-			return fmt.Errorf("%s is a partition, and the kernel limits whole disks only; plimsoll limit explain %s shows its disk", clean.Name(d.Path), clean.Shell(d.Path))
+		dir, err := filepath.EvalSymlinks("/sys/dev/block/" + number.String())
+		if err != nil {
+			continue // The kernel answers for it.
+		}
+		if _, why := device.LimitedFolder(dir); why != "" {
+			return fmt.Errorf("device %s: %s; plimsoll limit explain %s shows its disk", clean.Name(d.Path), why, clean.Shell(d.Path))
 		}
 	}
 	return nil

@@ -163,14 +163,14 @@ func spots(n *device.Node) []Spot {
 	add := func(n *device.Node, reads bool) {
 		tops, _ := n.Tops()
 		for _, top := range tops {
-			d := top.Disk().Device
+			d, why := top.Limited()
 			if slices.ContainsFunc(list, func(s Spot) bool { return s.Name == d.Name }) {
 				continue
 			}
 			s := Spot{Name: d.Name, Major: d.Major, Minor: d.Minor, MaxIO: d.MaxIO, MQ: d.MQ, ReadsOnly: reads}
 			switch {
-			case top.Kind == device.KindPartition:
-				s.Why = top.Name + " is a partition: the kernel takes limits on whole disks only"
+			case why != "":
+				s.Why = why
 			case top.Role == device.RoleMember && len(tops) > 1:
 				s.Why = "one of the devices that the btrfs spreads its data over"
 			case top.Role == device.RoleRealtime:
