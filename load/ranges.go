@@ -7,14 +7,14 @@ import (
 	"math/bits"
 )
 
-// A Range is Size bytes of a file from Offset on.
+// A Range is Size bytes of a file starting at Offset.
 type Range struct{ Offset, Size int64 }
 
-// Ranges are parts of a file, in their order, of which no two touch. In JSON they are one text, since there may be many: base64 of, for
-// each and as varints, how far it is from the end of the one before, and its size.
+// Ranges are parts of a file, in order; no two touch. Because there may be many, they are one string in JSON: the
+// base64 of two varints for each range, its distance from the end of the one before, and its size.
 type Ranges []Range
 
-// Bytes is how much the ranges are together.
+// Bytes returns the total size of the ranges.
 func (r Ranges) Bytes() (n int64) {
 	for _, one := range r {
 		n += one.Size
@@ -62,10 +62,10 @@ func (r *Ranges) UnmarshalJSON(text []byte) error {
 
 var errRanges = errors.New("no ranges of a file")
 
-// units says of each unit of a file whether something holds for it. It grows as it has to.
+// units is a set of the units of a file. It grows as needed.
 type units []uint64
 
-// set sets units from up to before to.
+// set adds the units in [from, to).
 func (u *units) set(from, to int64) {
 	for i := from; i < to; i++ {
 		for i>>6 >= int64(len(*u)) {
@@ -81,7 +81,7 @@ func (u units) clear(from, to int64) {
 	}
 }
 
-// any reports whether one of the units from up to before to is set.
+// any reports whether the set has a unit in [from, to).
 func (u units) any(from, to int64) bool {
 	for i := from; i < to && i>>6 < int64(len(u)); i++ {
 		if u[i>>6]>>(i&63)&1 == 1 {
@@ -91,7 +91,7 @@ func (u units) any(from, to int64) bool {
 	return false
 }
 
-// or adds what o has.
+// or adds the units of o.
 func (u *units) or(o units) {
 	for len(*u) < len(o) {
 		*u = append(*u, 0)
@@ -101,7 +101,7 @@ func (u *units) or(o units) {
 	}
 }
 
-// ranges are the units that are set, of size bytes each.
+// ranges returns the set as ranges; each unit has size bytes.
 func (u units) ranges(size int64) Ranges {
 	var all Ranges
 	for i, w := range u {

@@ -6,17 +6,18 @@ type wrote struct {
 	file      uint16
 }
 
-// readBack is what a thread of a job with Verify and KeepWritten has written and not read back. The thread alone uses it.
+// readBack records what a thread of a job with Verify and KeepWritten has written and not read back. Only the thread
+// uses it.
 type readBack struct {
 	unit int64
-	// open are the units of each file that were written since they were read back last.
+	// open are the units of each file that were written and not read back since.
 	open []units
-	// every and batch are Job.VerifyBacklog and Job.VerifyBacklogBatch, and left is how much of a batch is to come.
+	// every and batch are Job.VerifyBacklog and Job.VerifyBacklogBatch; left is how much of a batch remains.
 	every, batch, left int64
-	// queue are the writes in their order, from head on; only with a backlog.
+	// queue holds the writes in order, from head on; only with a backlog.
 	queue []wrote
 	head  int
-	// fresh: the last I/O was a write.
+	// fresh means that the last I/O was a write.
 	fresh bool
 }
 
@@ -31,10 +32,10 @@ func newReadBack(j Job) *readBack {
 	return b
 }
 
-// span are the units of an I/O.
+// span returns the units of an I/O.
 func (b *readBack) span(off, size int64) (from, to int64) { return off / b.unit, (off + size) / b.unit }
 
-// wrote notes a write that begins.
+// wrote records a write that begins.
 func (b *readBack) wrote(sl *slot) {
 	from, to := b.span(sl.off, sl.size)
 	b.open[sl.file].set(from, to)
@@ -44,21 +45,21 @@ func (b *readBack) wrote(sl *slot) {
 	}
 }
 
-// checked notes that what a slot read back was right.
+// checked records that a slot read back the right data.
 func (b *readBack) checked(sl *slot) {
 	from, to := b.span(sl.off, sl.size)
 	b.open[sl.file].clear(from, to)
 }
 
-// unwritten notes that a slot wrote nothing, or not all of it, so that nothing of it is to be read back.
+// unwritten records that a slot's write failed or was incomplete, so that none of it is read back.
 func (t *thread) unwritten(sl *slot) {
 	if t.back != nil && sl.op == opWrite {
 		t.back.checked(sl)
 	}
 }
 
-// backDue takes the write that is to be read back now, if one is. As in fio that begins when a backlog of writes is full, and goes on
-// for a batch, of which each waits until the write is complete; meanwhile the job goes on.
+// backDue returns the write to read back now, if there is one. As in fio, reading back begins when the backlog is full,
+// and lasts for a batch. Each read of the batch waits until its write is complete; in the meantime the job goes on.
 func (t *thread) backDue() (w wrote, ok bool) {
 	if t.back == nil || t.back.every == 0 {
 		return w, false
@@ -66,7 +67,8 @@ func (t *thread) backDue() (w wrote, ok bool) {
 	return t.nextBack()
 }
 
-// nextBack is backDue where writes are read back. The check that most jobs end with is inlined so.
+// nextBack is backDue for jobs that read back. It is separate so that the check in backDue, where most jobs stop, is
+// inlined.
 func (t *thread) nextBack() (w wrote, ok bool) {
 	b := t.back
 	for b.head < len(b.queue) {
@@ -78,7 +80,7 @@ func (t *thread) nextBack() (w wrote, ok bool) {
 		}
 		w = b.queue[b.head]
 		from, to := b.span(w.off, w.size)
-		// One that was overwritten is read once, after the last write.
+		// A block that was overwritten is read once, after its last write.
 		known := b.open[w.file].any(from, to) && !t.again(w)
 		if known && t.writing(w) {
 			return w, false
@@ -95,13 +97,13 @@ func (t *thread) nextBack() (w wrote, ok bool) {
 	return w, false
 }
 
-// same reports whether the slot's I/O is of the block of w, and touches whether it shares bytes with others.
+// same reports whether the slot's I/O is of the block of w; touches reports whether it shares bytes with a block.
 func (sl *slot) same(w wrote) bool { return sl.file == w.file && sl.off == w.off && sl.size == w.size }
 func (sl *slot) touches(file uint16, off, size int64) bool {
 	return sl.file == file && sl.off < off+size && off < sl.off+sl.size
 }
 
-// again reports whether the block of w is being read back already.
+// again reports whether the block of w is already being read back.
 func (t *thread) again(w wrote) bool {
 	for i := range t.slots {
 		if sl := &t.slots[i]; sl.is(backIO) && !sl.is(staleIO) && t.inFlight(uint32(i)) && sl.same(w) {
@@ -111,7 +113,7 @@ func (t *thread) again(w wrote) bool {
 	return false
 }
 
-// writing reports whether a write that is in flight touches w.
+// writing reports whether a write in flight touches w.
 func (t *thread) writing(w wrote) bool {
 	for i := range t.slots {
 		if sl := &t.slots[i]; sl.op == opWrite && t.inFlight(uint32(i)) && sl.touches(w.file, w.off, w.size) {
@@ -121,7 +123,7 @@ func (t *thread) writing(w wrote) bool {
 	return false
 }
 
-// outdate notes that what is being read back of the slot's block is being written meanwhile, so that it says nothing.
+// outdate marks the reads in flight of the slot's block: the block is being overwritten, so their data proves nothing.
 func (t *thread) outdate(w *slot) {
 	for i := range t.slots {
 		if sl := &t.slots[i]; sl.is(backIO) && t.inFlight(uint32(i)) && sl.touches(w.file, w.off, w.size) {
@@ -140,7 +142,7 @@ func (t *thread) armBack(s uint32, now int64, w wrote) {
 	t.back.fresh = false
 }
 
-// judge verifies what a slot has read of stamped blocks, if that is to be.
+// judge verifies the stamped blocks that a slot has read, unless the read is stale.
 func (t *thread) judge(sl *slot) error {
 	switch {
 	case sl.is(backIO):
@@ -160,7 +162,7 @@ func (t *thread) judge(sl *slot) error {
 	return nil
 }
 
-// written is what the threads wrote and did not read back, of each file.
+// written returns what the threads wrote and did not read back, for each file.
 func (r *Run) written() []Ranges {
 	if !r.job.KeepWritten {
 		return nil
@@ -176,7 +178,7 @@ func (r *Run) written() []Ranges {
 	return all
 }
 
-// blocks are the I/Os of a job that reads Only parts of its files.
+// onlyBlocks returns the I/Os of a job that reads Only parts of its files.
 func (j Job) onlyBlocks() (all []wrote) {
 	for f, ranges := range j.Only {
 		for _, r := range ranges {

@@ -6,18 +6,18 @@ import (
 	"iter"
 )
 
-// A Written is one write of a job, as its stamp names it.
+// A Written is one write of a job, as identified by its stamp.
 type Written struct {
-	// Thread did it, as its Number-th, from 1 on.
+	// Thread did the write; it was its Number-th, from 1 on.
 	Thread int
 	Number int64
-	// Offset and Size are where and how much, in bytes.
+	// Offset and Size are where it went and how long it was, in bytes.
 	Offset, Size int64
 }
 
-// Recall yields the writes that a thread of j does in a file of size bytes, in their order and without end:
-// what a job that was killed has done can be told from their number alone. j has to be a job that only
-// writes, with its own thread for each of the NumJobs: not psync with a depth over 1.
+// Recall yields the writes that a thread of j does in a file of size bytes, in order and without end. So the number of
+// writes alone tells what a killed job has done. j must be a job that only writes, with one thread for each of the
+// NumJobs: not psync with a depth above 1.
 func (j Job) Recall(thread int, size int64) iter.Seq[Written] {
 	j = j.WithDefaults()
 	if j.RandSeed == 0 {
@@ -30,7 +30,7 @@ func (j Job) Recall(thread int, size int64) iter.Seq[Written] {
 	}
 	return func(yield func(Written) bool) {
 		g := newLanes(j, size, false)[thread].generator(j, thread)
-		// The thread draws its buffers' seed before its first write.
+		// The thread draws the seed of its buffers before its first write.
 		g.rand()
 		var sl slot
 		for n := int64(1); ; n++ {
@@ -42,8 +42,8 @@ func (j Job) Recall(thread int, size int64) iter.Seq[Written] {
 	}
 }
 
-// Look reports what is wrong with p, read at off of a file that j wrote with Verify: "" if it is whole, and
-// then which write it is.
+// Look checks p, read at off of a file that j wrote with Verify. It returns the write that p is of, or in found what is
+// wrong with p.
 func (j Job) Look(p []byte, off int64) (w Written, found string) {
 	b := buffers{unit: j.WithDefaults().VerifyUnit(), run: j.RandSeed}
 	if b.run == 0 {

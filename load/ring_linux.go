@@ -20,7 +20,7 @@ const (
 
 	setupSubmitAll    = 1 << 7  // 5.18: go on after a bad entry
 	setupCoopTaskrun  = 1 << 8  // 5.19: no interrupt to run completions
-	setupSingleIssuer = 1 << 12 // 6.0: one thread only
+	setupSingleIssuer = 1 << 12 // 6.0: used by one thread only
 	setupDeferTaskrun = 1 << 13 // 6.1: completions run when we wait
 
 	featSingleMmap = 1 << 0
@@ -107,21 +107,21 @@ type ring struct {
 	files           []int32 // of the targets: descriptors, or indices of registered files
 	fileFlags       uint8
 	readOp, writeOp uint8
-	// perPiece is how many segments a registered buffer has, 0 if all are in one.
+	// perPiece is the number of segments in a registered buffer; 0 if all segments are in one.
 	perPiece uint32
-	// unasked is the length of a block for which no registration was tried, 0 if one was; refused is what
-	// was said to it.
+	// unasked is the block length for which registration was not attempted, or 0 if it was; refused is the error of the
+	// attempt.
 	unasked int64
 	refused syscall.Errno
 	slots   []slot
-	prios   []uint16 // of each slot's I/O; nil: none has one
+	prios   []uint16 // of each slot's I/O; nil: no I/O has one
 	out     []completion
 	ts      unix.Timespec
 	arg     getEventsArg
 }
 
-// newRing sets up the strongest ring that the kernel offers, with the file and
-// the buffers registered where it allows that.
+// newRing sets up the strongest ring that the kernel offers. It registers the file and the buffers if the kernel
+// allows.
 func newRing(f []*target, slots []slot, b *buffers) (*ring, error) {
 	r := &ring{readOp: opcodeRead, writeOp: opcodeWrite, slots: slots}
 	for _, t := range f {
@@ -139,7 +139,7 @@ func newRing(f []*target, slots []slot, b *buffers) (*ring, error) {
 	return r, nil
 }
 
-// setup tries the flags that newer kernels have, the best set first.
+// setup tries the flags of newer kernels, the best set first.
 func (r *ring) setup(entries uint32) (*ringParams, error) {
 	var errno syscall.Errno
 	for _, flags := range []uint32{
@@ -189,8 +189,8 @@ func (r *ring) mapRings(p *ringParams) error {
 	return nil
 }
 
-// register saves the kernel from looking up the file, the buffers and the ring at
-// each use. All of it may be refused (memlock limit, old kernel) at the cost of speed only.
+// register saves the kernel from looking up the file, the buffers and the ring at each use. The kernel may refuse any
+// of it (memlock limit, old kernel); only speed is lost.
 func (r *ring) register(b *buffers) {
 	if r.registerCall(registerFiles, unsafe.Pointer(&r.files[0]), uintptr(len(r.files))) {
 		r.fileFlags = sqeFixedFile
@@ -215,11 +215,11 @@ func (r *ring) register(b *buffers) {
 	}
 }
 
-// registerMost is the most bytes that the kernel registers as one buffer (SZ_1G in
-// io_uring/rsrc.c). It is a variable for tests.
+// registerMost is the maximum number of bytes that the kernel registers as one buffer (SZ_1G in io_uring/rsrc.c). It is
+// a variable for tests.
 var registerMost = int64(1) << 30
 
-// pieces cuts the memory at multiples of the stride into pieces of at most so many bytes.
+// pieces cuts the memory, at multiples of the stride, into pieces of at most that many bytes.
 func (b *buffers) pieces(most int64) []unix.Iovec {
 	var all []unix.Iovec
 	step := most / b.stride * b.stride
@@ -232,10 +232,10 @@ func (b *buffers) pieces(most int64) []unix.Iovec {
 	return all
 }
 
-// registered reports whether the kernel took the buffers.
+// registered reports whether the kernel registered the buffers.
 func (r *ring) registered() bool { return r.readOp == opcodeReadFixed }
 
-// note lists the features that the ring does without.
+// note lists the features that the ring lacks.
 func (r *ring) note() string {
 	if r.readOp != opcodeRead {
 		return ""
@@ -255,7 +255,8 @@ func (r *ring) registerCall(op uintptr, arg unsafe.Pointer, n uintptr) bool {
 	return errno == 0 && (op != registerRingFDs || got == n)
 }
 
-// registerAgain makes the call again that a signal interrupted: older kernels wait for the ring to rest (io_uring_register(2)).
+// registerAgain repeats a call that a signal interrupts: older kernels wait for the ring to become idle
+// (io_uring_register(2)).
 func (r *ring) registerAgain(op uintptr, arg unsafe.Pointer, n uintptr) (got uintptr, errno syscall.Errno) {
 	for {
 		if got, _, errno = syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0); errno != unix.EINTR {
@@ -285,15 +286,15 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 		}
 		errno := r.enter(todo, want, timeout)
 		if errno == unix.EINTR {
-			// The submitted entries are gone from the queue.
+			// The submitted entries have left the queue.
 			if timeout = limit.left(); timeout == 0 && want > 0 {
 				break
 			}
 			continue
 		}
 		if (errno == unix.EAGAIN || errno == unix.EBUSY) && r.ready() == 0 {
-			// No memory for requests at the moment. Nothing of ours may be in flight
-			// that could be awaited, so give others a chance; the caller knows whether to try again.
+			// The kernel has no memory for requests at the moment. There may be nothing in flight to wait for, so yield
+			// to others; the caller decides whether to try again.
 			sleep(spinFor)
 			return r.withdraw(r.pop()), nil
 		}
@@ -307,8 +308,8 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 	return r.pop(), nil
 }
 
-// withdraw takes back what the kernel did not take from the submission queue, which it reads only when it is entered: each is a
-// completion with EAGAIN.
+// withdraw removes the entries that the kernel did not take from the submission queue, which it reads only when
+// entered. Each becomes a completion with EAGAIN.
 func (r *ring) withdraw(out []completion) []completion {
 	head := atomic.LoadUint32(r.sqHead)
 	for i := head; i != r.tail; i++ {
@@ -361,9 +362,8 @@ func (r *ring) pop() []completion {
 	return out
 }
 
-// enter submits and waits. It is a raw system call for the reason given at
-// target.transfer. It must not be inlined: its prologue is where Go's scheduler can
-// stop the thread, after its signal ended the wait.
+// enter submits and waits. It is a raw system call for the reason given at target.expect. It must not be inlined,
+// because Go's scheduler can stop the thread at its prologue, after its signal has ended the wait.
 //
 //go:noinline
 func (r *ring) enter(submit uint32, want int, timeout time.Duration) syscall.Errno {
@@ -372,16 +372,16 @@ func (r *ring) enter(submit uint32, want int, timeout time.Duration) syscall.Err
 		_, _, errno := syscall.RawSyscall6(sysRingEnter, uintptr(r.enterFD), uintptr(submit), uintptr(want), flags, 0, 0)
 		return errno
 	}
-	// They are kept in r, which doesn't move, unlike a stack.
+	// The values are kept in r, which doesn't move as a stack may.
 	r.ts = unix.NsecToTimespec(int64(timeout))
 	r.arg = getEventsArg{ts: uint64(uintptr(unsafe.Pointer(&r.ts)))}
 	_, _, errno := syscall.RawSyscall6(sysRingEnter, uintptr(r.enterFD), uintptr(submit), uintptr(want), flags|enterExtArg, uintptr(unsafe.Pointer(&r.arg)), unsafe.Sizeof(r.arg))
 	return errno
 }
 
-// close is called by the ring's own thread. A descriptor that is registered with the thread
-// would keep the ring, its files and its pinned buffers until the thread ends, closed or not; and Go
-// never ends the first thread of a process, on which any goroutine may find itself.
+// close is called by the ring's own thread. A descriptor registered with a thread keeps the ring, its files and its
+// pinned buffers until the thread ends, closed or not. Go never ends the first thread of a process, and any goroutine
+// may run on it.
 func (r *ring) close() error {
 	if r.enterFlags&enterRegisteredRing != 0 {
 		up := ringUpdate{offset: uint32(r.enterFD)}

@@ -7,36 +7,37 @@ import (
 	"time"
 )
 
-// A Round is what was done in one part of the measured window (Job.Round). Each I/O belongs to the round in
-// which its thread saw it complete.
+// A Round is one part of the measured window (Job.Round). Each I/O belongs to the round in which its thread saw it
+// complete.
 type Round struct {
 	// Number counts the rounds from 0.
 	Number int
-	// From and To are its ends, from the beginning of the window. It is as long as they say, which may be
-	// more than was asked for: a busy machine ends a round late, and none ends before all threads have
-	// handed in the one before.
+	// From and To are its ends, from the beginning of the window. The round may be longer than the job asked for: a
+	// busy machine ends a round late, and no round ends before all threads have handed in the one before.
 	From, To time.Duration
-	// Start is its beginning by the wall clock, and WallElapsed its length by that.
+	// Start is its beginning by the wall clock, and WallElapsed its length by the same clock.
 	Start       time.Time
 	WallElapsed time.Duration
 	// Classes are as in Result.
 	Classes []Class
-	// Late and MaxLate are as in Result. Behind is how many I/Os of an open loop were due at the round's end and not taken up.
+	// Late and MaxLate are as in Result. Behind is the number of I/Os of an open loop that were due by the end of the
+	// round and not yet taken up.
 	Late    int64
 	MaxLate time.Duration
 	Behind  int64
-	// Crossings are the I/Os of Classes that were in flight when the round began, for a caller that counts only the rounds before it: they were
-	// in flight at the end of those.
+	// Crossings are the I/Os of Classes that were in flight when the round began. A caller that counts only the rounds
+	// before it needs them: they were in flight at the end of those.
 	Crossings []Crossing
 }
 
 // A Crossing is an operation that was in flight at the end of a round.
 type Crossing struct {
-	// Class is its kind: read, write or sync.
+	// Class is the kind of operation: read, write or sync.
 	Class string
-	// Start is when it was begun, from the beginning of the window; less than 0 in the ramp.
+	// Start is when it began, from the beginning of the window; negative in the ramp.
 	Start time.Duration
-	// Lat is how long it took, and Response how long from its time in an open loop, else 0; AtLeast: it had not ended then.
+	// Lat is how long it took. Response is how long it took from when it was due in an open loop, otherwise 0. AtLeast
+	// means that it had not ended yet.
 	Lat, Response time.Duration
 	AtLeast       bool
 }
@@ -44,20 +45,20 @@ type Crossing struct {
 // leastRound is the shortest round: several of the least samples.
 const leastRound = 4 * leastSample
 
-// A book collects what the threads counted in a round that is over.
+// A book collects what the threads counted in a round that has ended.
 type book struct {
-	// number is that of the open round. A thread that sees it change hands in its account.
+	// number is the number of the open round. A thread that sees it change hands in its account.
 	number atomic.Int64
-	began  int64 // when that round did, under mu
+	began  int64 // when that round began, under mu
 
 	mu      sync.Mutex
-	closed  account // what was handed in of the round before the open one
-	waiting int     // threads that have not handed in
+	closed  account // the accounts handed in for the round before the open one
+	waiting int     // number of threads that have not handed in
 	total   account // all rounds that were taken
 	full    chan struct{}
 }
 
-// turn hands in what t counted, if the round that it was counted in is over.
+// turn hands in what t counted, if the round that it counted in has ended.
 func (t *thread) turn() {
 	if b := t.run.book; b != nil && b.number.Load() != t.round {
 		t.handIn(b)
@@ -73,14 +74,14 @@ func (t *thread) handIn(b *book) {
 		a.handed[op] = a.counted(op)
 	}
 	a.empty()
-	a.show() // So that samples never go back behind what was handed in.
+	a.show() // So that samples never fall behind what was handed in.
 	t.round, t.from = b.number.Load(), b.began
 	if b.waiting--; b.waiting == 0 {
 		b.full <- struct{}{}
 	}
 }
 
-// empty forgets what was counted since the account was handed in last.
+// empty clears what was counted since the account was last handed in.
 func (a *account) empty() {
 	for op := range opCount {
 		a.bytes[op] = 0
@@ -97,14 +98,14 @@ func (a *account) empty() {
 	a.failed, a.failure = [2]int64{}, failure{}
 }
 
-// rounds follows a measured window that has rounds. There is a sample at the end of each.
+// rounds follows a measured window that has rounds. Each round ends with a sample.
 type rounds struct {
 	*watch
 	book *book
-	// open is the round that goes on; closing is one that some threads have not handed in yet, if closes is set.
+	// open is the current round. closing is one that some threads have not handed in yet; it is valid if closes is set.
 	open, closing Round
 	closes        bool
-	wall          time.Time // at the beginning of the open one
+	wall          time.Time // at the beginning of the open round
 }
 
 // watchRounds is watch.window for a job with rounds.
@@ -126,14 +127,14 @@ func (w *watch) watchRounds(ctx context.Context) {
 		}
 		now := r.clk.now()
 		if now >= r.end.Load() {
-			break // this goroutine was late; the rest is the last sample, and the last round
+			break // this goroutine was late: the rest is the last sample and the last round
 		}
 		if at == next {
 			now = rs.close()
 			if !rs.await(ctx) {
 				break
 			}
-			// A round that ended late doesn't make the next one a splinter.
+			// A round that ended late must not make the next one a splinter.
 			for next += round; next < now+round/2; next += round {
 			}
 			sample = now
@@ -148,11 +149,11 @@ func (w *watch) watchRounds(ctx context.Context) {
 	w.drain()
 }
 
-// samplesPerWindow is how many rounds are sampled as finely as a window of their length would be: those that
+// samplesPerWindow is the number of rounds that are sampled as finely as a window of their combined length: those that
 // package steady judges together.
 const samplesPerWindow = 5
 
-// close ends the open round now, and returns when that was.
+// close ends the open round now, and returns the time of its end.
 func (rs *rounds) close() int64 {
 	r, b := rs.run, rs.book
 	if r.OnTurn != nil {
@@ -194,12 +195,12 @@ func (rs *rounds) await(ctx context.Context) bool {
 	return false
 }
 
-// beyond is told when the window's end has come.
+// beyond returns a channel that receives when the end of the window has come.
 func (rs *rounds) beyond() <-chan time.Time {
 	return time.After(time.Duration(rs.run.end.Load() - rs.run.clk.now()))
 }
 
-// take reports the closing round, whose I/Os a holds.
+// take reports the closing round; a holds its I/Os.
 func (rs *rounds) take(a *account) {
 	b := rs.book
 	b.total.merge(a)
@@ -216,7 +217,7 @@ func (rs *rounds) take(a *account) {
 	}
 }
 
-// counted is what was counted of reads and writes in all rounds that were taken.
+// counted returns the counts of reads and writes in all rounds that were taken.
 func (b *book) counted() (all [2]count) {
 	for op := range all {
 		all[op] = b.total.counted(op)
@@ -224,8 +225,8 @@ func (b *book) counted() (all [2]count) {
 	return all
 }
 
-// finish takes what the threads have left when all of them are done: the rest of a round that was closing, and the
-// last one, unless that had less than half of its time.
+// finish takes what the threads have left after all of them have ended: the rest of a closing round, and the last
+// round, unless that was shorter than half its time.
 func (rs *rounds) finish() {
 	b, r := rs.book, rs.run
 	last := new(account)
@@ -241,19 +242,19 @@ func (rs *rounds) finish() {
 		rs.take(&b.closed)
 	}
 	end := r.begin.Load() + int64(rs.res.Elapsed)
-	// The only I/O of a window that lasts until it ended is in the last round, however short.
+	// The only I/O of a window that was extended until it ended is in the last round, however short that is.
 	if rs.stretched == 0 && time.Duration(end-r.begin.Load())-rs.open.From < r.job.Round/2 {
 		rs.res.Crossings = r.crossings(last)
 		b.total.merge(last)
 		return
 	}
 	rs.end(end)
-	// The edge was read a little later than the end by the run's clock, as edge says.
+	// By the run's clock the edge was read a little later than the end; see edge.
 	rs.closing.WallElapsed = rs.res.Start.Add(rs.res.WallElapsed).Sub(rs.closing.Start)
 	rs.take(last)
 }
 
-// behind is how many I/Os of an open loop were due at now but not drawn from the schedule.
+// behind returns the number of I/Os of an open loop that were due at now but not yet drawn from the schedule.
 func (r *Run) behind(now int64) int64 {
 	p := &r.pace
 	if !p.open {
@@ -263,7 +264,7 @@ func (r *Run) behind(now int64) int64 {
 	for _, l := range r.lanes {
 		since := float64(now - r.start - l.shift.Load())
 		if !p.apart {
-			// A Poisson schedule counts its time, a linear one what its I/Os count.
+			// A Poisson schedule counts time; a linear one counts the weights of its I/Os.
 			at := l.ticket.Load()
 			n += p.of[0].undrawn(since, at, at, p.poisson)
 			continue
@@ -277,8 +278,9 @@ func (r *Run) behind(now int64) int64 {
 	return int64(n)
 }
 
-// undrawn is how many I/Os of the schedule belong into so many nanoseconds, beyond those that count so much or
-// reach up to a time in ticks. What a Poisson schedule has not drawn yet is expected at its rate.
+// undrawn returns the number of I/Os that the schedule has for the first since nanoseconds, but that were not drawn
+// yet: a linear schedule has drawn as many as weigh count, a Poisson schedule those up to ticks. The rest of a Poisson
+// schedule is estimated from its rate.
 func (s schedule) undrawn(since float64, count, ticks int64, poisson bool) float64 {
 	if s.rate == 0 || s.weight == 0 {
 		return 0

@@ -11,31 +11,34 @@ import (
 	"time"
 )
 
-// A Run is a job that is ready to start: its file is open, its threads wait. Its
-// methods are for one goroutine.
+// A Run is a job that is ready to start: its files are open, and its threads wait. Its methods are for one goroutine.
 type Run struct {
-	// OnWindow, if set before Start, is called by Start's goroutine at the beginning (true)
-	// and at the end (false) of the measured window, so that counters can be read at
-	// its edges. Without a ramp nothing runs yet at the beginning. With one the threads go on, and the
-	// window begins when OnWindow returns: however late it was called, nothing is counted before. Where it
-	// took long it is called once more, and the last call counts. At the end of a timed window the threads drain; if
-	// nothing was complete in it, the window lasts longer (see stretch), and the end is called once more when they are done.
+	// OnWindow, if set before Start, is called by Start's goroutine at the beginning (true) and at the end (false) of
+	// the measured window, so that counters can be read at its edges.
+	//
+	// Without a ramp, no I/O has begun at the beginning. With a ramp, the threads go on, and the window begins when
+	// OnWindow returns, so a late call never counts too much. If OnWindow took long, it is called once more, and the
+	// last call counts.
+	//
+	// At the end of a timed window the threads drain. If nothing completed in the window, it lasts longer (see
+	// stretch), and OnWindow is called for the end once more when the threads are done.
 	OnWindow func(begin bool)
-	// OnSync, if set before Start, is called by a thread of the job after each of its syncs (Fsync,
-	// FDataSync), with how many writes it has done: they are all on stable storage. The
-	// thread waits for it.
+	// OnSync, if set before Start, is called by a thread of the job after each of its syncs (Fsync, FDataSync), with
+	// the number of writes that it has done: all of them are on stable storage. The thread waits for OnSync.
 	OnSync func(thread int, writes int64)
-	// OnTurn and OnRound, if set before Start, are called by Start's goroutine for each round of a job with
-	// rounds (Job.Round): OnTurn right before a round ends, so that counters can be read there, and OnRound when all
-	// threads have handed it in. The last round's end is the window's, for which OnWindow is called, not OnTurn;
-	// its OnRound comes when all threads are done. A rest of less than half a round is none.
+	// OnTurn and OnRound, if set before Start, are called by Start's goroutine for each round of a job with rounds
+	// (Job.Round). OnTurn is called just before a round ends, so that counters can be read there; OnRound is called
+	// when all threads have handed in the round. The last round ends with the window, for which OnWindow is called
+	// instead of OnTurn; its OnRound is called when all threads are done. A rest of less than half a round is no round.
 	OnTurn  func(number int)
 	OnRound func(Round)
-	// OnRenew, if set before Start, is called by the thread of a job with a Target when the window begins again, with nothing in flight.
+	// OnRenew, if set before Start, is called by the thread of a job with a Target when the window begins again, with
+	// nothing in flight.
 	OnRenew func()
-	// OnHang, if set before Start, is called by Start's goroutine from a second after the end of a timed window on, and each second, as
-	// long as I/Os of the window are in flight: with the result as it is by then, in which those have the time that they have taken so far
-	// (Class.AtLeast). Start itself waits for them, since their buffers can't be given back before.
+	// OnHang, if set before Start, is called by Start's goroutine while I/Os of a timed window are still in flight: a
+	// second after the end of the window, and every second from then on. It receives the result so far, in which these
+	// I/Os have the time that they have taken until now (Class.AtLeast). Start itself waits for them, because their
+	// buffers can't be released before.
 	OnHang func(*Result)
 
 	job     Job
@@ -45,63 +48,61 @@ type Run struct {
 	files   []*target
 	looked  []*os.File // see PrepareFiles
 	clk     clock
-	wall    func() time.Time // the wall clock, which may be set meanwhile
+	wall    func() time.Time // the wall clock, which may be set during the run
 	threads []*thread
 	lanes   []*lane
 
-	gate    chan struct{} // closed when the threads may go
+	gate    chan struct{} // closed when the threads may start
 	abort   bool          // set before gate is closed: don't run
 	running sync.WaitGroup
-	errs    []error // one a thread
-	procs   int     // by how much GOMAXPROCS was raised for it
+	errs    []error // one per thread
+	procs   int     // by how much GOMAXPROCS was raised for the run
 	used    bool
 
-	// The window on the run's clock. start is when the threads go; it is set before the gate opens.
+	// The window on the run's clock. start is when the threads start; it is set before the gate opens.
 	start int64
-	// begin is when counting begins. In a ramp it is not known yet, and unset.
+	// begin is when counting begins. During a ramp it is unset, because it is not known yet.
 	begin atomic.Int64
-	// end is the end of the window, last when threads stop taking up I/O: the same without cooldown. Both
-	// are unset while they aren't known, and lowered to stop early.
+	// end is the end of the window; last is when threads stop taking up I/O. They are equal without a cool-down. Both
+	// are unset while they are unknown, and are lowered to stop early.
 	end, last atomic.Int64
-	// timed: what completes after end isn't counted. Else the window lasts until the last
-	// completion.
+	// timed: what completes after end isn't counted. Otherwise the window lasts until the last completion.
 	timed bool
-	// split: I/Os have several sizes.
+	// split: the I/Os have several sizes.
 	split bool
-	// unlimited: nothing but the time ends the job.
+	// unlimited: only the time ends the job.
 	unlimited bool
-	// syncEvery is after how many writes of a thread to sync, thinkEvery after how many I/Os
-	// to pause; 0: never.
+	// syncEvery is the number of writes of a thread after which to sync, thinkEvery the number of I/Os after which to
+	// pause; 0: never.
 	syncEvery  int
 	thinkEvery int64
 	pace       pace
 	ceiling    ceiling
-	left       atomic.Int64 // threads that are not done yet
-	// draining is held by a thread for what it counts when no I/O is begun any more, and by the reader of those counts.
+	left       atomic.Int64 // number of threads that are not done yet
+	// draining is held by a thread that counts after no more I/O is begun, and by readers of those counts.
 	draining sync.Mutex
-	renewing sync.Mutex  // held by a thread that begins the window again, and by the reader of what it counted
-	idle     int         // threads that came to the end without an I/O in the window, under draining
-	stopped  atomic.Bool // the run was ended before its time
+	renewing sync.Mutex  // held by a thread that begins the window again, and by readers of its counts
+	idle     int         // number of threads that reached the end without an I/O in the window; guarded by draining
+	stopped  atomic.Bool // the run was stopped early
 	syncing  sync.Mutex  // held by Sync
 	book     *book       // nil: no rounds
 	flow     *Flow       // nil: in none
-	prios    *priorities // nil: no I/O has one of its own
-	// flowing threads are in the flow, and begun I/Os.
+	prios    *priorities // nil: no I/O has its own
+	// flowing is the number of threads in the flow, begun the number of I/Os.
 	flowing, begun atomic.Int64
 }
 
-// Prepare validates job, opens its file and sets up everything that Start needs.
-// The file must exist. It is an *UnwrittenError if a job that reads would meet parts
-// that were never written, a *DirectError if direct I/O is refused, an
-// *EngineError if the engine doesn't work here.
+// Prepare validates job, opens its files and sets up everything that Start needs. The files must exist. The error is an
+// *UnwrittenError if a job that reads would meet parts that were never written, a *DirectError if direct I/O is
+// refused, and an *EngineError if the engine doesn't work here.
 //
-// Each thread of the job takes one of Go's processors for as long as it runs, so Prepare
-// raises runtime.GOMAXPROCS by their number; Close sets it back.
+// Each thread of the job occupies one of Go's processors for as long as it runs, so Prepare raises runtime.GOMAXPROCS
+// by their number; Close lowers it again.
 func Prepare(job Job) (*Run, error) { return PrepareFiles(job, nil) }
 
-// PrepareFiles is Prepare for a caller that has checked the job's files and holds them open. files are in the order of the
-// job's, and may be fewer; nil stands for one that was not checked. Nothing is read or written where a path leads to another
-// file meanwhile: that is a *ReplacedError.
+// PrepareFiles is Prepare for a caller that has checked the job's files and holds them open. files are in the order of
+// the job's, and may be fewer; nil stands for a file that was not checked. If a path leads to another file by now,
+// nothing is read or written, and the error is a *ReplacedError.
 func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	if err := job.Validate(); err != nil {
 		return nil, fmt.Errorf("job: %w", err)
@@ -144,22 +145,22 @@ func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	if err := r.setUp(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.clk = newClock() // Last: the longer ago Calibrate was called, the shorter is its wait.
+	r.clk = newClock() // Last, so that it waits as little as possible for Calibrate.
 	return r, nil
 }
 
-// defaultSeed makes runs repeatable that don't ask for a seed. Its value means nothing.
+// defaultSeed makes runs repeatable that don't set a seed. Its value has no meaning.
 const defaultSeed = 0x706c696d736f6c6c
 
-// Job returns the job with its defaults filled in, and the engine that was chosen.
+// Job returns the job with its defaults filled in, including the chosen engine.
 func (r *Run) Job() Job {
 	j := r.job
 	j.IOEngine = r.engine
 	return j
 }
 
-// FileSizes are the sizes in bytes of the job's files when they were opened, in their
-// order; nil with the null engine.
+// FileSizes returns the sizes in bytes that the job's files had when they were opened, in order; nil with the null
+// engine.
 func (r *Run) FileSizes() []int64 {
 	var all []int64
 	for _, f := range r.files {
@@ -168,10 +169,9 @@ func (r *Run) FileSizes() []int64 {
 	return all
 }
 
-// Start does the job: the ramp, then the measured window. It calls onSample, if not nil,
-// once each SampleEvery. When ctx is done it ends early and returns what was measured together with
-// ctx's error; so it does when an I/O fails, with an *IOError. It returns
-// when no I/O is in flight any more. A Run can be started once.
+// Start does the job: the ramp, then the measured window. If onSample is not nil, it is called once every SampleEvery.
+// Start ends early when ctx is done, or when an I/O fails with an *IOError; it then returns both the error and what was
+// measured. It returns when no I/O is in flight any more. A Run can be started once.
 func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error) {
 	if r.used {
 		return nil, errors.New("a run can be started only once; prepare another")
@@ -180,7 +180,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	res := &Result{Engine: r.engine, Clock: r.clk.source(), Buffers: r.buffers, Notes: r.notes}
 	w := &watch{run: r, res: res, onSample: onSample}
 	if r.job.RampTime == 0 {
-		// Nothing moves yet: this is the exact beginning, if startdelay is awaited before.
+		// Nothing moves yet: if startdelay is awaited first, this is the exact beginning.
 		w.delay(ctx)
 		w.open()
 	}
@@ -199,8 +199,8 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 // unset is a time on the run's clock that never comes.
 const unset = math.MaxInt64
 
-// release opens the gate; the channel is closed when all threads are done. Without a ramp the
-// window begins.
+// release opens the gate. It returns a channel that is closed when all threads are done. Without a ramp, the window
+// begins.
 func (r *Run) release() <-chan struct{} {
 	r.start = r.clk.now()
 	if r.job.RampTime == 0 {
@@ -217,11 +217,11 @@ func (r *Run) release() <-chan struct{} {
 	return done
 }
 
-// openAt begins the window. The end comes first: threads may go on already, and what they
-// complete after it must not be counted.
+// openAt begins the window. It sets the end first: the threads may already be running, and what they complete after the
+// end must not be counted.
 func (r *Run) openAt(begin int64) {
 	if r.job.Runtime > 0 {
-		// Unless the run was stopped already.
+		// Unless the run has already been stopped.
 		end := begin + int64(r.job.Runtime)
 		r.last.CompareAndSwap(unset, end+int64(r.job.CoolDown))
 		r.end.CompareAndSwap(unset, end)
@@ -229,11 +229,11 @@ func (r *Run) openAt(begin int64) {
 	r.begin.Store(begin)
 }
 
-// End ends the run as soon as the I/Os in flight are complete. It may be called by any goroutine while Start runs, and
-// is no error.
+// End ends the run as soon as the I/Os in flight are complete. Any goroutine may call it while Start runs. It causes no
+// error.
 func (r *Run) End() { r.stop() }
 
-// stop makes the threads end now, if they would not have ended before.
+// stop makes the threads end now, unless they would end earlier.
 func (r *Run) stop() {
 	r.stopped.Store(true)
 	now := r.clk.now()
@@ -241,7 +241,7 @@ func (r *Run) stop() {
 	lower(&r.last, now)
 }
 
-// lower sets a to at if it is higher.
+// lower sets a to at if a is higher.
 func lower(a *atomic.Int64, at int64) {
 	for {
 		old := a.Load()
@@ -251,8 +251,7 @@ func lower(a *atomic.Int64, at int64) {
 	}
 }
 
-// Close ends the threads and gives everything back. A Run that was never started
-// needs it too.
+// Close ends the threads and releases everything. It must also be called for a Run that was never started.
 func (r *Run) Close() error {
 	if !r.used {
 		r.used, r.abort = true, true

@@ -8,21 +8,22 @@ import (
 	"time"
 )
 
-// MaxScript bounds Job.Script: in a message each step takes up to 30 bytes.
+// MaxScript is the maximum length of Job.Script: in a message each step takes up to 30 bytes.
 const MaxScript = 400_000
 
 // A Step is one I/O of a script.
 type Step struct {
-	// Op is Read, Write, StepSync or StepDataSync, and File the number of its file in the job. A sync is of all files.
+	// Op is Read, Write, StepSync or StepDataSync; File is the index of its file in the job. A sync covers all files.
 	Op   string
 	File int
-	// Offset and Size are its bytes in that file; not of a sync.
+	// Offset and Size are its bytes in that file; a sync has none.
 	Offset, Size int64
-	// After is how long after the start of the step before it it starts at the earliest, and At how long after the run's.
+	// After is the earliest start, measured from the start of the step before it; At is the earliest start, measured
+	// from the start of the run.
 	After, At time.Duration
 }
 
-// The actions of a Step beside Read and Write.
+// The actions of a Step other than Read and Write.
 const (
 	StepSync     = "sync"
 	StepDataSync = "datasync"
@@ -30,8 +31,8 @@ const (
 
 var stepOps = []string{Read, Write, StepSync, StepDataSync}
 
-// A Script is I/Os in their order. In JSON it is one text, since there may be many: base64 of, for each and as varints, its operation and
-// file, how far it is from the end of the one before, its size, and its times.
+// A Script is a list of I/Os in order. Because there may be many, it is one string in JSON: the base64 of varints for
+// each step, its operation and file, its distance from the end of the one before, its size, and its times.
 type Script []Step
 
 // MarshalJSON implements json.Marshaler.
@@ -71,7 +72,7 @@ func (s *Script) UnmarshalJSON(text []byte) error {
 			}
 			v[i], b = x, b[n:]
 		}
-		far := int64(v[1] >> 1) // As binary.Varint has it.
+		far := int64(v[1] >> 1) // As binary.Varint does.
 		if v[1]&1 != 0 {
 			far = ^far
 		}
@@ -86,11 +87,11 @@ func (s *Script) UnmarshalJSON(text []byte) error {
 
 var errScript = errors.New("no script of I/Os")
 
-// player is how far a thread is in its job's script.
+// player is the position of a thread in its job's script.
 type player struct {
 	steps Script
 	at    int
-	last  int64 // when the step before was started
+	last  int64 // when the last step started
 }
 
 // syncsInScript reports whether the job's script has syncs.
@@ -98,7 +99,7 @@ func (j Job) syncsInScript() bool {
 	return slices.ContainsFunc(j.Script, func(s Step) bool { return s.Size == 0 })
 }
 
-// scriptDue is when the next step may start; false: there is none left.
+// scriptDue returns when the next step may start; ok is false if there is none left.
 func (t *thread) scriptDue() (due int64, ok bool) {
 	p := t.play
 	if p.at == len(p.steps) {
@@ -114,7 +115,7 @@ func (t *thread) scriptDue() (due int64, ok bool) {
 	return due, true
 }
 
-// scriptSync reports whether the next step is a sync, whose time has come.
+// scriptSync reports whether the next step is a sync that is due.
 func (t *thread) scriptSync(now int64) bool {
 	if t.play == nil {
 		return false
@@ -131,7 +132,7 @@ func (t *thread) step(now int64) Step {
 	return s
 }
 
-// playSync does the sync that is the next step. Nothing of this thread is in flight.
+// playSync does the sync that is the next step. The thread has no I/O in flight.
 func (t *thread) playSync(now int64) error {
 	return t.doSync(t.step(now).Op == StepDataSync)
 }
@@ -188,7 +189,7 @@ func (t *thread) armStep(s uint32, now int64) {
 	t.acct.started++
 }
 
-// script looks at the steps, which are all that the job does.
+// script checks the steps, which are all that the job does.
 func (v *validator) script(j Job) {
 	if len(j.Script) == 0 {
 		return
@@ -228,7 +229,7 @@ func (v *validator) script(j Job) {
 	}
 }
 
-// within reports whether a step's I/O lies in one of the job's files, and is no longer than a block.
+// within reports whether a step's I/O lies in one of the job's files and is no longer than a block.
 func (s Step) within(j Job) bool {
 	file := s.File >= 0 && s.File < j.fileCount()
 	size := s.Size >= 1 && s.Size <= j.BS

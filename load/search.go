@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// A LatencyTarget has a job search for the greatest depth, up to IODepth, at which I/Os are fast enough: it begins with 1, doubles,
-// and halves what is between a depth that was too slow and one that was not. See lat_target_check in fio's io_u.c.
+// A LatencyTarget makes a job search for the greatest depth, up to IODepth, at which I/Os are fast enough. The search
+// begins at depth 1 and doubles it; later it bisects between a depth that was too slow and one that was not. See
+// lat_target_check in fio's io_u.c.
 type LatencyTarget struct {
-	// Latency is how long Percent of the I/Os begun in each Window may take.
+	// Latency is the maximum latency of Percent of the I/Os begun in each Window.
 	Latency time.Duration `json:"latency"`
 	Window  time.Duration `json:"window"`
 	Percent float64       `json:"percent"`
-	// Keep goes on with the search until something else ends the job. Else that ends when the depth is found, and the result
-	// is of one more window at that depth.
+	// Keep continues the search until something else ends the job. Otherwise the search ends when the depth is found,
+	// and the result is that of one more window at that depth.
 	Keep bool `json:"keep,omitempty"`
 }
 
-// A SlowError is a job with a LatencyTarget of 100 percent, one of whose I/Os took longer at depth 1.
+// A SlowError says that a job with a LatencyTarget of 100 percent had an I/O that took longer at depth 1.
 type SlowError struct {
 	Path          string
 	Latency, Most time.Duration
@@ -28,7 +29,7 @@ func (e *SlowError) Error() string {
 	return fmt.Sprintf("%s: an I/O took %v at depth 1, and latency_target is %v", e.Path, e.Latency, e.Most)
 }
 
-// target looks at the latency that a job is to keep.
+// target checks the latency target of a job.
 func (v *validator) target(j Job) {
 	t := j.Target
 	switch {
@@ -43,17 +44,17 @@ func (v *validator) target(j Job) {
 	}
 }
 
-// A depthSearch is how far a thread is in the search of its job's LatencyTarget.
+// A depthSearch is the state of a thread's search for its job's LatencyTarget.
 type depthSearch struct {
 	LatencyTarget
 	most             int // the job's depth
 	depth, low, high int
 	stable           int
-	since            int64 // when the window that is judged began
-	ops, slow        int64 // in that
+	since            int64 // when the current window began
+	ops, slow        int64 // in that window
 	slowest          int64
-	// draining: I/Os of a greater depth are in flight, and nothing is begun; final: the depth is found, and the result begins with
-	// the next window.
+	// draining: I/Os of a greater depth are in flight, and none is begun. final: the depth is found, and the result
+	// begins with the next window.
 	draining, final, found bool
 }
 
@@ -76,7 +77,8 @@ func (s *depthSearch) took(lat int64) {
 // begin begins a window.
 func (s *depthSearch) begin(now int64) { s.since, s.ops, s.slow = now, 0, 0 }
 
-// search judges the window that is over, if one is, with inFlight I/Os in flight. It is called only by threads with a depthSearch.
+// search judges the current window, if it is over, with inFlight I/Os in flight. Only threads with a depthSearch call
+// it.
 func (t *thread) search(now int64, inFlight int) error {
 	s, r := t.seek, t.run
 	switch {
@@ -107,10 +109,10 @@ func (t *thread) search(now int64, inFlight int) error {
 	return nil
 }
 
-// full reports whether no more may be begun beside that many I/Os in flight.
+// full reports whether no more I/Os may begin with that many in flight.
 func (s *depthSearch) full(inFlight int) bool { return s.draining || inFlight >= s.depth }
 
-// slower goes on with less, as soon as nothing is in flight.
+// slower lowers the depth; it takes effect once nothing is in flight.
 func (s *depthSearch) slower() {
 	s.high = s.depth
 	if s.depth == s.low {
@@ -119,7 +121,7 @@ func (s *depthSearch) slower() {
 	s.depth, s.stable, s.draining = (s.depth+s.low)/2, 0, true
 }
 
-// faster goes on with more. Where there is no more, the depth is found.
+// faster raises the depth. If it can't be raised, the depth is found.
 func (s *depthSearch) faster(now int64) {
 	was := s.depth
 	s.low = s.depth
@@ -141,7 +143,7 @@ func (s *depthSearch) faster(now int64) {
 	s.begin(now)
 }
 
-// anew begins the window again: what was counted is none of the result. Nothing is in flight.
+// anew begins the window again: what was counted so far is not part of the result. Nothing is in flight.
 func (t *thread) anew(now int64) {
 	r := t.run
 	r.renewing.Lock()
@@ -157,7 +159,7 @@ func (t *thread) anew(now int64) {
 	}
 }
 
-// counted is what the threads counted so far. Samples of before the window began again are left out.
+// counted returns what the threads have counted so far. It omits samples from before the window began again.
 func (w *watch) counted() [2]count {
 	w.run.renewing.Lock()
 	defer w.run.renewing.Unlock()
@@ -165,7 +167,7 @@ func (w *watch) counted() [2]count {
 	return progressOf(w.run.threads)
 }
 
-// renew has the samples begin with the window, wherever that is now.
+// renew makes the samples begin with the window, wherever that begins now.
 func (w *watch) renew() {
 	begin := w.run.begin.Load()
 	if begin == w.began {

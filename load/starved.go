@@ -1,11 +1,12 @@
 package load
 
-// A thread that gets no CPU during the whole of a window begins nothing in it. If no other does either, a window without an I/O
-// would say nothing, though the storage works. So one I/O is begun in any case, unless one was in the cool-down: the window lasts until the
-// first has ended (see stretch), and its result is a slow job.
+// A thread that gets no CPU during the whole window begins nothing in it. If no other thread does either, the window
+// has no I/O and says nothing, although the storage works. So one I/O is begun in any case, unless one was begun in the
+// cool-down. The window then lasts until the first I/O has ended (see stretch), and its result is that of a slow job.
 
-// lastResort reports whether the thread, which has nothing in flight and comes to the end of its work, has to begin the job's
-// only I/O, and when that was due in an open loop. Only the last thread to come there does. Jobs that replay a log do what it has and no more.
+// lastResort reports whether the thread must begin the job's only I/O, and when that was due in an open loop. The
+// thread has nothing in flight and has reached the end of its work. Only the last thread to do so begins one. Jobs that
+// replay a log do exactly what is in it.
 func (t *thread) lastResort() (due int64, begin bool) {
 	r := t.run
 	if t.came || t.out || t.play != nil || r.stopped.Load() {
@@ -40,7 +41,7 @@ func (a *account) any() bool {
 	return false
 }
 
-// beyond reports whether an operation was begun only after the window, and doesn't count for that.
+// beyond reports whether an operation began only after the window, and therefore doesn't count.
 func (t *thread) beyond(sl *slot) bool {
 	return sl.start > t.run.end.Load() && (!t.resort || sl.op == opSync)
 }

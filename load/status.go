@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// A glance lets others look at what a thread counted: the thread holds mu but where it waits for I/O or sleeps. So a look never waits for
-// a slow disk, and costs a thread some ns an I/O, of a job with Status only.
+// A glance lets others read what a thread counted. The thread holds mu except while it waits for I/O or sleeps. So a
+// reader never waits for a slow disk, and the cost is some ns per I/O, for jobs with Status only.
 type glance struct {
 	mu   sync.Mutex
 	lent bool // the thread doesn't hold mu
 	task int  // the kernel's number of the thread
-	// before is what that cost when it began, as taskUsage tells it.
+	// before is the usage of the thread when it began, as reported by taskUsage.
 	before ThreadUsage
 }
 
-// newGlance is held by the calling thread; nil for a job without Status.
+// newGlance returns a glance that the calling thread holds, or nil for a job without Status.
 func newGlance(j Job) *glance {
 	if !j.Status {
 		return nil
@@ -25,14 +25,14 @@ func newGlance(j Job) *glance {
 	return g
 }
 
-// begin notes what the thread cost before it begins. It has lent mu.
+// begin records the thread's usage before it begins. mu is lent.
 func (g *glance) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.before = taskUsage(g.task)
 }
 
-// lend gives mu away when the thread begins to wait, and takes it back after that.
+// lend releases mu when the thread begins to wait, and takes it back afterwards.
 func (g *glance) lend(begin bool) {
 	switch {
 	case begin == g.lent:
@@ -45,8 +45,9 @@ func (g *glance) lend(begin bool) {
 	}
 }
 
-// Status is what the run came to so far: as Start's result, but for samples, traces and what was written, and without what is in flight.
-// Any goroutine may call it for a job with Status, until Start has returned. It is nil before the window begins.
+// Status returns the result so far: the same as Start's, but without samples, traces, what was written, and I/Os in
+// flight. Any goroutine may call it for a job with Status, until Start has returned. It is nil before the window
+// begins.
 func (r *Run) Status() *Result {
 	var all account
 	res := &Result{Engine: r.engine, Clock: r.clk.source(), Buffers: r.buffers, Notes: r.notes}

@@ -12,14 +12,14 @@ import (
 
 func ownTask() int { return unix.Gettid() }
 
-// taskUsage is what a thread of this process cost so far, by procfs: getrusage tells a thread only of itself. Times are in ticks there
-// (proc(5), USER_HZ is 100 on every architecture that Go runs on).
+// taskUsage returns the usage of a thread of this process so far, from procfs, because getrusage reports only the
+// calling thread. Times there are in ticks (proc(5), USER_HZ is 100 on every architecture that Go runs on).
 func taskUsage(task int) (u ThreadUsage) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", task))
 	if err != nil {
 		return u
 	}
-	// The name is in brackets, and may have blanks.
+	// The name is in brackets and may contain blanks.
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	number := func(b []byte) int64 {
 		n, _ := strconv.ParseInt(string(bytes.TrimSpace(b)), 10, 64)

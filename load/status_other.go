@@ -4,5 +4,5 @@ package load
 
 func ownTask() int { return 0 }
 
-// taskUsage isn't known on this system.
+// taskUsage is unknown on this system.
 func taskUsage(int) ThreadUsage { return ThreadUsage{} }

@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// syncDue reports whether enough was written for a sync, or was read after one. The writes in flight
-// are awaited first, so that the sync covers them.
+// syncDue reports whether it is time to sync: enough was written, or something was read after a sync. The writes in
+// flight are awaited first, so that the sync covers them.
 func (t *thread) syncDue() bool {
 	return t.run.syncEvery > 0 && (t.sinceSync >= t.run.syncEvery || t.readSince)
 }
 
-// sync syncs the file and counts that. Nothing of this thread is in flight.
+// sync syncs the files and counts the sync. The thread has no I/O in flight.
 func (t *thread) sync() error {
 	r := t.run
 	t.sinceSync, t.readSince, t.synced = 0, false, true
@@ -44,7 +44,7 @@ func (t *thread) doSync(dataOnly bool) error {
 	}
 	now := r.clk.now()
 	if now >= r.last.Load() {
-		r.draining.Lock() // As reapAt does.
+		r.draining.Lock() // As in reapAt.
 		defer r.draining.Unlock()
 	}
 	t.turn()
@@ -63,8 +63,8 @@ func (t *thread) doSync(dataOnly bool) error {
 	return nil
 }
 
-// lastly is end_fsync and end_close: the last thread of the job to come here does it, so that
-// it covers everybody's writes.
+// lastly does end_fsync and end_close. The last thread of the job to arrive does them, so that they cover the writes of
+// all.
 func (t *thread) lastly() error {
 	j := &t.run.job
 	if !j.EndFsync && !j.EndClose || t.run.left.Add(-1) > 0 {
@@ -81,7 +81,7 @@ func (t *thread) lastly() error {
 	return nil
 }
 
-// closing has the file system do what it does when a program closes a file.
+// closing makes the file system do the work of a program's close.
 func (t *thread) closing() error {
 	for i, f := range t.run.files {
 		t.waits(true)
@@ -95,9 +95,9 @@ func (t *thread) closing() error {
 	return nil
 }
 
-// Sync waits until all that was written is on the storage. It is for after Start, and
-// is not measured. The error is an *IOError: one that the kernel met when it wrote back what was
-// buffered comes up here and nowhere else. What has nothing to sync, as a character device, is no error.
+// Sync waits until all written data is on the storage. Call it after Start; it is not measured. The error is an
+// *IOError: if the kernel failed to write back buffered data, the error shows here and nowhere else. A file with
+// nothing to sync, such as a character device, is no error.
 func (r *Run) Sync() error {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()

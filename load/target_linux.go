@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A target is the open file of a run.
+// A target is an open file of a run.
 type target struct {
 	path string
 	fd   int
 	size int64
-	// dioAlign is the alignment that direct I/O needs in the file, 0 or -1 if
-	// that isn't known.
+	// dioAlign is the alignment that direct I/O needs in the file; 0 or -1 if unknown.
 	dioAlign int64
-	// raw system calls are used; see expect.
+	// raw: use raw system calls; see expect.
 	raw bool
-	// ask is the least number of bytes that a transfer asks for; a file's end gives less. See Job.Tail.
+	// ask is the minimum number of bytes that a transfer asks for; at the end of the file it returns fewer. See
+	// Job.Tail.
 	ask int64
 	// mem is the whole file, if it is mapped; through says that each write is synced.
 	mem []byte
@@ -30,10 +30,10 @@ type target struct {
 	through bool
 }
 
-// openTarget opens the job's file. It never makes one.
+// openTarget opens a file of the job. It never creates one.
 func openTarget(j Job, path string) (*target, error) {
-	// Opening a named pipe would wait for its other end. O_NONBLOCK would avoid
-	// that, but makes io_uring answer EAGAIN where it should wait for the disk.
+	// Opening a named pipe would wait for its other end. O_NONBLOCK would avoid that, but with it io_uring answers
+	// EAGAIN instead of waiting for the disk.
 	if st, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if m := st.Mode(); !m.IsRegular() && m.Type() != os.ModeDevice {
@@ -78,7 +78,7 @@ func openTarget(j Job, path string) (*target, error) {
 		return t, nil
 	}
 	if advice, ok := map[string]int{Random: unix.FADV_RANDOM, Sequential: unix.FADV_SEQUENTIAL}[j.Hint]; ok {
-		// The whole file: the kernel keeps it with the open file, not with a range.
+		// Advise on the whole file: the kernel keeps the advice per open file, not per range.
 		if err := unix.Fadvise(fd, 0, 0, advice); err != nil {
 			return nil, errors.Join(fmt.Errorf("hint %s for %s: %w", j.Hint, path, err), t.close())
 		}
@@ -86,7 +86,7 @@ func openTarget(j Job, path string) (*target, error) {
 	return t, nil
 }
 
-// mustBe is an error unless the target is the file that f is.
+// mustBe returns an error unless the target is the same file as f.
 func (t *target) mustBe(f *os.File) error {
 	var own, other unix.Stat_t
 	if err := unix.Fstat(t.fd, &own); err != nil {
@@ -109,8 +109,8 @@ func openRetry(path string, flags int, mode uint32) (fd int, err error) {
 	return fd, err
 }
 
-// uninterrupted makes a system call again that a signal interrupted, such as the runtime's own SIGURG: many that wait end so, on FUSE
-// nearly any.
+// uninterrupted repeats a system call that a signal interrupts, such as the runtime's own SIGURG. Many calls that wait
+// are interrupted, on FUSE nearly any.
 func uninterrupted(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
@@ -119,8 +119,8 @@ func uninterrupted(call func() error) error {
 	}
 }
 
-// openError tells a file system without direct I/O from other reasons: EINVAL for
-// O_DIRECT, on a file that opens without it.
+// openError distinguishes a file system without direct I/O from other causes: EINVAL with O_DIRECT, on a file that
+// opens without it.
 func openError(j Job, path string, err error) error {
 	if j.Direct && errors.Is(err, unix.EINVAL) {
 		return &DirectError{Path: path, Err: err}
@@ -144,22 +144,23 @@ func fileSize(fd int) (int64, error) {
 	return st.Size, nil
 }
 
-// dropCache drops n bytes from off on from the page cache. What is dirty or mapped stays (posix_fadvise(2)).
+// dropCache drops n bytes from off on from the page cache. Dirty and mapped pages stay (posix_fadvise(2)).
 func (t *target) dropCache(off, n int64) {
 	_ = unix.Fadvise(t.fd, off, n, unix.FADV_DONTNEED)
 }
 
-// expect chooses the kind of system call for job j, of whose region a share is in the page cache. What
-// never waits uses raw calls: Go's scheduler need not know, since each thread has a processor of its
-// own (raiseProcs), and telling it costs some 80 ns, a tenth of a read from the page cache. Whatever may take a
-// device's time is told: direct I/O, synchronous and throttled writes, reads that miss the cache. A thread
-// in a raw call can't be stopped, and all others would wait for it when the collector of garbage stops
-// the world: 0.9 ms at the median and 13 at most with reads of a cold file.
+// expect chooses the kind of system call for job j; resident is the share of its region in the page cache.
+//
+// I/O that never waits uses raw calls. Go's scheduler need not know of them, because each thread has its own processor
+// (raiseProcs), and informing it costs some 80 ns, a tenth of a read from the page cache. I/O that may take a device's
+// time informs the scheduler: direct I/O, synchronous and throttled writes, and reads that miss the cache. A thread in
+// a raw call can't be stopped, and all others would wait for it when the garbage collector stops the world: 0.9 ms at
+// the median and 13 at most with reads of a cold file.
 func (t *target) expect(j Job, resident float64) {
 	t.raw = !j.Direct && !j.DropCache && j.Sync == "" && !j.Writes() && resident == 1
 }
 
-// transfer tries what is left of the slot's I/O.
+// transfer attempts the rest of the slot's I/O.
 func (t *target) transfer(s *slot) int32 {
 	switch {
 	case t.mem != nil:
@@ -195,7 +196,8 @@ func (t *target) sync(dataOnly bool) error {
 
 func (t *target) close() error { return errors.Join(t.unmap(), unix.Close(t.fd)) }
 
-// flush closes another descriptor of the file, which is to the file system what the last one is (close(2)).
+// flush closes a duplicate descriptor of the file, which for the file system is the same as closing the last one
+// (close(2)).
 func (t *target) flush() error {
 	fd, err := unix.FcntlInt(uintptr(t.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -204,11 +206,10 @@ func (t *target) flush() error {
 	return unix.Close(fd)
 }
 
-// mapMemory returns n bytes of zeros outside of Go's heap, page aligned and
-// present, so that no page fault is measured.
+// mapMemory returns n bytes of zeros outside Go's heap, page aligned and present, so that no page fault is measured.
 func mapMemory(n int64) ([]byte, error) { return mapPrivate(n, unix.MAP_POPULATE) }
 
-// mapUntouched is mapMemory without the memory: the kernel gives each page when it is first touched.
+// mapUntouched is mapMemory without allocated pages: the kernel allocates each page when it is first touched.
 func mapUntouched(n int64) ([]byte, error) { return mapPrivate(n, 0) }
 
 func mapPrivate(n int64, flags int) ([]byte, error) {
@@ -218,7 +219,7 @@ func mapPrivate(n int64, flags int) ([]byte, error) {
 	return unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|flags)
 }
 
-// mapLarge is mapMemory in large pages, of which there have to be enough.
+// mapLarge is mapMemory in huge pages, of which enough must be available.
 func mapLarge(n int64) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
@@ -231,8 +232,7 @@ func mapLarge(n int64) ([]byte, error) {
 	return p, nil
 }
 
-// largePage is what the length of a mapping of large pages has to be a multiple of: their usual size on
-// amd64 and arm64, 2 MiB.
+// largePage is the unit of the length of a mapping of huge pages: their usual size on amd64 and arm64, 2 MiB.
 const largePage = 2 << 20
 
 func unmapMemory(p []byte) error {
@@ -242,24 +242,23 @@ func unmapMemory(p []byte) error {
 	return unix.Munmap(p)
 }
 
-// tightenTimers sets the thread's timer slack from 50 us to the least.
+// tightenTimers lowers the thread's timer slack from 50 us to the minimum.
 func tightenTimers() {
-	// Only precision is lost if it fails.
+	// If this fails, only precision is lost.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }
 
-// sleep sleeps in the kernel, without Go's scheduler, whose wake-up would take a
-// second thread.
+// sleep sleeps in the kernel, without Go's scheduler, whose wake-up would take a second thread.
 func sleep(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
-	// A signal may end it early; every caller looks at the clock again.
+	// A signal may end the sleep early; every caller checks the clock again.
 	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// systemEngines are those that this system knows, from the strongest to the weakest.
+// systemEngines are the engines that this system knows, from the strongest to the weakest.
 var systemEngines = []string{IOUring, LinuxAIO, PSync, Null}
 
-// newAsync returns the engine called name for one thread, nil for psync.
+// newAsync returns the named engine for one thread, or nil for psync.
 func newAsync(name string, f []*target, slots []slot, b *buffers) (asyncEngine, error) {
 	// A nil *ring in an interface would not be nil.
 	switch name {

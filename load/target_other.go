@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// A target is the open file of a run.
+// A target is an open file of a run.
 type target struct {
 	path     string
 	f        *os.File
@@ -37,7 +37,7 @@ func openTarget(j Job, path string) (*target, error) {
 	return &target{path: path, f: f, size: st.Size(), dioAlign: -1, how: h}, nil
 }
 
-// mustBe is an error unless the target is the file that f is.
+// mustBe returns an error unless the target is the same file as f.
 func (t *target) mustBe(f *os.File) error {
 	own, err := t.f.Stat()
 	if err != nil {
@@ -53,13 +53,13 @@ func (t *target) mustBe(f *os.File) error {
 	return nil
 }
 
-// dropCache has no means here.
+// dropCache does nothing on this system.
 func (t *target) dropCache(_, _ int64) {}
 
-// expect has nothing to choose here.
+// expect has nothing to choose on this system.
 func (t *target) expect(Job, float64) {}
 
-// transfer tries what is left of the slot's I/O.
+// transfer attempts the rest of the slot's I/O.
 func (t *target) transfer(s *slot) int32 {
 	p := unsafe.Slice((*byte)(s.ptr()), max(int64(s.size), t.ask))[s.done:]
 	var n int
@@ -79,11 +79,10 @@ func (t *target) transfer(s *slot) int32 {
 	return -int32(syscall.EIO)
 }
 
-// ptr returns the buffer. The detour over the field's address is for vet; the memory
-// is held by the thread's buffers.
+// ptr returns the buffer. The detour over the field's address satisfies vet; the thread's buffers hold the memory.
 func (s *slot) ptr() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&s.buf)) }
 
-// sync syncs the file. Others than Linux have no fdatasync in Go.
+// sync syncs the file. Go has fdatasync on Linux only.
 func (t *target) sync(bool) error { return t.f.Sync() }
 
 func (t *target) close() error { return t.f.Close() }
@@ -101,7 +100,7 @@ func resultError(res int32) error {
 	return io.ErrShortWrite
 }
 
-// ProcessUsage returns nothing: what the process cost is not known here.
+// ProcessUsage returns nothing: the usage of the process is unknown on this system.
 func ProcessUsage() Usage { return Usage{} }
 
 func threadUsage() ThreadUsage { return ThreadUsage{} }

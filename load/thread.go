@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// A thread is one of the job's operating system threads: it prepares itself,
-// waits at the gate, and loops. The fields are its own, but for acct.progress.
+// A thread is one of the job's operating system threads. It prepares itself, waits at the gate, and loops. Its fields
+// belong to it alone, except acct.progress.
 type thread struct {
 	run    *Run
 	lane   *lane
@@ -17,46 +17,47 @@ type thread struct {
 	bufs   *buffers
 	async  asyncEngine // nil: psync
 	slots  []slot
-	free   []uint32 // slots that carry no I/O; a stack
+	free   []uint32 // slots without an I/O; a stack
 	batch  []uint32
-	seq    uint64 // writes so far, with the thread's number above
+	seq    uint64 // number of writes so far, with the thread's number in the upper bits
 	number int    // of the thread in the job
-	// sinceSync counts writes since the last sync, sinceThink I/Os since the last pause.
+	// sinceSync counts writes since the last sync; sinceThink counts I/Os since the last pause.
 	sinceSync  int
 	sinceThink int64
-	// synced: there was a sync; readSince: after the last one there were only reads, and they are to be synced too (SyncReads).
+	// synced: there was a sync. readSince: there were only reads since, and they must be followed by a sync too
+	// (SyncReads).
 	synced, readSince bool
-	// dropEvery and sinceDrop are the bytes of a pass, and those since the last one (DropCache).
+	// dropEvery is the number of bytes in a pass, sinceDrop the number since the last drop (DropCache).
 	dropEvery, sinceDrop int64
-	checks               bool      // what is read is verified
+	checks               bool      // data read is verified
 	more                 bool      // the job has a schedule, rounds, a trace, intervals or several priorities, or counts each file
 	back                 *readBack // nil: nothing is read back
 
 	play     *player // nil: no script
 	lastSize int64   // of the I/O before
-	next     uint8   // what comes next, where reads and writes have schedules of their own
-	mix      uint64  // the generator's readShare as the job has it
-	// hold is an I/O of an open loop whose time has not come; holding says that
-	// there is one.
+	next     uint8   // the operation that comes next, if reads and writes have their own schedules
+	mix      uint64  // the generator's readShare as set by the job
+	// hold is when an I/O of an open loop is due that is not due yet; holding says that there is one.
 	hold    int64
 	holding bool
 	peer    *peer        // nil: none
 	seek    *depthSearch // nil: none
-	before  ThreadUsage  // at the start of what is counted
+	before  ThreadUsage  // usage at the start of what is counted
 	out     bool         // the budget is used up
-	round   int64        // in which acct is counted
-	from    int64        // when that began
+	round   int64        // the round that acct counts
+	from    int64        // when that round began
 	unbind  func()
-	calm    func() // gives the thread's own priority back; nil: it has it
-	// waiting: the thread waits in the kernel; away is the same for Go's race detector. See waits.
+	calm    func() // restores the thread's own priority; nil: nothing to restore
+	// waiting: the thread waits in the kernel. away is the same for Go's race detector. See waits.
 	waiting bool
 	away    atomic.Bool
 	glance  *glance // nil for a job without Status
-	// syncing is when a sync began, 0 while there is none.
+	// syncing is when the current sync began; 0 if there is none.
 	syncing int64
-	// transferring: psync's only slot is in flight. Those of other engines are unless they are in free.
+	// transferring: psync's only slot is in flight. A slot of another engine is in flight unless it is in free.
 	transferring bool
-	// came: the thread came to the end of its work; resort: it began the job's only I/O there. They and ended are written under Run.draining.
+	// came: the thread reached the end of its work. resort: it began the job's only I/O there. These two and ended are
+	// written under Run.draining.
 	came, resort bool
 	ended        bool
 	trace        []TracedIO
@@ -65,7 +66,7 @@ type thread struct {
 	acct         account
 }
 
-// setUp makes lanes and threads and waits until all of them stand at the gate.
+// setUp creates lanes and threads, and waits until all threads are at the gate.
 func (r *Run) setUp() error {
 	if err := r.job.buffersFit(availableMemory); err != nil {
 		return err
@@ -114,8 +115,8 @@ func (r *Run) setUp() error {
 	return err
 }
 
-// describeEngine gathers what the threads' engines say of themselves. All are asked: what a
-// limit on locked memory refuses, it may refuse to the last thread only.
+// describeEngine collects what the threads' engines report about themselves. It asks all of them, because a limit on
+// locked memory may affect the last thread only.
 func (r *Run) describeEngine() {
 	for _, t := range r.threads {
 		engine := t.async
@@ -134,12 +135,12 @@ func (r *Run) describeEngine() {
 	}
 }
 
-// procs guards GOMAXPROCS, which several runs raise.
+// procs guards GOMAXPROCS, which several runs change.
 var procs sync.Mutex
 
-// raiseProcs lets Go run n threads more beside all others, or fewer. A thread in a system call
-// would else hold a processor that another needs, until Go's monitor takes
-// it away after 20 us or more, which would cost depth.
+// raiseProcs lets Go run n more threads, or fewer if n is negative. Otherwise a thread in a system call would hold a
+// processor that another thread needs, until Go's monitor takes it away after 20 us or more, which would reduce the
+// depth.
 func raiseProcs(n int) {
 	if n == 0 {
 		return
@@ -149,8 +150,8 @@ func raiseProcs(n int) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0)+n, 1))
 }
 
-// main is the thread's life. It is never unlocked, so that the operating system's
-// thread, with the timer slack that it was given, ends with it.
+// main is the body of the thread. The goroutine never unlocks its operating system thread, so that thread ends with it,
+// and with it the timer slack that was set.
 func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	defer t.run.running.Done()
 	runtime.LockOSThread()
@@ -193,7 +194,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	}
 }
 
-// prepare makes the thread's buffers and ring.
+// prepare creates the thread's buffers and ring.
 func (t *thread) prepare(depth, share int) error {
 	r := t.run
 	tightenTimers()
@@ -263,7 +264,7 @@ func (t *thread) tearDown() {
 	}
 }
 
-// doneAt is when the thread was done with what counts.
+// doneAt returns when the thread finished what counts.
 func (t *thread) doneAt() int64 {
 	now := t.run.clk.now()
 	if t.run.timed {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// MaxTrace bounds Job.Trace: in a message each I/O takes up to 30 bytes.
+// MaxTrace is the maximum of Job.Trace: in a message each I/O takes up to 30 bytes.
 const MaxTrace = 400_000
 
 // A TracedIO is one read, write or trim of the measured window.
 type TracedIO struct {
-	// End is when its thread saw it complete, from the beginning of the window, and Lat how long it took.
+	// End is when its thread saw it complete, from the beginning of the window; Lat is how long it took.
 	End, Lat time.Duration
 	// Offset and Size are its bytes in its file.
 	Offset, Size int64
@@ -23,12 +23,13 @@ type TracedIO struct {
 	Priority     Priority
 }
 
-// A Trace is I/Os in the order in which they ended. In JSON it is one text, since a trace has many: base64 of, for each I/O and as
-// varints, the time since the one before ended, its latency, how far it is from the end of the one before, and its size, doubled for a
-// read and with 1 more for a write. A trace with priorities begins with prioritizedTrace, which is no such time, and has that of each in a byte behind its size.
+// A Trace is a list of I/Os in the order in which they ended. Because there are many, it is one string in JSON: the
+// base64 of varints for each I/O, the time since the one before ended, its latency, its distance from the end of the
+// one before, and its size, doubled, plus 1 for a write. A trace with priorities begins with prioritizedTrace, which
+// can't be a time, and has the priority of each I/O in a byte after its size.
 type Trace []TracedIO
 
-// prioritizedTrace is before the beginning of the window, where no I/O of a trace ends.
+// prioritizedTrace lies before the beginning of the window, where no I/O of a trace ends.
 const prioritizedTrace = -1
 
 // MarshalJSON implements json.Marshaler.
@@ -102,7 +103,7 @@ func (t *Trace) UnmarshalJSON(text []byte) error {
 
 var errTrace = errors.New("no trace of I/Os")
 
-// note adds an I/O that ended at now to the thread's trace, if one is asked for and there is room.
+// note adds an I/O that ended at now to the thread's trace, if there is one with room left.
 func (t *thread) note(sl *slot, now int64) {
 	if len(t.trace) < cap(t.trace) {
 		t.trace = append(t.trace, TracedIO{
@@ -111,7 +112,8 @@ func (t *thread) note(sl *slot, now int64) {
 	}
 }
 
-// traced joins what the threads noted, in the order of time. Where the room of one was full, the others' later I/Os are left out.
+// traced merges the traces of the threads by time. If the trace of one thread was full, the later I/Os of the others
+// are omitted.
 func (r *Run) traced() Trace {
 	if r.job.Trace == 0 {
 		return nil

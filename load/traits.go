@@ -1,17 +1,18 @@
 package load
 
-// The checks of this file name what several options of a Job say together. All else asks for them by these names.
+// The functions of this file name what combinations of a Job's options mean. All other code asks for them by these
+// names.
 
-// Syncs reports whether the job makes what it writes durable, at each write, after some, or at its end.
+// Syncs reports whether the job makes its writes durable: each write, after several, or at its end.
 func (j Job) Syncs() bool { return j.Sync != "" || j.callsSync() }
 
-// callsSync reports whether it calls fsync or fdatasync.
+// callsSync reports whether the job calls fsync or fdatasync.
 func (j Job) callsSync() bool { return j.Fsync > 0 || j.FDataSync > 0 || j.EndFsync }
 
 // ByAmount reports whether a number of I/Os or bytes ends the job.
 func (j Job) ByAmount() bool { return j.NumberIOs > 0 || j.IOSize > 0 }
 
-// rated reports whether I/Os have a rate, in an open loop or beside one.
+// rated reports whether the job has a rate, in an open loop or with RateOnly.
 func (j Job) rated() bool { return j.Rate > 0 || j.RateIOPS > 0 }
 
 // timed reports whether something other than storage decides when an I/O begins.
@@ -22,7 +23,7 @@ func (j Job) skewed() bool {
 	return j.Distribution != "" || j.PercentageRandom != nil || j.PercentageRandomWrites != nil
 }
 
-// reordered reports whether an option replaces the usual way of the threads through the region.
+// reordered reports whether an option replaces the usual order in which threads go through the region.
 func (j Job) reordered() bool {
 	return j.OneSequence || j.Parallel || j.SharedCursor || j.Tail || j.StartIncrement > 0
 }
@@ -43,7 +44,7 @@ func (j Job) mapped() bool {
 	return j.random() && (j.RandomMap || j.Runtime == 0 && !j.NoRandomMap)
 }
 
-// plain reports whether the data of writes is made once and has nothing that tells one block from another.
+// plain reports whether the data of writes is generated once and has nothing that distinguishes blocks.
 func (j Job) plain() bool {
 	switch j.Data {
 	case DataZero, DataSource, DataFixed:

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canTrim reports, as an error, that a file is no block device: the only thing that takes BLKDISCARD. A hole in a regular file is
-// another operation, which fio doesn't do either.
+// canTrim returns an error unless the file is a block device, the only kind that supports BLKDISCARD. Punching a hole
+// in a regular file is a different operation, which fio doesn't do either.
 func canTrim(path string) error {
 	st, err := os.Stat(path)
 	if err == nil && st.Mode().Type() != os.ModeDevice {
@@ -20,7 +20,7 @@ func canTrim(path string) error {
 	return err
 }
 
-// discard trims the slot's block, whole, as BLKDISCARD of the kernel's include/uapi/linux/fs.h does.
+// discard trims the slot's whole block, with BLKDISCARD (include/uapi/linux/fs.h of the kernel).
 func (t *target) discard(s *slot) int32 {
 	r := [2]uint64{uint64(s.off), uint64(s.size)}
 	if _, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(t.fd), unix.BLKDISCARD, uintptr(unsafe.Pointer(&r))); errno != 0 {

@@ -4,5 +4,5 @@ package load
 
 import "fmt"
 
-// canTrim reports, as an error, that nothing can be trimmed here.
+// canTrim returns an error: nothing can be trimmed on this system.
 func canTrim(path string) error { return fmt.Errorf("trim %s: %w", path, ErrNotSupported) }

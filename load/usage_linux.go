@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessUsage returns what the process cost since it began; nothing where that isn't known.
+// ProcessUsage returns the usage of the process since it began, or nothing if that is unknown.
 func ProcessUsage() Usage {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
@@ -22,8 +22,8 @@ func ProcessUsage() Usage {
 	}
 }
 
-// peakRSS reads VmHWM. ru_maxrss, the fallback, is carried over exec from the
-// parent's memory, so a small worker would show its parent's size.
+// peakRSS reads VmHWM. ru_maxrss, the fallback, is carried over exec from the parent, so a small worker would show its
+// parent's size.
 func peakRSS(fallback int64) int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -41,7 +41,7 @@ func peakRSS(fallback int64) int64 {
 	return kb << 10
 }
 
-// threadUsage returns what the calling thread cost so far.
+// threadUsage returns the usage of the calling thread so far.
 func threadUsage() ThreadUsage {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &ru); err != nil {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Bounds of a job. They keep a typing error from taking the machine's memory;
-// nothing below needs them.
+// Bounds of a job. They keep a typing error from exhausting the machine's memory; no code depends on them.
 const (
 	maxBS      = 1 << 30
 	maxTrim    = 1 << 40 // A trim has no buffer.
@@ -22,23 +21,24 @@ const (
 	maxCPUs    = 1024
 )
 
-// MaxSamples bounds the samples of a job in all, so that they stay some MB: a longer Runtime needs a longer SampleEvery.
+// MaxSamples is the maximum number of samples of a job, which keeps them at some MB. A longer Runtime needs a longer
+// SampleEvery.
 const MaxSamples = 1 << 20
 
 // An OptionError says what is wrong with one option of a job.
 type OptionError struct {
-	// Option is fio's word for it, Value what it was set to.
+	// Option is its name in fio, Value its value.
 	Option string
 	Value  string
-	// Text names the fault and its fix.
+	// Text explains the fault and its fix.
 	Text string
 }
 
 // Error implements error.
 func (e *OptionError) Error() string { return e.Option + "=" + e.Value + ": " + e.Text }
 
-// Validate returns every contradiction in j as *OptionErrors joined into one
-// error, or nil. It doesn't look at the file; Prepare does.
+// Validate returns all contradictions in j, as *OptionErrors joined into one error, or nil. It doesn't look at the
+// file; Prepare does.
 func (j Job) Validate() error {
 	var v validator
 	j = j.WithDefaults()
@@ -62,9 +62,8 @@ func (j Job) Validate() error {
 	return errors.Join(v.errs...)
 }
 
-// WithDefaults returns j with zero values replaced by what they mean, as far as that
-// doesn't depend on the file or the system: BS, IODepth, NumJobs and, for rw and randrw,
-// RWMixRead.
+// WithDefaults returns j with zero values replaced by their meaning, as far as that doesn't depend on the file or the
+// system: BS, IODepth, NumJobs and, for rw and randrw, RWMixRead.
 func (j Job) WithDefaults() Job {
 	if j.BS == 0 {
 		j.BS = 4096
@@ -85,7 +84,7 @@ func (j Job) WithDefaults() Job {
 	return j
 }
 
-// random, reads and writes say what the pattern does. To the loops a trim is a read in which no data moves.
+// random, reads and writes describe the pattern. To the loops, a trim is a read that moves no data.
 func (j Job) random() bool {
 	switch j.RW {
 	case RandRead, RandWrite, RandRW, RandTrim, RandTrimWrite:
@@ -95,7 +94,7 @@ func (j Job) random() bool {
 }
 func (j Job) trims() bool { return j.RW == Trim || j.RW == RandTrim }
 
-// pairs reports whether each block is trimmed and then written, and discards whether the job trims at all.
+// pairs reports whether each block is trimmed and then written; discards reports whether the job trims at all.
 func (j Job) pairs() bool    { return j.RW == TrimWrite || j.RW == RandTrimWrite }
 func (j Job) discards() bool { return j.trims() || j.pairs() }
 
@@ -103,11 +102,11 @@ func (j Job) mixed() bool  { return j.RW == RW || j.RW == RandRW }
 func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() || j.discards() }
 func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() || j.pairs() }
 
-// Reads and Writes report whether the job reads, and whether it changes what is there: a trim does.
+// Reads reports whether the job reads. Writes reports whether it changes existing data, as a trim does too.
 func (j Job) Reads() bool  { return j.reads() && !j.discards() }
 func (j Job) Writes() bool { return j.writes() || j.trims() }
 
-// maxSize is the greatest size of an I/O.
+// maxSize returns the maximum size of an I/O.
 func (j Job) maxSize() int64 {
 	if j.trims() {
 		return maxTrim
@@ -115,10 +114,10 @@ func (j Job) maxSize() int64 {
 	return maxBS
 }
 
-// synchronous reports whether the engine does one I/O at a time in each thread.
+// synchronous reports whether the engine does one I/O at a time per thread.
 func synchronous(engine string) bool { return engine == PSync || engine == MMap }
 
-// osThreads is how many threads the engine needs for j.
+// osThreads returns the number of threads that the engine needs for j.
 func (j Job) osThreads(engine string) int {
 	if synchronous(engine) {
 		return j.NumJobs * j.IODepth
@@ -126,7 +125,7 @@ func (j Job) osThreads(engine string) int {
 	return j.NumJobs
 }
 
-// aligned reports whether direct I/O of the job has to be in whole sectors.
+// aligned reports whether the job's direct I/O must be in whole sectors.
 func (j Job) aligned() bool { return j.Direct && !j.AnyAlign }
 
 type validator struct{ errs []error }

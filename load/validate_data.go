@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// data looks at what is written.
+// data checks the options of what is written.
 func (v *validator) data(j Job) {
 	switch j.Data {
 	case "", DataRandom, DataZero, DataPattern, DataSource, DataFixed:
@@ -88,7 +88,7 @@ func (v *validator) data(j Job) {
 	}
 }
 
-// readBack looks at what is asked for beside Verify.
+// readBack checks the options that go with Verify.
 func (v *validator) readBack(j Job) {
 	switch {
 	case !j.KeepWritten:
@@ -128,14 +128,14 @@ func (v *validator) readBack(j Job) {
 	}
 }
 
-// tailed reports whether the job is one of those that may have a Tail.
+// tailed reports whether the job is of the kind that may have a Tail.
 func (j Job) tailed() bool {
 	oneByOne := j.IOEngine == PSync && j.IODepth == 1 && !j.SharedCursor
 	measuredWhole := j.once() && j.RampTime == 0 && !j.Verify
 	return j.straight() && j.fileCount() == 1 && oneByOne && measuredWhole
 }
 
-// straight reports whether one thread reads sequentially, all I/Os of one size.
+// straight reports whether one thread reads sequentially, with all I/Os of one size.
 func (j Job) straight() bool {
 	return j.RW == Read && j.NumJobs == 1 && !j.split() && j.RWNumber == 0 && !j.Parallel
 }

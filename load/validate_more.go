@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// splits looks at the sizes of I/Os that have several.
+// splits checks the sizes of I/Os that have several.
 func (v *validator) splits(j Job) {
 	for _, o := range []struct {
 		name string
@@ -42,7 +42,7 @@ func (v *validator) splits(j Job) {
 	}
 }
 
-// randomness looks at what random offsets are drawn from, and at the way of a sequential job.
+// randomness checks the source of random offsets and the order of a sequential job.
 func (v *validator) randomness(j Job) {
 	switch {
 	case j.BlockAlign < 0 || j.BlockAlign > j.maxSize():
@@ -152,11 +152,11 @@ func (v *validator) randomness(j Job) {
 	}
 }
 
-// maxPerFile bounds the pairs of histograms, of 30 KiB, that PerFile may take: one for each thread and file, where each I/O in
-// flight may be a thread.
+// maxPerFile is the maximum number of pairs of histograms, of 30 KiB, that PerFile may take: one for each thread and
+// file. Each I/O in flight may be a thread.
 const maxPerFile = 4096
 
-// pace looks at the rate and the pauses.
+// pace checks the rate and the pauses.
 func (v *validator) pace(j Job) {
 	switch {
 	case j.RateIOPS < 0 || j.RateIOPS > 1e9:
@@ -191,7 +191,7 @@ func (v *validator) pace(j Job) {
 	}
 }
 
-// apart looks at rates of writes of their own.
+// apart checks the separate rates of writes.
 func (v *validator) apart(j Job) {
 	for _, o := range []struct {
 		name        string
@@ -215,7 +215,7 @@ func (v *validator) apart(j Job) {
 	}
 }
 
-// rateOnly looks at a rate that holds reads or writes only.
+// rateOnly checks a rate that limits only reads or only writes.
 func (v *validator) rateOnly(j Job) {
 	switch {
 	case j.RateOnly == "":
@@ -230,7 +230,7 @@ func (v *validator) rateOnly(j Job) {
 	}
 }
 
-// flow looks at the job's share of what several do.
+// flow checks the job's share of a flow.
 func (v *validator) flow(j Job) {
 	switch {
 	case j.FlowWeight < 0 || j.FlowWeight > 1000:
@@ -242,7 +242,7 @@ func (v *validator) flow(j Job) {
 	}
 }
 
-// nodes looks at the numbers of memory nodes.
+// nodes checks the numbers of memory nodes.
 func (v *validator) nodes(option string, nodes []int) {
 	for _, n := range nodes {
 		if n >= maxCPUs || n < 0 && (n != AllNodes || len(nodes) > 1) {
@@ -251,7 +251,7 @@ func (v *validator) nodes(option string, nodes []int) {
 	}
 }
 
-// rounds looks at the rounds of the window, which nothing but the time may end.
+// rounds checks the rounds of the window, which only the time may end.
 func (v *validator) rounds(j Job) {
 	switch {
 	case j.Round == 0:
@@ -268,7 +268,7 @@ func (v *validator) rounds(j Job) {
 	}
 }
 
-// samples looks at how many samples there would be.
+// samples checks the number of samples.
 func (v *validator) samples(j Job) {
 	rows := int64(1)
 	if j.PerJob {
@@ -277,7 +277,7 @@ func (v *validator) samples(j Job) {
 	if j.HistEvery < 0 || j.HistEvery > 0 && j.HistEvery < leastSample || j.MaxHists < 0 || j.MaxHists > MostHists {
 		v.add("hist_every", j.HistEvery, "must be %v or more, and max_hists up to %d", leastSample, MostHists)
 	}
-	// A job with another end may have a runtime only as the latest one.
+	// If a job has another end, its runtime is only an upper bound.
 	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > MaxSamples {
 		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", MaxSamples)
 	}

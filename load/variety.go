@@ -2,36 +2,37 @@ package load
 
 import "slices"
 
-// A variety is how a job's I/Os differ from blocks of one size, all over one
-// file. It belongs to one thread, but what is in turns and cursors to its lane.
+// A variety is how a job's I/Os differ from blocks of one size, spread over one file. It belongs to one thread, except
+// for turns and the cursors, which belong to its lane.
 type variety struct {
 	sizes   [2]sizes
 	size    int64     // of the region, in bytes
 	align   int64     // of random offsets
-	step    int64     // of sequential ones: what is left out after each
-	run     int64     // I/Os in sequence after each random offset, with the one there; 0: 1
-	inRun   int64     // how many of them are done
-	random  [2]uint64 // probability of a random offset of reads and of writes, times 2^32
-	one     bool      // reads and writes are one sequence
+	step    int64     // of sequential offsets: what is skipped after each
+	run     int64     // I/Os in sequence from each random offset, including the one there; 0: 1
+	inRun   int64     // how many of those are done
+	random  [2]uint64 // probability of a random offset for reads and for writes, times 2^32
+	one     bool      // reads and writes form one sequence
 	alone   bool      // each slot walks by itself
-	tail    bool      // the last I/O is what is left
-	begun   bool      // there was an I/O before,
-	last    uint8     // which was this operation
+	tail    bool      // the last I/O may be a shorter rest
+	begun   bool      // there was an I/O before
+	last    uint8     // its operation
 	dist    distribution
 	files   uint64
 	service string
-	// turns numbers the I/Os, to choose their files; turn is the last of this thread.
+	// turns numbers the I/Os, to choose their files; turn is the last number of this thread.
 	turns   *cursor
-	perFile uint64 // I/Os of one file before the next one's, in sequential service
+	perFile uint64 // I/Os in one file before the next file, in sequential service
 	cursors []cursors
-	// at is where the reads and writes of each file go on that follow one at a random offset, in bytes; nil where none do. It is
-	// the thread's own, as its runs are.
+	// at is where, in each file, the reads and writes go on that follow one at a random offset, in bytes; nil if none
+	// do. It belongs to the thread, as its runs do.
 	at [][2]int64
-	// parts are what it does in each file, nil where that is the same, and walk when each has its turn, nil for one after the other.
+	// parts are what the job does in each file, nil if all are alike. walk says which file has the next turn, nil for
+	// one file after another.
 	parts []part
 	room  int64 // see Job.room
 	walk  *fileWalk
-	// zones are where it goes instead; nil: nowhere.
+	// zones say which zone is next; nil without zones.
 	zones *zoneWalk
 }
 
@@ -39,11 +40,11 @@ type variety struct {
 type sizes struct {
 	one  int64    // if there is only one
 	all  []int64  //
-	upTo []uint64 // the probability of the size or an earlier one, times 2^32
+	upTo []uint64 // probability of this size or an earlier one, times 2^32
 	max  int64
 }
 
-// min is the smallest size.
+// min returns the smallest size.
 func (s sizes) min() int64 {
 	if s.one != 0 {
 		return s.one
@@ -73,15 +74,15 @@ func newSizes(bs int64, split []SizeShare) sizes {
 	return s
 }
 
-// draw draws one of the sizes up to most, or the smallest if none is.
+// draw draws one of the sizes up to most, or the smallest if none fits.
 func (s *sizes) draw(g *generator, most int64) int64 {
 	if s.one != 0 {
 		return s.one
 	}
-	// One that doesn't fit is drawn again, as in fio. The smallest may be rare.
+	// A size that doesn't fit is drawn again, as in fio. The smallest may be rare.
 	for range 256 {
 		r := g.rand() >> 32
-		i, _ := slices.BinarySearch(s.upTo, r+1) // The first over r.
+		i, _ := slices.BinarySearch(s.upTo, r+1) // The first above r.
 		if s.all[i] <= most {
 			return s.all[i]
 		}
@@ -89,7 +90,7 @@ func (s *sizes) draw(g *generator, most int64) int64 {
 	return s.min()
 }
 
-// varied fills in what I/O comes next; the operation is there already.
+// varied fills in the next I/O; the operation is already set.
 func (g *generator) varied(sl *slot) {
 	v := g.vary
 	jump := v.isRandom(g, sl.op&1)
@@ -144,7 +145,7 @@ func (g *generator) varied(sl *slot) {
 			*follow += size
 			return
 		}
-		// At the region's end a random offset takes the place of what would follow, as in fio.
+		// At the region's end a random offset replaces the one that would follow, as in fio.
 	}
 	var at int64
 	switch n := uint64((v.size-size)/v.align + 1); {
@@ -158,18 +159,18 @@ func (g *generator) varied(sl *slot) {
 	sl.off = g.base + at
 	switch {
 	case v.at != nil:
-		// Sequential I/O goes on from here.
+		// Sequential I/O continues from here.
 		v.at[sl.file][sl.op&1] = at + size
 	case v.one && !g.shared:
 		cur.own = uint64(at + size)
 	case v.one:
-		// So does what the other threads of the lane do next.
+		// So does the next I/O of the lane's other threads.
 		cur.n.Store(uint64(at + size))
 	}
 }
 
-// rest is how many bytes the region has from where the next I/O follows the one before it; any number where it doesn't, and at the
-// region's end, where it begins anew.
+// rest returns the number of bytes between the place where the next I/O follows the one before it and the region's end.
+// If the next I/O does not follow, or begins anew at the region's end, any size fits.
 func (v *variety) rest(g *generator, sl *slot, jump bool) int64 {
 	at := int64(0)
 	switch {
@@ -206,7 +207,7 @@ func (v *variety) file(g *generator) uint64 {
 	return v.turns.next(g.shared) % v.files
 }
 
-// roomy chooses a file whose region has room for an I/O of any direction. The longest has.
+// roomy chooses a file whose region has room for an I/O of either kind. The largest has.
 func (v *variety) roomy(g *generator) uint64 {
 	for {
 		n := v.turns.next(g.shared)
@@ -219,7 +220,7 @@ func (v *variety) roomy(g *generator) uint64 {
 	}
 }
 
-// isRandom reports whether the next I/O, of that operation, goes to a random offset.
+// isRandom reports whether the next I/O of that operation goes to a random offset.
 func (v *variety) isRandom(g *generator, op uint8) bool {
 	if !g.random {
 		return false
@@ -232,7 +233,7 @@ func (v *variety) isRandom(g *generator, op uint8) bool {
 	return v.random[op] > 1<<32-1 || g.rand()>>32 < v.random[op]
 }
 
-// sequential returns the next place for size bytes from the region's start.
+// sequential returns the next place for size bytes, from the region's start.
 func (v *variety) sequential(c *cursor, size int64, shared bool) int64 {
 	step := size + v.step
 	if step < 0 {
@@ -246,8 +247,7 @@ func (v *variety) sequential(c *cursor, size int64, shared bool) int64 {
 			}
 			return at
 		}
-		// The threads share the count, and none may set it back: a round is
-		// as many steps as fit.
+		// The threads share the count, and none may set it back: a round is as many steps as fit.
 		round := max((v.size-size)/max(step, 1)+1, 1) * max(step, 1)
 		if at %= round; at+size <= v.size {
 			return at

@@ -16,7 +16,7 @@ import (
 //	28  4  CRC-32C (Castagnoli) of the unit without these four bytes
 const sealSize = 32
 
-// Bounds of a unit: the least block of a device, and what stampEvery is.
+// Bounds of a unit: the smallest block of a device, and stampEvery.
 const (
 	leastUnit = 512
 	mostUnit  = stampEvery
@@ -24,11 +24,11 @@ const (
 
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// isUnit reports whether stamps may be that many bytes apart.
+// isUnit reports whether n is a valid distance of stamps, in bytes.
 func isUnit(n int64) bool { return n >= leastUnit && n <= mostUnit && n&(n-1) == 0 }
 
-// VerifyUnit is the greatest unit in bytes, up to 4096, that every I/O of j consists of whole ones of: what Verify stamps. 0 without
-// Verify.
+// VerifyUnit returns the unit that Verify stamps: the largest size in bytes, up to 4096, that divides every I/O of j. 0
+// without Verify.
 func (j Job) VerifyUnit() int64 {
 	if !j.Verify {
 		return 0
@@ -49,12 +49,12 @@ func (j Job) VerifyUnit() int64 {
 	return min(all&-all, mostUnit)
 }
 
-// A VerifyError is a block that is not what Verify wrote there.
+// A VerifyError says that a block is not what Verify wrote there.
 type VerifyError struct {
 	Path string
-	// Offset and Size are of the bad unit, in bytes.
+	// Offset and Size locate the bad unit, in bytes.
 	Offset, Size int64
-	// Found describes the data that is there instead.
+	// Found describes the data found instead.
 	Found string
 }
 
@@ -67,7 +67,7 @@ func sum(unit []byte) uint32 {
 	return crc32.Update(crc32.Checksum(unit[:sealSize-4], castagnoli()), castagnoli(), unit[sealSize:])
 }
 
-// seal stamps each unit of p, which is write number seq at off.
+// seal stamps each unit of p, the data of write number seq at off.
 func (b *buffers) seal(p []byte, off int64, seq uint64) {
 	for at := int64(0); at < int64(len(p)); at += b.unit {
 		u := p[at:][:b.unit]
@@ -79,7 +79,7 @@ func (b *buffers) seal(p []byte, off int64, seq uint64) {
 	}
 }
 
-// verify compares what the slot read with the stamps.
+// verify checks the stamps of what the slot read.
 func (t *thread) verify(sl *slot) error {
 	b := t.bufs
 	p := b.data(sl.seg, int64(sl.size))
@@ -97,7 +97,7 @@ func (t *thread) verify(sl *slot) error {
 	return nil
 }
 
-// unlike is the first byte of p that is not of the pattern, repeated; -1 if there is none.
+// unlike returns the index of the first byte of p that differs from the repeated pattern, or -1.
 func unlike(p, pattern []byte) int {
 	for i, c := range p {
 		if c != pattern[i%len(pattern)] {
@@ -107,7 +107,7 @@ func unlike(p, pattern []byte) int {
 	return -1
 }
 
-// check reports what is wrong with a unit that was read at off, "" if nothing is.
+// check reports what is wrong with a unit that was read at off, or "" if nothing is.
 func (b *buffers) check(u []byte, off int64) string {
 	has, want := binary.LittleEndian.Uint32(u[28:]), sum(u)
 	at, seq, run := int64(binary.LittleEndian.Uint64(u)), binary.LittleEndian.Uint64(u[8:]), binary.LittleEndian.Uint64(u[16:])

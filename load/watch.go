@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A watch follows a run from Start's goroutine: the edges of the window and the
-// samples.
+// A watch follows a run from Start's goroutine: the edges of the window, and the samples.
 type watch struct {
 	run      *Run
 	res      *Result
@@ -16,30 +15,30 @@ type watch struct {
 
 	wall      time.Time // at the beginning, without its monotonic reading
 	usage     Usage     // at the beginning, then of the window
-	ended     bool      // the end edge was seen
+	ended     bool      // the end of the window was recorded
 	seen      [2]count  // reads and writes in the samples so far
 	lanes     []laneSamples
 	rounds    *rounds       // nil: the job has none
-	stretched time.Duration // how much longer the window became, since nothing was complete in it
+	stretched time.Duration // by how much the window was extended because nothing completed in it
 	cancelled bool
-	began     int64 // the window that the samples are of
+	began     int64 // the beginning of the window that the samples are of
 }
 
-// delay waits for the job's start, which startdelay puts off.
+// delay waits for the start of the job, which startdelay postpones.
 func (w *watch) delay(ctx context.Context) {
 	if d := w.run.job.StartDelay; d > 0 {
 		w.until(ctx, w.run.clk.now()+int64(d))
 	}
 }
 
-// slowReading is the share of the window that may pass while the counters are read, and readings
-// how often that is tried: what is done in between is in the counters but not in the result.
+// slowReading is the share of the window that may pass while the counters are read, and readings the maximum number of
+// attempts. I/O in between is in the counters but not in the result.
 const (
 	slowReading = 0.01
 	readings    = 3
 )
 
-// open takes what holds at the beginning of the window.
+// open records the state at the beginning of the window.
 func (w *watch) open() {
 	r := w.run
 	most := int64(slowReading * float64(r.job.Runtime))
@@ -55,9 +54,9 @@ func (w *watch) open() {
 	}
 }
 
-// ramp waits for the beginning of the window, and begins it as soon as the counters were read. A busy
-// machine may wake this goroutine tens of milliseconds late: a window that had begun by the clock would
-// hold I/O that the counters, read later, lack.
+// ramp waits for the beginning of the window, and begins it as soon as the counters have been read. A busy machine may
+// wake this goroutine tens of milliseconds late. If the window began by the clock, it would hold I/O that counters read
+// later lack.
 func (w *watch) ramp(ctx context.Context) {
 	r := w.run
 	if r.job.RampTime > 0 {
@@ -67,18 +66,18 @@ func (w *watch) ramp(ctx context.Context) {
 		if came {
 			r.openAt(r.clk.now())
 		} else {
-			// The ramp was broken off: the window stays empty.
+			// The ramp was interrupted: the window stays empty.
 			r.openAt(max(nominal, r.clk.now()))
 		}
 	}
-	// This is a little later than the beginning, or earlier if the ramp was broken off.
+	// This is a little later than the beginning, or earlier if the ramp was interrupted.
 	ago := time.Duration(r.clk.now() - r.begin.Load())
 	w.wall = r.wall().Round(0).UTC().Add(-ago)
 	w.res.Start = w.wall
 }
 
-// until waits until the run's clock shows at, the threads are done, or ctx is
-// done, which stops the threads. It reports whether the time came.
+// until waits until the run's clock reaches at, the threads are done, or ctx is done, which stops the threads. It
+// reports whether the time came.
 func (w *watch) until(ctx context.Context, at int64) bool {
 	cancelled := ctx.Done()
 	if w.cancelled {
@@ -103,9 +102,8 @@ const (
 	samples     = 20
 )
 
-// SampleEvery is the interval of the samples of a window that takes runtime: a
-// second, or a twentieth of a window of under twenty seconds, so that a short one
-// has a course too. 0 stands for a window that ends by itself.
+// SampleEvery returns the interval of the samples of a window that takes runtime: a second, or a twentieth of a window
+// shorter than twenty seconds, so that even a short one shows its course. 0 stands for a window that ends by itself.
 func SampleEvery(runtime time.Duration) time.Duration {
 	if runtime == 0 {
 		return time.Second
@@ -113,7 +111,7 @@ func SampleEvery(runtime time.Duration) time.Duration {
 	return min(max(runtime/samples, leastSample), time.Second)
 }
 
-// window follows the measured window: a sample each interval, then its end.
+// window follows the measured window: a sample per interval, then its end.
 func (w *watch) window(ctx context.Context) {
 	r := w.run
 	w.began = r.begin.Load()
@@ -152,7 +150,7 @@ func (w *watch) window(ctx context.Context) {
 	w.drain()
 }
 
-// edge notes what holds at the end of the window.
+// edge records the state at the end of the window.
 func (w *watch) edge(end int64) {
 	if w.ended {
 		return
@@ -170,24 +168,24 @@ func (w *watch) edge(end int64) {
 	w.res.Elapsed = time.Duration(max(end-r.begin.Load(), 0))
 }
 
-// stretch makes a window in which nothing was complete last until something was (see Run.stretch).
+// stretch extends a window in which nothing completed until something did (see Run.stretch).
 func (w *watch) stretch(accounts []*account) {
 	end := w.run.stretch(accounts)
 	if end == 0 {
 		return
 	}
 	w.stretched = time.Duration(end-w.run.begin.Load()) - w.res.Elapsed
-	// Both clocks, or it would seem that one of them had been set.
+	// Extend both clocks, or one of them would seem to have been set.
 	w.res.Elapsed += w.stretched
 	w.res.WallElapsed += w.stretched
 	if w.run.OnWindow != nil && w.run.book == nil {
-		w.run.OnWindow(false) // Else the counters would end before what is counted.
+		w.run.OnWindow(false) // Otherwise the counters would end before what is counted.
 		now := ProcessUsage()
 		w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
 	}
 }
 
-// finish completes the result after the threads are done, from what they measured.
+// finish completes the result from what the threads measured, after they are done.
 func (w *watch) finish(accounts []*account) {
 	r := w.run
 	w.renew()
@@ -201,8 +199,7 @@ func (w *watch) finish(accounts []*account) {
 	if !w.ended {
 		w.edge(last)
 	}
-	// Threads that ran out of work before the end of a timed window (number_ios)
-	// ended it.
+	// Threads that ran out of work (number_ios) before the end of a timed window ended it.
 	if early := r.begin.Load() + int64(w.res.Elapsed) - last; r.timed && early > 0 && w.stretched == 0 {
 		w.res.Elapsed -= time.Duration(early)
 		w.res.WallElapsed -= time.Duration(early)
@@ -220,27 +217,26 @@ func (w *watch) finish(accounts []*account) {
 	}
 }
 
-// laneSamples are those of one of the job's NumJobs.
+// laneSamples are the samples of one of the job's NumJobs.
 type laneSamples struct {
 	seen [2]count
 	all  []Sample
 }
 
-// add adds the interval that ends at now, by which all reads and writes were counted.
+// add adds the interval that ends at now; all is the number of reads and writes counted by then.
 func (l *laneSamples) add(r *Run, now int64, all [2]count) {
 	l.all = append(l.all, newSample(r, now, l.seen, all))
 	l.seen = all
 }
 
-// sampleLanes adds an interval to each of the NumJobs.
+// sampleLanes adds an interval for each of the NumJobs.
 func (w *watch) sampleLanes(now int64) {
 	for i := range w.lanes {
 		w.lanes[i].add(w.run, now, progressOf(w.run.laneThreads(i)))
 	}
 }
 
-// sample adds the interval that ends at now, by which all reads and writes were
-// counted.
+// sample adds the interval that ends at now; all is the number of reads and writes counted by then.
 func (w *watch) sample(now int64, all [2]count) {
 	s := newSample(w.run, now, w.seen, all)
 	w.seen = all
@@ -250,8 +246,7 @@ func (w *watch) sample(now int64, all [2]count) {
 	}
 }
 
-// newSample is the interval that ends at now, at whose beginning seen and at whose end all
-// was counted.
+// newSample returns the interval that ends at now; seen was counted by its beginning and all by its end.
 func newSample(run *Run, now int64, seen, all [2]count) Sample {
 	r, wr := all[opRead].minus(seen[opRead]), all[opWrite].minus(seen[opWrite])
 	return Sample{
@@ -260,7 +255,7 @@ func newSample(run *Run, now int64, seen, all [2]count) Sample {
 	}
 }
 
-// err is what Start returns beside the result.
+// err returns the error that Start returns with the result.
 func (w *watch) err(ctx context.Context) error {
 	errs := w.run.errs
 	if w.cancelled {
@@ -269,13 +264,13 @@ func (w *watch) err(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// laneThreads are the threads of one of the job's NumJobs.
+// laneThreads returns the threads of one of the job's NumJobs.
 func (r *Run) laneThreads(i int) []*thread {
 	per := len(r.threads) / len(r.lanes)
 	return r.threads[i*per : (i+1)*per]
 }
 
-// progressOf is the reads and writes that the threads counted so far.
+// progressOf returns the reads and writes that the threads have counted so far.
 func progressOf(threads []*thread) (all [2]count) {
 	for _, t := range threads {
 		for op := range all {

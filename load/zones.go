@@ -1,16 +1,16 @@
 package load
 
-// A Zones is how a job goes from zone to zone of its region (fio's zonemode=strided). All are in bytes.
+// A Zones says how a job moves from zone to zone of its region (fio's zonemode=strided). All values are in bytes.
 type Zones struct {
-	// Size is how much is done in a zone before the next one's turn, and Range how long a zone is: what is left to do at
-	// its end begins it anew. Range 0 is Size.
+	// Size is how much is done in a zone before the job moves to the next, and Range the length of a zone. If the job
+	// reaches the end of a zone before Size, it begins the zone again. Range 0 means Size.
 	Size  int64 `json:"size"`
 	Range int64 `json:"range,omitempty"`
-	// Skip lies between the end of a zone and the next one.
+	// Skip is the distance from the end of a zone to the next one.
 	Skip int64 `json:"skip,omitempty"`
 }
 
-// span is how long a zone is.
+// span returns the length of a zone.
 func (z Zones) span() int64 {
 	if z.Range > 0 {
 		return z.Range
@@ -18,7 +18,7 @@ func (z Zones) span() int64 {
 	return z.Size
 }
 
-// zones looks at the zones of a job.
+// zones checks the zones of a job.
 func (v *validator) zones(j Job) {
 	z := j.Zones
 	switch {
@@ -42,20 +42,21 @@ func (v *validator) zones(j Job) {
 	}
 }
 
-// A zoneWalk is where a thread is in the zones of its files.
+// A zoneWalk is the position of a thread in the zones of its files.
 type zoneWalk struct {
 	Zones
 	region int64
-	done   int64 // bytes in the zone
-	// starts are where each file's zone begins in the region, and at where its reads and writes go on in that.
+	done   int64 // bytes done in the zone
+	// starts are where each file's zone begins in the region; at is where its reads and writes go on within the zone.
 	starts []int64
 	at     [][2]int64
-	// visits numbers the random blocks of a zone, in an order of its own each time; blocks 0: they may come twice.
+	// visits numbers the random blocks of a zone, in a different order each time. If blocks is 0, blocks may come
+	// twice.
 	visits, blocks uint64
 	order          permutation
 }
 
-// newZoneWalk returns the way through the zones of j's files, nil without zones.
+// newZoneWalk returns the walk through the zones of j's files, or nil without zones.
 func newZoneWalk(j Job, region int64, mapped bool, key uint64) *zoneWalk {
 	if j.Zones == nil {
 		return nil
@@ -67,7 +68,7 @@ func newZoneWalk(j Job, region int64, mapped bool, key uint64) *zoneWalk {
 	return z
 }
 
-// next returns the place of the next I/O in the region: see setup_strided_zone_mode in fio's io_u.c.
+// next returns the position of the next I/O in the region: see setup_strided_zone_mode in fio's io_u.c.
 func (z *zoneWalk) next(g *generator, sl *slot, align int64) int64 {
 	at := &z.at[sl.file]
 	if z.done >= z.Size {
@@ -76,7 +77,7 @@ func (z *zoneWalk) next(g *generator, sl *slot, align int64) int64 {
 	}
 	room := z.span()
 	if left := z.region - z.starts[sl.file]; left < room && (g.random || left < sl.size) {
-		z.starts[sl.file] = 0 // Of a zone that the region cuts off there is only the beginning.
+		z.starts[sl.file] = 0 // Only the beginning of a zone that the region cuts off exists.
 		room = min(room, z.region)
 	} else {
 		room = min(room, left)
