@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// want is what a set of groups shall have after a change.
+// want returns what a set of groups must have after a change.
 func (s *Scope) want(p GroupSet, c limit.Change) cgroup.Want {
 	w := cgroup.Want{Change: c}
 	if p.DeviceWide {
@@ -33,7 +33,7 @@ func (s *Scope) want(p GroupSet, c limit.Change) cgroup.Want {
 	return w
 }
 
-// weights are the disks that weights go on, each once.
+// weights returns the disks whose weights the scope's limits apply to, each once.
 func (s *Scope) weights() []explain.Weight {
 	var list []explain.Weight
 	for _, g := range s.Places {
@@ -46,7 +46,7 @@ func (s *Scope) weights() []explain.Weight {
 	return list
 }
 
-// rates is the rates of a change, which are all that the root group has.
+// rates returns the rates of a change, the only limits that the root group has.
 func rates(c limit.Change) limit.Change {
 	var out limit.Change
 	out.Set = limit.Limits{Name: c.Set.Name, ReadBPS: c.Set.ReadBPS, WriteBPS: c.Set.WriteBPS, ReadIOPS: c.Set.ReadIOPS, WriteIOPS: c.Set.WriteIOPS}
@@ -58,36 +58,37 @@ func rates(c limit.Change) limit.Change {
 	return out
 }
 
-// A Done is what a change did to one set of groups.
+// A Done is the effect of a change on one set of groups.
 type Done struct {
 	GroupSet GroupSet     `json:"part"`
 	Diff     *cgroup.Diff `json:"diff"`
 	Writes   int          `json:"writes"`
-	// Properties are those that systemd was given for the groups' unit.
+	// Properties are the properties that systemd set for the groups' unit.
 	Properties []string `json:"properties"`
-	// Forgot are limits that the engine had stored and has no more, each in words.
+	// Forgot are limits that the engine had stored and has removed, each in words.
 	Forgot []string `json:"forgot"`
-	// Stored is what the engine has stored of what was changed, and sets again at the next start.
+	// Stored is what the engine has stored of the limits that changed, and sets again at the next start.
 	Stored *Stored `json:"stored,omitempty"`
-	// Kept names the engine that has stored what was set, "" if none was to.
+	// Kept names the engine that stored the new limits, "" if none was asked to.
 	Kept string `json:"kept,omitempty"`
-	// Notes say what could not be found out.
+	// Notes say what could not be determined.
 	Notes []string `json:"notes"`
 
-	// unit is what is set of the groups' unit for the change.
+	// unit is what the change sets in the groups' unit.
 	unit   systemd.Edit
 	change systemd.Change
-	// want is what its groups shall have, and lacks why they can't yet: systemd has to give them a controller first.
+	// want is what its groups must have. lacks says why they can't have it yet: systemd must give them a controller
+	// first.
 	want  cgroup.Want
 	lacks error
 }
 
-// Changes reports whether something is written, or had to be.
+// Changes reports whether anything is written, or had to be.
 func (d Done) Changes() bool {
 	return d.Writes > 0 || !d.Diff.Empty() || len(d.Properties) > 0 || len(d.Forgot) > 0
 }
 
-// Plan says what would be written for a change, and writes nothing.
+// Plan returns what a change would write, and writes nothing.
 func (h *Holder) Plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, error) {
 	all, err := h.plan(ctx, s, c)
 	for i := range all {
@@ -117,7 +118,7 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 	}
 	for _, p := range s.GroupSets {
 		if p.Target != nil && p.Target.PID != 0 {
-			// Its number may be another's by now, and so may its groups.
+			// Its process id may be another's by now, and so may its groups.
 			if err := h.Finder.Alive(*p.Target); err != nil {
 				return nil, err
 			}
@@ -138,7 +139,7 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			}
 			done.Properties = done.unit.Set
 			if done.lacks != nil && len(done.Properties) == 0 {
-				// It has been told already, and doesn't.
+				// systemd was already told, and gives no controller.
 				return nil, &groupSetError{p.Name, done.lacks}
 			}
 		}
@@ -147,12 +148,12 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 	return all, nil
 }
 
-// Apply makes a change in all sets of groups, or in none. A container may make groups while its others are written: what
-// it has made by the end is written too.
+// Apply makes a change in all sets of groups, or in none. A container may create groups while its others are written;
+// groups created by the end are written too.
 //
-// What is removed is taken out of what an engine has stored first: its update has the runtime write what that
-// knows of, which the groups are rid of afterwards. A unit's properties are set before its groups are written:
-// systemd writes the same.
+// Removed limits are first taken out of what an engine has stored: the engine's update makes the runtime write the
+// limits that it knows of, and the groups are cleared afterwards. A unit's properties are set before its groups are
+// written, because systemd writes the same values.
 func (h *Holder) Apply(ctx context.Context, s *Scope, c limit.Change) ([]Done, error) {
 	x := h.Groups.Begin()
 	all, err := h.apply(ctx, x, s, c)
@@ -162,7 +163,7 @@ func (h *Holder) Apply(ctx context.Context, s *Scope, c limit.Change) ([]Done, e
 	return all, nil
 }
 
-// apply is Apply as a part of a transaction, which undoes it.
+// apply is Apply as a part of a transaction, which can undo it.
 func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c limit.Change) ([]Done, error) {
 	all, err := h.plan(ctx, s, c)
 	if err != nil {
@@ -189,7 +190,7 @@ func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c l
 func (h *Holder) applySet(ctx context.Context, x *cgroup.Transaction, d *Done) error {
 	if d.GroupSet.Unit != "" && len(d.unit.Set) > 0 {
 		err := h.Systemd.Apply(ctx, d.unit)
-		// A systemctl that was killed, or got no answer in time, may have had all set.
+		// A systemctl that was killed, or got no answer in time, may still have set everything.
 		if err == nil || ctx.Err() != nil || h.unitChanged(ctx, d) {
 			x.Also("the properties of "+d.GroupSet.Unit, func(ctx context.Context) error { return h.Systemd.Undo(ctx, d.unit) })
 		}
@@ -204,13 +205,14 @@ func (h *Holder) applySet(ctx context.Context, x *cgroup.Transaction, d *Done) e
 	})
 }
 
-// unitChanged reports whether the groups' unit differs from what the change was planned for, or can't be asked.
+// unitChanged reports whether the groups' unit differs from the unit for which the change was planned, or can't be
+// read.
 func (h *Holder) unitChanged(ctx context.Context, d *Done) bool {
 	again, err := h.Systemd.Plan(ctx, d.GroupSet.Unit, d.change)
 	return err != nil || !slices.Equal(again.Set, d.unit.Set)
 }
 
-// holdSet writes what differs by now. Groups that have gone meanwhile have nothing to hold.
+// holdSet writes what differs by now. Groups that have gone since need no limits.
 func (h *Holder) holdSet(ctx context.Context, x *cgroup.Transaction, d *Done) error {
 	err := h.withController(ctx, d, nil, func() error {
 		n, err := x.Hold(d.GroupSet.Groups, d.want)
@@ -223,8 +225,8 @@ func (h *Holder) holdSet(ctx context.Context, x *cgroup.Transaction, d *Done) er
 	return nil
 }
 
-// A groupSetError says which groups an error is about. Its text is made when it is printed, so that it has what is added to the error later,
-// such as that all was undone.
+// A groupSetError says which groups an error is about. Its text is made when it is printed, so that it includes
+// additions to the error, such as that everything was undone.
 type groupSetError struct {
 	set string
 	err error
@@ -233,10 +235,10 @@ type groupSetError struct {
 // Error implements error.
 func (e *groupSetError) Error() string { return e.set + ": " + e.err.Error() }
 
-// Unwrap gives the error beneath.
+// Unwrap returns the underlying error.
 func (e *groupSetError) Unwrap() error { return e.err }
 
-// unitChange is a change in systemd's terms.
+// unitChange converts a change to systemd's terms.
 func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change {
 	u := systemd.Change{Remove: c.Remove}
 	u.Set = systemd.Properties{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
@@ -267,8 +269,9 @@ func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change
 	return u
 }
 
-// dividedBy is what divides a disk by weight now, for some groups: --enable-weights may have changed it since the disk was looked at, and
-// where no group has the I/O controller yet that look sees no weights of bfq.
+// dividedBy returns what divides a disk by weight now, for some groups. It may differ from what the scope found:
+// --enable-weights may have changed it since, and the weights of bfq don't show before some group has the I/O
+// controller.
 func (h *Holder) dividedBy(p GroupSet, w explain.Weight) string {
 	g, err := p.Groups.Group(hierarchy.IO)
 	if err != nil {
@@ -277,5 +280,5 @@ func (h *Holder) dividedBy(p GroupSet, w explain.Weight) string {
 	return h.Groups.WeightEffect(g, w.Number()).By
 }
 
-// node is the path of a device's node. In the kernel's names a "!" stands for the "/" of the node's.
+// node returns the path of a device's node. In the kernel's names "!" stands for "/".
 func node(name string) string { return "/dev/" + strings.ReplaceAll(name, "!", "/") }

@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A daemon records its limits in its own folder, for its successor. Here it records only which devices it owns: others set no limits there, and
-// it sets none on the devices of others.
+// A daemon records its limits in its own folder, for its successor. The machine's folder records only which devices it
+// owns: others set no limits on them, and the daemon sets none on the devices of others.
 
-// Claim makes the daemon of the folder run the owner of a device, before it sets the device's rates in the root group. The error is a refusal if
-// the device has another owner. Limits that a former owner left there are removed.
+// Claim makes the daemon of the folder run the owner of a device, before the daemon sets the device's rates in the root
+// group. The error is a refusal if the device has another owner. Limits that a former owner left on it are removed.
 func (w *DeviceLimits) Claim(ctx context.Context, run string, d device.Number, disk string, rates limit.Limits) error {
 	run = absolute(run)
 	n := DeviceLimit{For: "plimsoll daemon of " + run, Daemon: run, Device: d, Disk: disk, Limits: rates, Boot: w.boot}
@@ -33,7 +33,7 @@ func (w *DeviceLimits) Claim(ctx context.Context, run string, d device.Number, d
 	if err == nil {
 		var same bool
 		if same, err = claimed(all); same {
-			return nil // Without the lock.
+			return nil // No lock is needed.
 		}
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *DeviceLimits) Claim(ctx context.Context, run string, d device.Number, d
 // OfDaemon reports whether n is the limit of the daemon of the folder run.
 func (n DeviceLimit) OfDaemon(run string) bool { return n.Daemon != "" && n.Daemon == absolute(run) }
 
-// absolute is a folder's absolute path, or dir itself where the current folder isn't known.
+// absolute returns a folder's absolute path, or dir itself if the current folder is unknown.
 func absolute(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs
@@ -63,7 +63,7 @@ func absolute(dir string) string {
 	return dir
 }
 
-// Disclaim gives up the devices of the daemon of the folder run, but for those that keeps reports.
+// Disclaim gives up the devices of the daemon of the folder run, except those for which keeps returns true.
 func (w *DeviceLimits) Disclaim(ctx context.Context, run string, keeps func(device.Number) bool) error {
 	run = absolute(run)
 	lost := func(n DeviceLimit) bool { return n.Daemon == run && !keeps(n.Device) }

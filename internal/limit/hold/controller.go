@@ -8,18 +8,19 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// systemd gives units no more controllers than their properties ask for, on most machines not that of I/O: it gives one when
-// the property is set, and takes it away when the last is removed, both a moment after it has answered. So the files of a unit's
-// group come and go while it is changed.
+// systemd gives a unit only the controllers that its properties need, on most machines not the I/O controller. It adds
+// a controller when the property is set, and removes it with the last such property, in both cases a moment after it
+// has answered. So the files of a unit's group come and go while the unit is changed.
 
-// controllerPatience is how long systemd may take for that. It is milliseconds where the machine isn't busy.
+// controllerPatience is the maximum time that systemd may take for that. On a machine that isn't busy it takes
+// milliseconds.
 const controllerPatience = 10 * time.Second
 
-// controllerPoll is how often the groups are looked at meanwhile.
+// controllerPoll is the interval at which the groups are checked in the meantime.
 const controllerPoll = 10 * time.Millisecond
 
-// awaited is the diff of a unit whose group lacks a controller, if that is what the error says: nothing can be
-// compared before systemd was told.
+// awaited returns the diff of a unit whose group lacks a controller, if that is what err says. Nothing can be compared
+// before systemd was told.
 func awaited(err error, d *Done) *cgroup.Diff {
 	if d.GroupSet.Unit == "" || !errors.Is(err, cgroup.ErrNotGiven) {
 		return nil
@@ -32,9 +33,10 @@ func awaited(err error, d *Done) *cgroup.Diff {
 	return &cgroup.Diff{Notes: []string{why + "; systemd gives it as soon as the properties are set"}}
 }
 
-// withController calls write, which brings groups to what they shall have. lacks is the error of a controller that they
-// lack as yet. A unit's properties have been set before: systemd is waited for, and what is to be written is planned anew, as long
-// as files come and go. Where it doesn't give a controller, as with DisableControllers=, the error says which.
+// withController calls write, which sets groups to their planned state. lacks is the error of a controller that they
+// don't have yet. The unit's properties are already set, so withController waits for systemd, and plans the writes
+// again as long as files come and go. If systemd does not provide a controller, as with DisableControllers=, the error
+// names it.
 func (h *Holder) withController(ctx context.Context, d *Done, lacks error, write func() error) error {
 	if lacks == nil {
 		lacks = write()

@@ -21,7 +21,7 @@ import (
 type DeviceLimit struct {
 	// For is the owner: a target's reference ("volume:docker:data"), a run or a daemon.
 	For string `json:"for"`
-	// ForBytes is For where that is no UTF-8, which JSON can't carry: a group's name may have any bytes.
+	// ForBytes is For if that is not UTF-8, which JSON can't carry: a group's name may contain any bytes.
 	ForBytes []byte `json:"for_bytes,omitempty"`
 	// Daemon is the folder of the daemon that is the owner, "" for others.
 	Daemon string `json:"daemon,omitempty"`
@@ -30,25 +30,26 @@ type DeviceLimit struct {
 	Disk   string        `json:"disk"`
 	// Limits are the rates.
 	Limits limit.Limits `json:"limits"`
-	// Prior are the owner's rates before these, until these are written: one who is killed in between leaves them there.
+	// Prior are the owner's rates before these, until these are written: a process killed in between leaves them in
+	// force.
 	Prior limit.Limits `json:"prior,omitzero"`
-	// Boot is the boot in which they were set: they don't outlive it.
+	// Boot is the boot in which they were set; they don't outlive it.
 	Boot string `json:"boot"`
 	Medium
-	// By is the process that has them while it runs, nil for limits that stay.
+	// By is the process that the limits belong to while it runs; nil for limits that stay.
 	By *procfs.Process `json:"by,omitempty"`
-	// Former is set where the number is another device's by now, and the kernel still has the limits for it.
+	// Former is set if the number belongs to another device by now, and the kernel still has the limits for the number.
 	Former bool `json:"-"`
-	// Gone is set beside Former where the number is no device's by now: it is one with nothing in it.
+	// Gone is set together with Former if the number belongs to no device by now, or to an empty one.
 	Gone bool `json:"-"`
-	// Ended is set where the process that has them was killed, and the kernel may still have them.
+	// Ended is set if the process that the limits belong to was killed, and the kernel may still have them.
 	Ended bool `json:"-"`
 }
 
-// String says what was set, and where: "write_bps=6MiB on loop1 (7:1)".
+// String returns the limits and their device: "write_bps=6MiB on loop1 (7:1)".
 func (w DeviceLimit) String() string { return fmt.Sprintf("%s on %s (%s)", w.Limits, w.Disk, w.Device) }
 
-// has reports whether a rate of the kernel's, as text, is w's: as it is recorded, or as it was before that.
+// has reports whether a rate of the kernel's, as text, belongs to w: the recorded rate, or the one before it.
 func (w DeviceLimit) has(k limit.Key, text string) bool {
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }
@@ -57,9 +58,10 @@ func (w DeviceLimit) has(k limit.Key, text string) bool {
 // one, whatever device has the number now: nobody else may remove the record.
 func (w DeviceLimit) left() bool { return w.Ended || w.Former && w.By == nil }
 
-// DeviceLimits are a machine's limits of devices in the root group. Each device has one owner at most, who is recorded in the journal before
-// the limit is set: a target for which plimsoll limit set has set it, a run, or a daemon. A second one is refused. What another program has
-// set there has no record, and is left as it is where it was not replaced on demand.
+// DeviceLimits are a machine's limits of devices in the root group. Each device has at most one owner: a target of
+// plimsoll limit set, a run, or a daemon. The owner is recorded in the journal before the limit is set, and a second
+// one is refused. Limits that another program has set in the root group have no record; they are left alone unless the
+// user asks to replace them.
 type DeviceLimits struct {
 	fs      device.FS
 	groups  *cgroup.Host
@@ -67,7 +69,7 @@ type DeviceLimits struct {
 	journal *journal.Journal
 }
 
-// deviceLimitKind is the kind of their entries. Their id is the device's number.
+// deviceLimitKind is the kind of their journal entries. The id of an entry is the device's number.
 const deviceLimitKind = "device-limit"
 
 // DeviceLimits returns the limits of devices that are recorded in the machine's folder.
@@ -75,19 +77,21 @@ func (h *Holder) DeviceLimits(machine string) *DeviceLimits {
 	return NewDeviceLimits(h.FS, h.Groups, machine)
 }
 
-// NewDeviceLimits returns the limits of devices that are recorded in the machine's folder. Without a folder nothing is recorded.
+// NewDeviceLimits returns the limits of devices that are recorded in the machine's folder. Without a folder, nothing is
+// recorded.
 func NewDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceLimits {
 	return &DeviceLimits{fs, groups, procfs.Boot(fs.Proc), journal.In(machine)}
 }
 
-// List returns what is recorded and still there, by device: of this boot, on disks that this machine has. A number
-// that is another device's by now keeps what the kernel still has for it: that of a loop device does so.
+// List returns the recorded limits that still exist, by device: those of this boot, on disks that this machine has. If
+// a number belongs to another device by now, List includes what the kernel still has for the number, as it does for
+// loop devices.
 func (w *DeviceLimits) List() ([]DeviceLimit, error) {
 	all, _, err := w.look()
 	return all, err
 }
 
-// look is List, with the ids of stale entries: those whose limits are gone.
+// look is List. It also returns the ids of stale entries, whose limits are gone.
 func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
 	entries, err := w.journal.Entries(deviceLimitKind)
 	if err != nil {
@@ -128,8 +132,8 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
 	return all, stale, nil
 }
 
-// While calls f with what List returns. No other process changes that until f has returned; one that is changing it is waited for until ctx ends.
-// Stale records are removed before.
+// While calls f with the result of List. No other process changes the records until f has returned; if one is changing
+// them, While waits until ctx ends. It removes stale records first.
 func (w *DeviceLimits) While(ctx context.Context, f func(all []DeviceLimit) error) error {
 	return w.journal.Alone(ctx, deviceLimitKind, func() error {
 		all, stale, err := w.look()
@@ -146,7 +150,8 @@ func (w *DeviceLimits) While(ctx context.Context, f func(all []DeviceLimit) erro
 	})
 }
 
-// now is the root group, and what it has for each device; nothing with version 2, whose root group has no limits.
+// now returns the root group, and its limits for each device. With version 2, whose root group has no limits, it
+// returns nothing.
 func (w *DeviceLimits) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
 	root, err := w.groups.Device()
 	if errors.Is(err, cgroup.ErrUnsupported) {
@@ -162,7 +167,8 @@ func (w *DeviceLimits) now() (*cgroup.Target, map[device.Number]limit.Limits, er
 	return root, states[0].Devices, nil
 }
 
-// For is what is recorded for a target, of all of a kind and name if the reference names no engine.
+// For returns what is recorded for a target. If the reference names no engine, these are all records of its kind and
+// name.
 func (w *DeviceLimits) For(r target.Ref) ([]DeviceLimit, error) {
 	all, err := w.List()
 	return slices.DeleteFunc(all, func(n DeviceLimit) bool {
@@ -171,10 +177,10 @@ func (w *DeviceLimits) For(r target.Ref) ([]DeviceLimit, error) {
 	}), err
 }
 
-// Owner is for whom limits of a scope in the root group are recorded.
+// Owner returns the owner under which a scope's limits in the root group are recorded.
 func (s *Scope) Owner() string { return s.Target.Ref() }
 
-// on is the record of a device, nil if there is none.
+// on returns the record of a device, or nil.
 func on(all []DeviceLimit, d device.Number) *DeviceLimit {
 	if i := slices.IndexFunc(all, func(n DeviceLimit) bool { return n.Device == d }); i >= 0 {
 		return &all[i]
@@ -182,9 +188,10 @@ func on(all []DeviceLimit, d device.Number) *DeviceLimit {
 	return nil
 }
 
-// written records that the limits of devices, which were before, are after. Those of other processes are the same in both.
+// written replaces the records of devices, which were before, by after. The records of other processes are the same in
+// both.
 func (w *DeviceLimits) written(ctx context.Context, before, after []DeviceLimit) error {
-	// An interrupt ends the change, not what is to be recorded of it.
+	// An interrupt ends the change, but its records must still be written.
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for _, n := range after {
@@ -200,7 +207,7 @@ func (w *DeviceLimits) written(ctx context.Context, before, after []DeviceLimit)
 	return errors.Join(errs...)
 }
 
-// record is w as it is recorded.
+// record returns w as it is recorded.
 func (w DeviceLimit) record() string {
 	b, _ := json.Marshal(w) // It has nothing that JSON can't carry.
 	return string(b)

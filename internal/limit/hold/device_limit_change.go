@@ -14,13 +14,13 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Change makes a change by apply and looks after what the root group has for the scope's target: rates that are set there are
-// recorded, and those that are removed elsewhere are removed there as well. The error is a refusal if a device is another's. With dry apply only
-// plans, and so does Change.
+// Change makes a change by apply, and keeps the records of the scope's target in the root group in step. Rates that are
+// set there are recorded. Rates that are removed elsewhere are removed from the root group too. The error is a refusal
+// if a device has another owner. With dry, apply and Change only plan.
 func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
 	all, err := w.List()
 	if err != nil && !s.HasRootGroup() {
-		// The target's own limits have nothing to do with that.
+		// The target's own limits don't concern the root group.
 		done, failed := apply()
 		if len(done) > 0 {
 			done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and left: %v", err))
@@ -38,7 +38,7 @@ func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry
 		return w.change(ctx, s, r, all, true, apply)
 	}
 	if !s.HasRootGroup() && !slices.ContainsFunc(all, func(n DeviceLimit) bool { return n.For == s.Owner() }) {
-		return apply() // The records don't change, and a folder that can't be written is no matter.
+		return apply() // The records don't change, so it doesn't matter if the folder can't be written.
 	}
 	err = w.While(ctx, func(all []DeviceLimit) error {
 		done, err = w.change(ctx, s, r, all, false, apply)
@@ -47,13 +47,13 @@ func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry
 	return done, err
 }
 
-// HasRootGroup reports whether limits of the scope go on the root group too.
+// HasRootGroup reports whether limits of the scope apply to the root group too.
 func (s *Scope) HasRootGroup() bool {
 	return slices.ContainsFunc(s.GroupSets, func(p GroupSet) bool { return p.DeviceWide })
 }
 
-// change is Change with the records at hand; the caller keeps other processes from changing them. A limit is recorded before it is set, and its
-// record is removed after it.
+// change is Change with the records already read; the caller keeps other processes from changing them. A limit is
+// recorded before it is set, and its record is removed after the limit.
 func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all []DeviceLimit, dry bool, apply func() ([]Done, error)) ([]Done, error) {
 	x, err := w.intend(s, r, all)
 	if err != nil {
@@ -84,17 +84,17 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all
 	return append(tell(done, x.told), extra...), w.written(ctx, x.during, x.after)
 }
 
-// An intent is what a change of a scope means for the records.
+// An intent is the effect of a change of a scope on the records.
 type intent struct {
-	// during is what is recorded while the change is made, and after what is then.
+	// during is the list of records while the change is made, after the list when it is done.
 	during, after []DeviceLimit
-	// left is what the owners before have left on the devices, and mine what is the target's own: both are removed.
+	// left are limits that earlier owners left on the devices; mine are the target's own. Both are removed.
 	left, mine []DeviceLimit
 	// told are sentences for the user.
 	told []string
 }
 
-// intend plans a change's records. The error is a refusal if it is about a device that is another's.
+// intend plans the records of a change. The error is a refusal if a device has another owner.
 func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x intent, err error) {
 	x.during = slices.Clone(all)
 	if s.HasRootGroup() && r.Set.IO() {
@@ -123,7 +123,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		both := n.only(r.Remove)
 		switch {
 		case both.Limits.IsZero():
-		case s.HasRootGroup(): // The change itself removes them, whichever owner has them.
+		case s.HasRootGroup(): // The change itself removes them, whoever owns them.
 			if n.For != s.Owner() && !n.left() {
 				if n.By != nil || n.Daemon != "" {
 					return x, n.taken()
@@ -138,10 +138,10 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 	return x, nil
 }
 
-// recordOf is the record of an owner's rates of a device.
+// recordOf returns the record of an owner's rates of a device.
 func (w *DeviceLimits) recordOf(owner string, d explain.Spot, rates limit.Limits) DeviceLimit {
 	n := DeviceLimit{For: owner, Device: d.Number(), Disk: d.Name, Limits: rates, Boot: w.boot}
-	// One that goes meanwhile is refused by the kernel.
+	// If the device goes away, the kernel refuses the limit.
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	if !utf8.ValidString(n.For) {
 		n.ForBytes = []byte(n.For)
@@ -149,7 +149,8 @@ func (w *DeviceLimits) recordOf(owner string, d explain.Spot, rates limit.Limits
 	return n
 }
 
-// take makes n's owner that of its device, beside whose older rates n's are. now is what the kernel has.
+// take makes n's owner the owner of its device, and adds n's rates to the owner's earlier ones. now is what the kernel
+// has.
 func (x *intent) take(n DeviceLimit, now map[device.Number]limit.Limits) error {
 	has := now[n.Device]
 	before := on(x.during, n.Device)
@@ -172,7 +173,8 @@ func (x *intent) take(n DeviceLimit, now map[device.Number]limit.Limits) error {
 	return nil
 }
 
-// beside is n with what its owner had before: rates that stay, and those that the kernel has until n's are written.
+// beside returns n with its owner's earlier limits added: rates that stay, and rates that the kernel has until n's are
+// written.
 func (n DeviceLimit) beside(before DeviceLimit, has limit.Limits) DeviceLimit {
 	for _, k := range keysOf(before.Limits) {
 		switch {
@@ -187,7 +189,8 @@ func (n DeviceLimit) beside(before DeviceLimit, has limit.Limits) DeviceLimit {
 	return n
 }
 
-// Clear removes what is recorded of a list, of the keys; nil: all. It returns what was done of each. What a process has that runs stays.
+// Clear removes the recorded limits of a list; keys nil means all of them. It returns what was done for each. Limits of
+// a running process stay.
 func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []limit.Key, dry bool) (done []Done, err error) {
 	c := limit.Clear(keys...)
 	change := func(all []DeviceLimit) error {
@@ -225,7 +228,7 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 	return done, err
 }
 
-// tell notes sentences with what was done in the root group.
+// tell adds sentences as notes to what was done in the root group.
 func tell(done []Done, told []string) []Done {
 	for i := range done {
 		if done[i].GroupSet.DeviceWide {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// Empty refuses limits on devices of which one has nothing in it: data that is put into it later is another's.
+// Empty refuses limits on devices if one of them has no medium: data that is inserted later belongs to someone else.
 func Empty(fs device.FS, devices []explain.Spot) error {
 	for _, d := range devices {
 		if dev, err := fs.Disk(d.Number()); err == nil && dev.Size == 0 {

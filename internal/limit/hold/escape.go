@@ -10,26 +10,27 @@ import (
 	"plimsoll/internal/limit/explain"
 )
 
-// An Escape is data whose writes get past a limit on them in some modes: on version 1 of control groups, what the kernel writes
-// back from the page cache.
+// An Escape is data whose writes get past a limit in some modes. With version 1 of control groups, that is what the
+// kernel writes back from the page cache.
 type Escape struct {
-	// Data is what it is, as a Place's name.
+	// Data is the name of the data, as in Place.Name.
 	Data string `json:"data"`
-	// Modes are those in which writes are not held, Partly those of them in which a part is, and Why says why.
+	// Modes are the modes in which writes are not held. Partly are the ones among them in which a part is held. Why is
+	// the reason.
 	Modes  []string `json:"modes"`
 	Partly []string `json:"partly"`
 	Why    string   `json:"why"`
-	// Instead says what would hold them, "" where nothing does.
+	// Instead says what would hold the writes, "" if nothing does.
 	Instead string `json:"instead,omitempty"`
 
 	set     limit.Limits
 	devices []device.Number
 }
 
-// String is the escape in a sentence.
+// String returns the escape as a sentence.
 func (e Escape) String() string { return e.Data + ": " + e.Text() }
 
-// Text is the sentence without the data's name.
+// Text returns the sentence without the name of the data.
 func (e Escape) Text() string {
 	not := slices.DeleteFunc(slices.Clone(e.Modes), func(m string) bool { return slices.Contains(e.Partly, m) })
 	var how []string
@@ -46,7 +47,8 @@ func (e Escape) Text() string {
 	return s
 }
 
-// HeldBy reports whether limits of the root group, by device, hold all that gets past: it comes to the devices under that one.
+// HeldBy reports whether the limits of the root group, by device, hold all writes that escape: on each device that they
+// reach, the root group has a limit no higher than the one they get past.
 func (e Escape) HeldBy(root map[device.Number]limit.Limits) bool {
 	for _, d := range e.devices {
 		has := root[d]
@@ -59,8 +61,8 @@ func (e Escape) HeldBy(root map[device.Number]limit.Limits) bool {
 	return len(e.devices) > 0
 }
 
-// Escapes are the scope's data of which limits on writes let some through. flag is what a user says to have the root group hold it:
-// "--device-wide".
+// Escapes returns the scope's data for which limits on writes let some through. flag is the option by which a user
+// makes the root group hold it: "--device-wide".
 func (s *Scope) Escapes(set limit.Limits, flag string) (all []Escape) {
 	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasRootGroup() {
 		return nil
@@ -103,7 +105,7 @@ func (s *Scope) Escapes(set limit.Limits, flag string) (all []Escape) {
 	return all
 }
 
-// RootLimits are the limits of the root group by device, none where there is no group that has them.
+// RootLimits returns the limits of the root group by device, or none if there is no such group.
 func (h *Holder) RootLimits() map[device.Number]limit.Limits {
 	groups, err := h.Groups.Device()
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// EscapeLines are what gets past limits: one line for all data of which the same is to be said.
+// EscapeLines collects what gets past limits. All data with the same explanation shares a line.
 type EscapeLines struct {
 	texts []string
 	data  map[string][]string
 }
 
-// Add adds what gets past the limits of a target, "" where only one is meant.
+// Add adds what gets past the limits of a target; who is "" if only one target is meant.
 func (l *EscapeLines) Add(who string, escapes []Escape) {
 	for _, e := range escapes {
 		text := e.Text()
@@ -25,10 +25,10 @@ func (l *EscapeLines) Add(who string, escapes []Escape) {
 	}
 }
 
-// namedEscapes is how many are named of those of which the same is to be said.
+// namedEscapes is the maximum number of names in a line.
 const namedEscapes = 5
 
-// Lines are the sentences.
+// Lines returns the sentences.
 func (l EscapeLines) Lines() (lines []string) {
 	for _, text := range l.texts {
 		names := l.data[text]

@@ -36,7 +36,7 @@ func (h *Holder) groupSets(ctx context.Context, s *Scope, where Where) error {
 	root, err := h.Groups.Device()
 	switch {
 	case errors.Is(err, cgroup.ErrUnsupported) && len(s.GroupSets) > 0:
-		// Version 2 charges buffered writes to who wrote them.
+		// Version 2 charges buffered writes to the group of the writer.
 		return nil
 	case err != nil:
 		return err
@@ -45,11 +45,11 @@ func (h *Holder) groupSets(ctx context.Context, s *Scope, where Where) error {
 	return nil
 }
 
-// rootGroup is what the root group is called.
+// rootGroup is the name of the root group in texts.
 const rootGroup = "the root group, which does the writeback of other groups"
 
-// HoldsOthers says whom else a limit in the root group slows down, in a sentence; "" if the scope has none there, or nobody else is
-// on its devices.
+// HoldsOthers returns a sentence on who else is slowed down by a limit in the root group; "" if the scope has none
+// there, or if its devices have no other user.
 func (s *Scope) HoldsOthers() string {
 	others := s.others()
 	if len(others) == 0 || !s.HasRootGroup() {
@@ -58,21 +58,21 @@ func (s *Scope) HoldsOthers() string {
 	return fmt.Sprintf("the limit in the root group holds all buffered writes to %s, which has other data too: %s", strings.Join(s.written(), ", "), strings.Join(others, ", "))
 }
 
-// unused is why a volume can't be limited that no container uses.
+// unused explains why a volume that no container uses can't be limited.
 func unused(s *Scope) error {
 	others := s.others()
 	e := &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "no running container uses it", Fix: "start a container with it"}
 	if len(others) > 0 {
 		e.Why += fmt.Sprintf(", and other data is on its device (%s)", strings.Join(others, ", "))
 	}
-	// What would slow down the whole machine is no advice.
+	// Slowing down the whole machine is no advice.
 	if !slices.Contains(others, "/") {
 		e.Fix += ", or limit all writes to the device, of all programs, with --device-wide"
 	}
 	return e
 }
 
-// others lists where other data is on the devices of a scope.
+// others lists where other data on the devices of a scope is.
 func (s *Scope) others() []string {
 	var list []string
 	for _, g := range s.Places {
@@ -85,7 +85,7 @@ func (s *Scope) others() []string {
 	return list
 }
 
-// written names the devices of a scope that are written to.
+// written names the devices of a scope that writes go to.
 func (s *Scope) written() []string {
 	var names []string
 	for _, d := range s.Devices() {
@@ -96,7 +96,7 @@ func (s *Scope) written() []string {
 	return names
 }
 
-// container adds the groups of a container, process, group or unit, with the unit of systemd's that made it.
+// container adds the groups of a container, process, group or unit, with the systemd unit that created them.
 func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) error {
 	p, err := h.groupSet(s, t)
 	if err != nil {
@@ -109,7 +109,7 @@ func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) erro
 	return nil
 }
 
-// groupSet is the groups of a container, process, group or unit, as the kernel shows them.
+// groupSet returns the groups of a container, process, group or unit, as the kernel shows them.
 func (h *Holder) groupSet(s *Scope, t *target.Target) (GroupSet, error) {
 	var groups *cgroup.Target
 	var err error
@@ -139,13 +139,13 @@ func (h *Holder) groupSet(s *Scope, t *target.Target) (GroupSet, error) {
 	return GroupSet{Name: name, Groups: groups, Target: t}, nil
 }
 
-// unitOf is the unit that made a target's groups, "" if none did.
+// unitOf returns the unit that created a target's groups, or "".
 func (h *Holder) unitOf(ctx context.Context, s *Scope, t *target.Target) string {
 	if t.Kind == target.Unit {
 		return t.Name
 	}
 	if t.Kind == target.Process {
-		// It is one of several in its groups, which whoever made them looks after.
+		// The target shares its groups with others; whoever created the groups manages them.
 		return ""
 	}
 	name := systemd.Of(t.Groups)

@@ -22,21 +22,21 @@ import (
 	"plimsoll/internal/limit/systemd"
 )
 
-// A Where says which of a target's data a limit is for. The zero value means all that it has: a container's own
-// layer and what is mounted into it.
+// A Where says which of a target's data a limit is for. The zero value means all of it: a container's own layer and
+// everything mounted into it.
 type Where struct {
 	// Volume names a volume of the container.
 	Volume string
-	// Path is a path of the container; of a process or group, of the host.
+	// Path is a path in the container; for a process or group, a path of the host.
 	Path string
 	// Device is a block device of the host: "/dev/sda".
 	Device string
-	// DeviceWide holds all writes to the device, whoever they are charged to: version 1's
-	// root group. For a volume with a device of its own that goes without saying.
+	// DeviceWide holds all writes to the device, regardless of the group that they are charged to, by version 1's root
+	// group. It is implied for a volume with a device of its own.
 	DeviceWide bool
 }
 
-// A Holder finds and writes. Its fields are this machine's, or a test's.
+// A Holder finds targets and writes limits. Its fields are those of this machine, or of a test.
 type Holder struct {
 	FS      device.FS
 	Finder  *target.Finder
@@ -45,7 +45,7 @@ type Holder struct {
 	// Systemd sets properties of units.
 	Systemd systemd.Systemd
 
-	// recent is what devices that were named were found to be.
+	// recent caches the explanations of devices that were named.
 	recent expiring.Answers[deviceNode, *explain.Explanation]
 }
 
@@ -64,7 +64,7 @@ func New(fs device.FS, finder *target.Finder) (*Holder, error) {
 	return h, nil
 }
 
-// diskOf is the number of the whole disk that a path is on, zero if that isn't known.
+// diskOf returns the number of the whole disk that a path is on, or zero if it is unknown.
 func (h *Holder) diskOf(path string) device.Number {
 	stack, err := h.FS.Of(path)
 	if err != nil || stack.Device == nil {
@@ -73,11 +73,11 @@ func (h *Holder) diskOf(path string) device.Number {
 	return stack.Device.Number()
 }
 
-// A Place is where a target has data, with the devices under it, on which limits on I/O to this data are set.
+// A Place is where a target has data, with the devices under it. Limits on I/O to this data are set on these devices.
 type Place struct {
 	// Name says what it is: "volume data", "its own layer", "/srv".
 	Name string `json:"name"`
-	// Path is what the container calls it, of a volume the host.
+	// Path is the path in the container; for a volume, the path of the host.
 	Path string `json:"path,omitempty"`
 	// Explanation says where limits go and what escapes them.
 	Explanation *explain.Explanation `json:"explanation"`
@@ -91,32 +91,33 @@ type GroupSet struct {
 	Groups *cgroup.Target `json:"-"`
 	// Target is the container, nil for the root group.
 	Target *target.Target `json:"-"`
-	// DeviceWide is set for the root group: it is told of rates alone.
+	// DeviceWide is set for the root group, which takes rates only.
 	DeviceWide bool `json:"device_wide"`
-	// For is whose limits in the root group they are, where they were set for a target before; "" for the target's own groups.
+	// For is the target whose limits in the root group these are, if they were set earlier; "" for the target's own
+	// groups.
 	For string `json:"for,omitempty"`
-	// Unit is the unit of systemd that has made the groups, "" if none has. Limits are given to it as well: at a
-	// daemon-reload systemd writes them again.
+	// Unit is the systemd unit that created the groups, "" if none did. It is given the limits as well, because systemd
+	// writes them again at a daemon-reload.
 	Unit string `json:"unit,omitempty"`
 }
 
-// A Scope is what was named, found.
+// A Scope is a target as found by its reference.
 type Scope struct {
 	Target    target.Target `json:"target"`
 	GroupSets []GroupSet    `json:"parts"`
 	Places    []Place       `json:"grounds"`
-	// Notes are sentences to be told.
+	// Notes are sentences for the user.
 	Notes []string `json:"notes"`
 
-	// Unlimited says of the data that was left out of the places why it can't be limited, and what can be done instead: a sentence
-	// each. A change that limits I/O has them in Notes.
+	// Unlimited says why some of the target's data can't be limited, and what can be done instead: a sentence for each.
+	// That data is not in the places. A change that limits I/O adds these sentences to Notes.
 	Unlimited []string `json:"-"`
 
-	// noUnit leaves out which unit made the groups.
+	// noUnit omits which unit created the groups.
 	noUnit bool
 }
 
-// Scope finds a target with its groups, and what its data lies on if io is set.
+// Scope finds a target with its groups and, if io is set, the devices of its data.
 func (h *Holder) Scope(ctx context.Context, ref target.Ref, where Where, io bool) (*Scope, error) {
 	t, err := h.Finder.Resolve(ctx, ref)
 	if err != nil {
@@ -125,13 +126,13 @@ func (h *Holder) Scope(ctx context.Context, ref target.Ref, where Where, io bool
 	return h.scope(ctx, &Scope{Target: t}, where, io)
 }
 
-// ScopeOf is Scope of a target that was found already, for who looks after its groups all the time: no engine is asked, nor is
-// systemd for the unit that has made them.
+// ScopeOf is Scope for a target that was already found. It is for callers that look after the target's groups
+// continually: it asks neither an engine nor systemd.
 func (h *Holder) ScopeOf(t target.Target, where Where, io bool) (*Scope, error) {
 	return h.scope(context.Background(), &Scope{Target: t, noUnit: true}, where, io)
 }
 
-// scope fills in a scope's groups, and its places if io is set.
+// scope fills in a scope's groups and, if io is set, its places.
 func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *Scope, err error) {
 	t := s.Target
 	if t.Elsewhere != "" {
@@ -149,7 +150,8 @@ func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *
 	return s, nil
 }
 
-// ScopeIn is the scope of groups that are known already, and of data that was explained, nil for none. It asks no engine.
+// ScopeIn returns the scope of groups that are already known, and of data that was already explained; e may be nil. It
+// asks no engine.
 func ScopeIn(groups *cgroup.Target, data string, e *explain.Explanation) *Scope {
 	s := &Scope{GroupSets: []GroupSet{{Name: groups.Name, Groups: groups}}}
 	if e != nil {

@@ -2,7 +2,8 @@ package hold
 
 import "golang.org/x/sys/unix"
 
-// inodeOf is the number of a control group's folder, which no other gets in the same boot; 0 if it isn't there.
+// inodeOf returns the inode of a control group's folder, which no other group gets in the same boot; 0 if the folder
+// isn't there.
 func inodeOf(dir string) uint64 {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// Keep is Apply, and has the containers' engines store what is set, so that their next start has it too. Where an
+// Keep is Apply. It also makes the containers' engines store the limits, so that their next start has them too. If an
 // engine can't, nothing is changed.
 func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, error) {
 	apis := make([]*engineapi.API, len(s.GroupSets))
@@ -44,20 +44,20 @@ func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 		}
 	}
 	if err != nil {
-		// The engines are told before their connections are closed.
+		// The engines must be told before their connections are closed.
 		return nil, x.Undo(ctx, err)
 	}
 	return all, nil
 }
 
-// keep has one container's engine store what is set.
+// keep makes one container's engine store the limits.
 func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi.API, s *Scope, d *Done, c limit.Change) error {
 	id := d.GroupSet.Target.ID
 	before, err := api.Config(ctx, id)
 	if err != nil {
 		return &groupSetError{d.GroupSet.Name, err}
 	}
-	// What is refused in the middle may be stored in part.
+	// A request that fails halfway may have been stored in part.
 	x.Also("what "+api.Title()+" has stored of "+d.GroupSet.Name, func(ctx context.Context) error { return api.Restore(ctx, id, before) })
 	o, err := api.Set(ctx, id, s.forAPI(c.Set))
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi
 	}
 	d.Kept = api.Title()
 	d.Notes = append(d.Notes, o.Notes...)
-	// An engine has its own mind about swap, and its runtime writes again what it knows of.
+	// An engine changes swap as it sees fit, and its runtime writes again what it knows of.
 	if err := h.holdSet(ctx, x, d); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi
 	return nil
 }
 
-// canKeep reports what can't be stored for a container.
+// canKeep returns an error if an engine can't store the change for a container.
 func canKeep(p GroupSet, c limit.Change) error {
 	no := func(what, why, fix string) error { return &refusal.Error{What: what, Why: why, Fix: fix} }
 	switch {

@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/container/target"
 )
 
-// Look finds what is known of a target that was found already: its groups, and all that its data lies on, also what can't be
-// limited, and why. It asks no engine, and not systemd. A target without processes of its own, such as a group, has no
-// data that is known. What goes wrong with the data is among the notes.
+// Look returns what is known of a target that was already found: its groups, and the devices of all its data, including
+// data that can't be limited, with the reason. It asks neither an engine nor systemd. A target without processes of its
+// own, such as a group, has no known data. Errors about the data go into the notes.
 func (h *Holder) Look(t target.Target) (*Scope, error) {
 	s := &Scope{Target: t}
 	if t.Elsewhere != "" {
@@ -41,7 +41,7 @@ func (h *Holder) Look(t target.Target) (*Scope, error) {
 	return s, nil
 }
 
-// mountName is what a mount is called.
+// mountName returns the name of a mount in texts.
 func mountName(m target.Mount) string {
 	if m.Volume != "" {
 		return "volume " + m.Volume

@@ -4,17 +4,18 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Medium says which device had a number when something was noted of it. The kernel gives numbers of loop devices, of the device
-// mapper and of disks that are pulled out to the next one.
+// A Medium identifies the device that had a number when something was recorded about it. The kernel reuses the numbers
+// of loop devices, of the device mapper and of disks that are pulled out.
 type Medium struct {
-	// Identity is that of device.Device, which is the same whenever the device comes back. A loop device loses it when its file gets
-	// another name.
+	// Identity is the identity of device.Device, which is the same whenever the device comes back. A loop device loses
+	// it when its file is renamed.
 	Identity string `json:"identity,omitempty"`
-	// Seq is the kernel's count of what was in the device (diskseq, since Linux 5.15), which is another when it has come back.
+	// Seq is the kernel's sequence number of the medium in the device (diskseq, since Linux 5.15), which changes when
+	// it comes back.
 	Seq string `json:"diskseq,omitempty"`
 }
 
-// mediumOf is that of the device that has a number now. The error wraps fs.ErrNotExist where there is none.
+// mediumOf returns the medium of the device that has a number now. The error wraps fs.ErrNotExist if there is none.
 func mediumOf(f device.FS, n device.Number) (Medium, error) {
 	d, err := f.Disk(n)
 	if err != nil {
@@ -23,8 +24,8 @@ func mediumOf(f device.FS, n device.Number) (Medium, error) {
 	return Medium{d.Identity, device.Text(f.Sys, "dev", "block", n.String(), "diskseq")}, nil
 }
 
-// is reports whether two are the same device, by either of what is known of both. Nothing being known, the number counts, as in
-// notes of older versions.
+// is reports whether two are the same device, by either value that both have. If they have none in common, the number
+// decides, as in records of older versions.
 func (m Medium) is(o Medium) bool {
 	known := false
 	for _, x := range [][2]string{{m.Identity, o.Identity}, {m.Seq, o.Seq}} {

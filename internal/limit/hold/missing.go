@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// A MissingError says that a path which a user named isn't there.
+// A MissingError says that a path named by the user doesn't exist.
 type MissingError struct {
-	// Target is what it was looked for in, "" for the host.
+	// Target is where it was looked for, "" for the host.
 	Target, Path string
 }
 
@@ -26,15 +26,15 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("there is no %s in %s: name a folder or a file that it has", clean.Name(e.Path), e.Target)
 }
 
-// Is reports it as fs.ErrNotExist.
+// Is makes it match fs.ErrNotExist.
 func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
 
-// elsewhere says that a target is not on this machine's kernel.
+// elsewhere returns the error that a target is not on this machine's kernel.
 func elsewhere(t target.Target) error {
 	return &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: t.Elsewhere, Fix: "run plimsoll there", OS: t.OS}
 }
 
-// A NameError says that what a user named, or left out, is not what a limit can be for.
+// A NameError says that a limit can't be set on what a user named, or left out.
 type NameError struct{ text string }
 
 // Error implements error.
@@ -42,7 +42,8 @@ func (e *NameError) Error() string { return e.text }
 
 func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
 
-// named is the path that a user named for a target, of the target itself or, if that has no files of its own, of the host.
+// named returns the data at a path that a user named: of the target itself or, if that has no files of its own, of the
+// host.
 func (h *Holder) named(t target.Target, path string) ([]Place, error) {
 	path = filepath.Clean(path)
 	if t.PID != 0 {
@@ -52,7 +53,7 @@ func (h *Holder) named(t target.Target, path string) ([]Place, error) {
 		}
 		return g, err
 	}
-	// What a path will be on that isn't there yet is known, and is not what somebody means who mistypes it.
+	// The filesystem of a path that doesn't exist yet is known, but such a path is probably a typing error.
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &MissingError{"", path}

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// places finds the data that a limit is for.
+// places returns the data that a limit is for.
 func (h *Holder) places(s *Scope, where Where) ([]Place, error) {
 	t := s.Target
 	switch {
@@ -44,7 +44,7 @@ func (h *Holder) places(s *Scope, where Where) ([]Place, error) {
 	return h.all(s)
 }
 
-// device is a block device of the host.
+// device returns a block device of the host.
 func (h *Holder) device(path string) ([]Place, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -62,13 +62,13 @@ func (h *Holder) device(path string) ([]Place, error) {
 	return hostPlaceOf(path, path, e)
 }
 
-// A deviceNode is a device's, with its numbers: another device that gets a name is another one.
+// A deviceNode identifies a device's node by its numbers too: if the name passes to another device, it is another node.
 type deviceNode struct {
 	path   string
 	number device.Number
 }
 
-// node says what a device of the host is, or was a moment ago: nobody may change it.
+// node explains a device of the host. The explanation may be a moment old, and must not be changed.
 func (h *Holder) node(path string) (*explain.Explanation, error) {
 	look := func() (*explain.Explanation, error) { return h.Explain.Path(path) }
 	number, ok := device.BlockNode(path)
@@ -78,7 +78,7 @@ func (h *Holder) node(path string) (*explain.Explanation, error) {
 	return h.recent.Of(deviceNode{path, number}, look)
 }
 
-// hostPlace is a path of the host.
+// hostPlace returns a path of the host.
 func (h *Holder) hostPlace(name, path string) ([]Place, error) {
 	e, err := h.Explain.Path(path)
 	if err != nil {
@@ -94,7 +94,7 @@ func hostPlaceOf(name, path string, e *explain.Explanation) ([]Place, error) {
 	return []Place{{name, path, e}}, nil
 }
 
-// inside is a path of a container.
+// inside returns a path of a container.
 func (h *Holder) inside(t target.Target, name, path string) ([]Place, error) {
 	g, err := h.look(t, name, path)
 	if err != nil {
@@ -125,8 +125,8 @@ func (h *Holder) look(t target.Target, name, path string) (Place, error) {
 	return Place{name, path, e}, nil
 }
 
-// all are a container's own layer and what is mounted into it. What can't be limited is left out and
-// told, unless that is everything.
+// all returns a container's own layer and everything mounted into it. Data that can't be limited is omitted with a
+// note, unless that is all of it.
 func (h *Holder) all(s *Scope) ([]Place, error) {
 	t := s.Target
 	var list []Place
@@ -165,7 +165,7 @@ func (h *Holder) all(s *Scope) ([]Place, error) {
 	return list, nil
 }
 
-// volumesOf lists what a container has, for an error.
+// volumesOf lists the volumes of a container, for an error.
 func volumesOf(t target.Target) string {
 	var names []string
 	for _, m := range t.Mounts {
@@ -179,7 +179,7 @@ func volumesOf(t target.Target) string {
 	return ": it has " + strings.Join(names, ", ")
 }
 
-// Devices are those that rates go on, each once, in the order of the places.
+// Devices returns the devices that rates apply to, each once, in the order of the places.
 func (s *Scope) Devices() []explain.Spot {
 	var list []explain.Spot
 	for _, g := range s.Places {
@@ -188,7 +188,7 @@ func (s *Scope) Devices() []explain.Spot {
 			if i < 0 {
 				list = append(list, d)
 			} else if !d.ReadsOnly {
-				// One of its mounts is written there.
+				// One of the mounts on it is written to.
 				list[i] = d
 			}
 		}
@@ -196,7 +196,7 @@ func (s *Scope) Devices() []explain.Spot {
 	return list
 }
 
-// ratesOn are limits for a device, without those of writing where nothing is written.
+// ratesOn returns the limits for a device, without write limits if nothing is written to it.
 func ratesOn(d explain.Spot, l limit.Limits) limit.Limits {
 	if d.ReadsOnly {
 		return l.Without(limit.WriteBPS, limit.WriteIOPS)
@@ -204,8 +204,8 @@ func ratesOn(d explain.Spot, l limit.Limits) limit.Limits {
 	return l
 }
 
-// Latency returns why a latency target holds nothing here. The kernel acts on it where requests are queued (rq_qos_throttle in
-// block/blk-mq.c), and takes it on a device without queues all the same.
+// Latency returns why a latency target has no effect here. The kernel acts on it where requests are queued
+// (rq_qos_throttle in block/blk-mq.c), but accepts it on a device without queues as well.
 func (s *Scope) Latency() error {
 	for _, d := range s.Devices() {
 		if !d.MQ {
@@ -216,8 +216,8 @@ func (s *Scope) Latency() error {
 	return nil
 }
 
-// Written returns why a limit of what is written holds nothing here: all of it goes where there is no limit. Where nothing can be
-// written, there is nothing to hold, and no error.
+// Written returns why a limit on writes has no effect here: all writes go where there is no limit. If nothing can be
+// written, there is nothing to hold and no error.
 func (s *Scope) Written() error {
 	for _, g := range s.Places {
 		if slices.ContainsFunc(g.Explanation.Hard, func(d explain.Spot) bool { return !d.ReadsOnly }) {

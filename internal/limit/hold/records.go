@@ -12,18 +12,19 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// records are the entries of one kind in the machine's journal. They belong to no process: a command sets a limit, and ends.
+// records are the entries of one kind in the machine's journal. They belong to no process, because a command sets a
+// limit and ends.
 //
-// All Plimsolls of a machine share the machine's folder, as they share the kernel's root group and its disks. It need not outlive a boot, because
-// the kernel's limits don't.
+// All Plimsolls of a machine share the machine's folder, as they share the kernel's root group and its disks. The
+// folder need not outlive a boot, because the kernel's limits don't.
 type records[T any] struct {
 	journal *journal.Journal
 	kind    string
-	// id is that of an entry.
+	// id returns the id of an entry.
 	id func(T) string
 }
 
-// list returns what is recorded, by id.
+// list returns the records, by id.
 func (r records[T]) list() ([]T, error) {
 	entries, err := r.journal.Entries(r.kind)
 	if err != nil {
@@ -40,13 +41,14 @@ func (r records[T]) list() ([]T, error) {
 	return all, nil
 }
 
-// keep records one.
+// keep writes one record.
 func (r records[T]) keep(ctx context.Context, x T) error {
 	return r.journal.Keep(ctx, r.kind, r.id(x), x)
 }
 
-// change calls f with the list of records, which f may change, and then writes the differences. No other process changes them meanwhile. A record
-// that f writes by keep survives a kill. The list is written even if f returns an error.
+// change calls f with the list of records, which f may change, and then writes the differences. No other process
+// changes the records in the meantime. A record that f writes by keep survives a kill. The list is written even if f
+// returns an error.
 func (r records[T]) change(ctx context.Context, f func(*[]T) error) error {
 	return r.journal.Alone(ctx, r.kind, func() error {
 		all, err := r.list()
@@ -54,12 +56,12 @@ func (r records[T]) change(ctx context.Context, f func(*[]T) error) error {
 			return err
 		}
 		err = f(&all)
-		// An interrupt ends the change, not what is to be recorded of it.
+		// An interrupt ends the change, but its records must still be written.
 		return errors.Join(err, r.record(context.WithoutCancel(ctx), all))
 	})
 }
 
-// record makes the entries those of a list.
+// record makes the journal's entries equal to a list.
 func (r records[T]) record(ctx context.Context, all []T) error {
 	entries, err := r.journal.Entries(r.kind)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// remove takes limits out of the root group, and with dry plans that. What another program has set in their place stays. back puts them back.
+// remove removes limits from the root group, or with dry plans that. Limits that another program has set instead stay.
+// back restores what was removed.
 func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back func() error, err error) {
 	var undo []func() error
 	back = func() error {
@@ -57,12 +58,13 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 	return done, back, nil
 }
 
-// groupSet is the root group, as far as it is about n.
+// groupSet returns the root group as far as n is concerned.
 func (n DeviceLimit) groupSet(root *cgroup.Target) GroupSet {
 	return GroupSet{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
 }
 
-// removable are the rates of n that the kernel has, which is now. notes say which are another program's.
+// removable returns the rates of n that the kernel still has; now is what it has. notes say which were changed by
+// another program.
 func (n DeviceLimit) removable(now limit.Limits) (keys []limit.Key, notes []string) {
 	for _, k := range keysOf(n.Limits) {
 		switch text := now.Text(k); {
@@ -76,7 +78,7 @@ func (n DeviceLimit) removable(now limit.Limits) (keys []limit.Key, notes []stri
 	return keys, notes
 }
 
-// only is n with the rates of some keys alone.
+// only returns n with only the rates of some keys.
 func (n DeviceLimit) only(keys []limit.Key) DeviceLimit {
 	for _, k := range keysOf(n.Limits) {
 		if !slices.Contains(keys, k) {
@@ -86,7 +88,7 @@ func (n DeviceLimit) only(keys []limit.Key) DeviceLimit {
 	return n
 }
 
-// without takes keys out of what is recorded of n's device for n's owner.
+// without removes keys from the record of n's device and owner.
 func without(all []DeviceLimit, n DeviceLimit, keys []limit.Key) []DeviceLimit {
 	all = slices.Clone(all)
 	for i := range all {
@@ -97,7 +99,7 @@ func without(all []DeviceLimit, n DeviceLimit, keys []limit.Key) []DeviceLimit {
 	return slices.DeleteFunc(all, func(o DeviceLimit) bool { return o.Limits.IsZero() })
 }
 
-// keysOf lists what l bounds.
+// keysOf lists the keys that l limits.
 func keysOf(l limit.Limits) (keys []limit.Key) {
 	for _, k := range limit.Keys {
 		if l.Has(k) {

@@ -15,17 +15,18 @@ import (
 	"plimsoll/internal/limit/explain"
 )
 
-// A rootfs is the root of a container whose process is not in it yet: a folder of the host, and what will be mounted there. Its
-// links are the container's: "/var/run -> /run" is within it, whatever the host has there.
+// A rootfs is the root of a container whose process has not entered it yet: a folder of the host, and what will be
+// mounted in it. Its links resolve within the container: "/var/run -> /run" stays within it, whatever the host has
+// there.
 type rootfs struct {
-	// mounts are the root and what is mounted below it, in their order, with destinations that have no links.
+	// mounts are the root and the mounts below it, in order. Their destinations contain no links.
 	mounts []target.Mount
 }
 
-// maxLinks is how many links a path may have, the kernel's own bound (path_resolution(7)).
+// maxLinks is the maximum number of links in a path, the same as the kernel's (path_resolution(7)).
 const maxLinks = 40
 
-// rootfsOf is that of a target. The runtime follows links in destinations too, one mount after the other.
+// rootfsOf returns the rootfs of a target. The runtime follows links in destinations too, one mount after another.
 func rootfsOf(t target.Target) (*rootfs, error) {
 	r := &rootfs{[]target.Mount{{Source: t.Rootfs, Destination: "/"}}}
 	for _, m := range t.Mounts {
@@ -41,10 +42,10 @@ func rootfsOf(t target.Target) (*rootfs, error) {
 	return r, nil
 }
 
-// at is the mount that a path without links is in, and what the path is called there.
+// at returns the mount that a path without links is in, and its path there.
 func (r *rootfs) at(p string) (m target.Mount, below string) {
 	for _, o := range r.mounts {
-		// Of two at one place the later hides the other.
+		// If two mounts have the same destination, the later hides the earlier.
 		if (p == o.Destination || strings.HasPrefix(p, strings.TrimSuffix(o.Destination, "/")+"/")) && len(o.Destination) >= len(m.Destination) {
 			m = o
 		}
@@ -52,7 +53,7 @@ func (r *rootfs) at(p string) (m target.Mount, below string) {
 	return m, path.Clean("/" + strings.TrimPrefix(p, m.Destination))
 }
 
-// resolve follows the links of a path. What isn't there yet has none.
+// resolve follows the links of a path. A part that doesn't exist yet has no links.
 func (r *rootfs) resolve(p string) (string, error) {
 	at, links := "/", 0
 	for rest := strings.Split(p, "/"); len(rest) > 0; {
@@ -83,13 +84,13 @@ func (r *rootfs) resolve(p string) (string, error) {
 	return at, nil
 }
 
-// missing reports whether an error says that there is no such file, or that it would be below one that is no folder.
+// missing reports whether an error says that a file doesn't exist, or that its parent is not a folder.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// beneath explains what a path is on in a container whose process is not in its root yet. Of one that isn't there, the nearest
-// folder decides.
+// beneath explains a path in a container whose process has not entered its root yet. For a path that doesn't exist, the
+// nearest existing folder decides.
 func (h *Holder) beneath(t target.Target, p string) (*explain.Explanation, error) {
 	r, err := rootfsOf(t)
 	if err != nil {
@@ -100,7 +101,7 @@ func (h *Holder) beneath(t target.Target, p string) (*explain.Explanation, error
 	}
 	m, below := r.at(p)
 	for ; below != "/"; below = path.Dir(below) {
-		// By the mount that it was opened on: others may write to a volume, and put a link there meanwhile.
+		// Use the mount through which the file was opened: others may write to a volume and replace the path by a link.
 		id, err := inroot.MountID(m.Source, below)
 		if err == nil {
 			return h.Explain.Inside(filepath.Join(m.Source, below), os.Getpid(), id)

@@ -14,8 +14,9 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// Hold sets rates in the root group that go with this process, on a disk that has none there: the error is a refusal if it has. Release removes them,
-// and if this process is killed Sweep does. With version 2, which has no such limits, the error wraps cgroup.ErrUnsupported.
+// Hold sets rates in the root group on a disk, for as long as this process runs. If the disk already has rates there,
+// the error is a refusal. Release removes the rates; if this process is killed, Sweep does. With version 2, which has
+// no such limits, the error wraps cgroup.ErrUnsupported.
 func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n DeviceLimit, err error) {
 	root, err := w.groups.Device()
 	if err != nil {
@@ -46,8 +47,8 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 	})
 }
 
-// Release removes what Hold has set. What another program has set in its place stays. A number that is another device's by now is left
-// alone: the error says what that still has of it, which stays recorded.
+// Release removes what Hold has set. Limits that another program has set instead stay. If the number belongs to another
+// device by now, nothing is removed: the error says what the number still has, which stays recorded.
 func (w *DeviceLimits) Release(ctx context.Context, n DeviceLimit) error {
 	return w.While(ctx, func([]DeviceLimit) error {
 		if err := w.giveBack(n); err != nil {
@@ -60,11 +61,11 @@ func (w *DeviceLimits) Release(ctx context.Context, n DeviceLimit) error {
 // giveBack removes a run's limits from the root group.
 func (w *DeviceLimits) giveBack(n DeviceLimit) error {
 	if n.Boot != w.boot {
-		return nil // The kernel's limits went with that boot.
+		return nil // The kernel's limits ended with that boot.
 	}
 	m, err := mediumOf(w.fs, n.Device)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // They went with the device.
+		return nil // They ended with the device.
 	}
 	if err == nil && !n.is(m) && !vacant(w.fs, n.Device) {
 		n.Former = true
@@ -90,7 +91,7 @@ func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) 
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return w.journal.Sweep(ctx, nil) // One that was killed may have left a lock, or half an entry.
+		return w.journal.Sweep(ctx, nil) // A killed process may have left a lock, or half an entry.
 	}
 	err = w.journal.Alone(ctx, deviceLimitKind, func() error {
 		removed, err = w.journal.Sweep(ctx, map[string]journal.Undo{deviceLimitKind: func(_ context.Context, e journal.Entry) ([]string, error) {

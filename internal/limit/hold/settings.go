@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// A Setting is a limit that plimsoll limit set has set in a group. It tells only who set a limit: nothing is undone by it.
+// A Setting records a limit that plimsoll limit set has set in a group. It only says who set the limit; nothing is
+// undone by it.
 type Setting struct {
 	// Group is the group's path, and Value the limit as text.
 	Group string    `json:"group"`
@@ -25,25 +26,26 @@ type Setting struct {
 	Value string    `json:"value"`
 	// Device is nil for limits that aren't for a device.
 	Device *device.Number `json:"device,omitempty"`
-	// At is when it was set, Boot in which boot.
+	// At is when it was set, Boot the boot in which it was set.
 	At   time.Time `json:"at"`
 	Boot string    `json:"boot"`
-	// Top is the folder of the target's own group, and Inode its number: another group may get its name.
+	// Top is the folder of the target's own group, and Inode its inode, because another group may get the same name.
 	Top   string `json:"top"`
 	Inode uint64 `json:"inode"`
-	// GroupBytes and TopBytes are Group and Top where those are no UTF-8, which JSON can't carry: a group's name may have any bytes.
+	// GroupBytes and TopBytes are Group and Top if those are not UTF-8, which JSON can't carry: a group's name may
+	// contain any bytes.
 	GroupBytes []byte `json:"group_bytes,omitempty"`
 	TopBytes   []byte `json:"top_bytes,omitempty"`
 }
 
-// Settings records what plimsoll limit set has set. An entry is about one target's own group: what was set in that and in those below it.
+// Settings records what plimsoll limit set has set. An entry covers one target's own group and the groups below it.
 type Settings struct {
 	groups  *cgroup.Host
 	boot    string
 	records records[[]Setting]
 }
 
-// settingsKind is the kind of the entries of limits that were set. Their id is the number of the target's group.
+// settingsKind is the kind of the journal entries. The id of an entry is the inode of the target's group.
 const settingsKind = "limit-set"
 
 // Settings returns what is recorded in the machine's folder.
@@ -52,13 +54,13 @@ func (h *Holder) Settings(machine string) *Settings {
 	return &Settings{h.Groups, procfs.Boot(h.FS.Proc), records[[]Setting]{journal.In(machine), settingsKind, inode}}
 }
 
-// List returns what is recorded of groups that are still there.
+// List returns the records of groups that still exist.
 func (s *Settings) List() ([]Setting, error) {
 	all, err := s.records.list()
 	return s.standing(all), err
 }
 
-// standing are the settings of groups that are still there.
+// standing returns the settings of groups that still exist.
 func (s *Settings) standing(all [][]Setting) (list []Setting) {
 	for _, n := range slices.Concat(all...) {
 		if len(n.GroupBytes) > 0 {
@@ -74,7 +76,7 @@ func (s *Settings) standing(all [][]Setting) (list []Setting) {
 	return list
 }
 
-// byGroup are settings by the target's group that they are of.
+// byGroup divides settings by their target's group.
 func byGroup(list []Setting) (all [][]Setting) {
 	for _, n := range list {
 		i := slices.IndexFunc(all, func(of []Setting) bool { return of[0].Inode == n.Inode })
@@ -86,19 +88,20 @@ func byGroup(list []Setting) (all [][]Setting) {
 	return all
 }
 
-// Is reports whether the setting is the limit of a group with this value: another value was set by another program since.
+// Is reports whether the setting is the limit of a group with this value. If the value differs, another program has set
+// it since.
 func (n Setting) Is(group string, d *device.Number, k limit.Key, value string) bool {
 	return n.Group == group && n.Key == k && n.Value == value && (n.Device == nil) == (d == nil) && (d == nil || *n.Device == *d)
 }
 
-// Note notes that a change was made to a scope. What it concerns in those groups is as the kernel has it then; a rate that is another by then is
-// not noted.
+// Note records a change that was made to a scope. It records what the kernel has in the scope's groups at that time; a
+// rate that another program has changed already is not recorded.
 func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) error {
 	return s.records.change(ctx, func(recorded *[][]Setting) error {
 		all := s.standing(*recorded)
 		for _, p := range scope.GroupSets {
 			if p.DeviceWide {
-				continue // The root group's have notes of their own.
+				continue // The root group has records of its own.
 			}
 			top, err := topOf(p.Groups)
 			if err != nil {
@@ -144,14 +147,15 @@ func (s *Scope) concerns(d device.Number) bool {
 	return false
 }
 
-// noted replaces what is noted of those limits of a group, or of a group's on a device, that a change touches.
+// noted replaces the recorded limits of a group, or of a group on a device, that a change touches.
 func noted(all []Setting, n Setting, d *device.Number, has limit.Limits, change limit.Change) []Setting {
 	for _, k := range limit.Keys {
 		if !change.Touches(k) {
 			continue
 		}
 		all = slices.DeleteFunc(all, func(o Setting) bool { return o.Is(n.Group, d, k, o.Value) })
-		// The kernel keeps rates as they are written: another value is a program's that has changed it since, as the daemon does at once.
+		// The kernel keeps rates as they are written: a different value was set by another program since, such as the
+		// daemon.
 		if change.Set.Has(k) && has.Has(k) && (!k.Rate() || has.Text(k) == change.Set.Text(k)) {
 			n.Key, n.Value = k, has.Text(k)
 			all = append(all, n)
@@ -160,7 +164,7 @@ func noted(all []Setting, n Setting, d *device.Number, has limit.Limits, change 
 	return all
 }
 
-// changed reports whether the kernel has a noted limit no more, or another value.
+// changed reports whether the kernel no longer has a recorded limit, or has another value.
 func changed(n Setting, states []cgroup.State) bool {
 	for _, s := range states {
 		has := s.Limits
@@ -174,7 +178,7 @@ func changed(n Setting, states []cgroup.State) bool {
 	return true
 }
 
-// topOf is the folder of a target's own group of I/O, or of its first where it has none.
+// topOf returns the folder of a target's own I/O group, or of its first group if it has none.
 func topOf(t *cgroup.Target) (string, error) {
 	for _, c := range []hierarchy.Controller{hierarchy.IO, hierarchy.Memory, hierarchy.CPU} {
 		if g, err := t.Group(c); err == nil {

@@ -12,34 +12,34 @@ import (
 	"plimsoll/internal/limit/engineapi"
 )
 
-// A Stored is limits that an engine has stored for a container, which its next start sets again.
+// A Stored is the limits that an engine has stored for a container, which its next start sets again.
 type Stored struct {
 	// By names the engine: "docker 20.10.24 (API 1.41)".
 	By string `json:"by"`
 	// Limits are the limits, each in words: "write_bps=10MiB on /dev/sdb".
 	Limits []string `json:"limits"`
-	// Fix says how to be rid of them.
+	// Fix says how to remove them.
 	Fix string `json:"fix"`
 }
 
-// String is a sentence. An update of anything has runc write all that it began the container with (seen with
-// Docker 20.10 and API 1.56).
+// String returns a sentence. After an update of any limit, runc writes everything that it started the container with
+// (seen with Docker 20.10 and API 1.56).
 func (s Stored) String() string {
 	return fmt.Sprintf("%s has stored %s, and will set that again at the next start or update; %s", s.By, strings.Join(s.Limits, ", "), s.Fix)
 }
 
-// byAPI reports whether an engine's API knows what it has stored for a container.
+// byAPI reports whether an engine's API knows what is stored for a container.
 func byAPI(t *target.Target) bool {
 	return t != nil && t.Kind == target.Container && t.Host != "" && (t.Engine == target.Docker || t.Engine == target.Podman)
 }
 
-// Stored returns what a container's engine has stored of its limits; nil if that is nothing, or if
-// nobody stores any for such a target.
+// Stored returns the limits that a container's engine has stored; nil if there are none, or if such a target has no
+// engine that stores any.
 func (h *Holder) Stored(ctx context.Context, t *target.Target) (*Stored, error) {
 	return h.stored(ctx, t, engineapi.Which{}, limit.Limits{})
 }
 
-// stored is Stored of the limits that which means, without those that are as in same.
+// stored is Stored for the limits that which selects, without those that equal same.
 func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.Which, same limit.Limits) (*Stored, error) {
 	if t == nil || t.Kind != target.Container {
 		return nil, nil
@@ -70,7 +70,7 @@ func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.W
 	return &s, nil
 }
 
-// wordsOf writes limits as an engine with such devices would have them.
+// wordsOf returns limits in words, as an engine with such devices would have them.
 func wordsOf(l limit.Limits, devices []engineapi.Device) []string {
 	same := engineapi.Resources{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
 	for _, d := range devices {
@@ -80,7 +80,7 @@ func wordsOf(l limit.Limits, devices []engineapi.Device) []string {
 	return same.Words()
 }
 
-// which says which of an engine's limits a change is about.
+// which returns which of an engine's limits a change is about.
 func (s *Scope) which(keys []limit.Key) engineapi.Which {
 	w := engineapi.Which{Keys: keys}
 	for _, d := range s.Devices() {
@@ -89,7 +89,7 @@ func (s *Scope) which(keys []limit.Key) engineapi.Which {
 	return w
 }
 
-// lookStored notes what the engine has stored of what was changed, but for what is as it was set.
+// lookStored records what the engine has stored of the limits that changed, except those that equal the new values.
 func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Change) {
 	var keys []limit.Key
 	for _, k := range limit.Keys {
@@ -108,8 +108,8 @@ func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Chan
 	d.Stored = stored
 }
 
-// forget takes what is removed out of what the engine has stored, as far as that can. An engine that can't be
-// asked keeps nobody from clearing what the kernel holds.
+// forget removes limits from what the engine has stored, if it can. If the engine doesn't answer, the kernel's limits
+// are cleared nevertheless.
 func (h *Holder) forget(ctx context.Context, x *cgroup.Transaction, s *Scope, d *Done, c limit.Change) {
 	if len(c.Remove) == 0 || !byAPI(d.GroupSet.Target) {
 		return
@@ -137,7 +137,7 @@ func forget(ctx context.Context, x *cgroup.Transaction, d *Done, which engineapi
 		}
 	}
 	if err != nil || len(d.Forgot) > 0 {
-		// Also after an error: what it has done until then isn't known.
+		// Undo this after an error too: how much was done by then is unknown.
 		x.Also("what "+api.Title()+" has stored of "+d.GroupSet.Name, func(ctx context.Context) error {
 			api, err := engineapi.Open(ctx, host)
 			if err != nil {

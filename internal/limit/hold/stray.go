@@ -22,25 +22,28 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// A Stray is a group with processes of a container that the limits of the container's own groups don't reach.
+// A Stray is a group that contains processes of a container but is not covered by the limits of the container's own
+// groups.
 type Stray struct {
 	Group *hierarchy.Group
-	// Processes is how many of the container's are in it, or have threads in it.
+	// Processes is how many of the container's processes are in it, or have threads in it.
 	Processes int
-	// Outside is set if the group is not below the container's own, so that setting the container's limits doesn't reach it.
+	// Outside is set if the group is not below the container's own, so that setting the container's limits doesn't
+	// reach it.
 	Outside bool
-	// Devices are the rates that the group has itself.
+	// Devices are the rates of the group itself.
 	Devices map[device.Number]limit.Limits
 }
 
-// Lacks reports whether the group lets more through on a device than a limit.
+// Lacks reports whether the group allows more on a device than a limit.
 func (l Stray) Lacks(d device.Number, k limit.Key, asked int64) bool {
 	has := l.Devices[d]
 	n := *has.Whole(k)
 	return n == 0 || n > asked
 }
 
-// Text says which processes are in the group, and what it has of a limit on a device: "1 process of it is in the group /x, which has no write_bps".
+// Text says which processes are in the group, and what the group has instead of a limit on a device: "1 process of it
+// is in the group /x, which has no write_bps".
 func (l Stray) Text(d device.Number, k limit.Key) string {
 	are, has := "processes of it are", "has no "+string(k)
 	if l.Processes == 1 {
@@ -52,7 +55,7 @@ func (l Stray) Text(d device.Number, k limit.Key) string {
 	return fmt.Sprintf("%d %s in the group %s, which %s", l.Processes, are, clean.Line(l.Group.Path), has)
 }
 
-// Mend is what helps where a group lacks a limit; later is what does for one that limits can be set in.
+// Mend says what to do about a group that lacks a limit; later is the advice for a group in which limits can be set.
 func (l Stray) Mend(later string) string {
 	if l.Outside {
 		return "move the processes back into the target's group, or limit the group that they are in"
@@ -60,13 +63,14 @@ func (l Stray) Mend(later string) string {
 	return later
 }
 
-// Entering is how long a process may be in a container's namespaces and not in its group yet: runc's exec enters those first, which takes some
-// milliseconds.
+// Entering is how long a process may be in a container's namespaces before it is in its group: runc's exec enters the
+// namespaces first, which takes some milliseconds.
 const Entering = 200 * time.Millisecond
 
-// Strays lists the groups, other than its own, that have processes of a container. In version 1 each group has limits of its own, so groups
-// below the container's own count too; in both versions a container's processes may have been moved to another group. now are the processes there are.
-// Where some are in a group outside, it looks once more after Entering.
+// Strays lists the groups with processes of a container that are not the container's own. With version 1 each group has
+// its own limits, so groups below the container's own count too. With both versions, a container's processes may have
+// been moved to another group. now is the list of processes. If some are in a group outside, Strays checks again after
+// Entering.
 func (h *Holder) Strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	list, err := h.StraysNow(p, now)
 	outside := func(l Stray) bool { return l.Outside }
@@ -80,7 +84,7 @@ func (h *Holder) Strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	}), err
 }
 
-// StraysNow is Strays of one moment: what is in a group outside may be about to enter the container's.
+// StraysNow is Strays at one moment: a process in a group outside may be about to enter the container's.
 func (h *Holder) StraysNow(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	if p.Target == nil || p.Groups == nil {
 		return nil, nil
@@ -104,7 +108,7 @@ func (h *Holder) StraysNow(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 			held[t] = true
 		}
 		if n == 0 || i == 0 {
-			continue // What is in it later is looked at later.
+			continue // A later check covers what enters it later.
 		}
 		for _, s := range states[1:] {
 			if s.Group == g.Path {
@@ -124,11 +128,11 @@ func (h *Holder) StraysNow(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	return append(list, h.moved(inside, groups[0], held)...), nil
 }
 
-// moved lists the groups outside of own in which processes of a target are, or threads of them. held are the threads that own and the groups
-// below it have. What ends meanwhile is left out.
+// moved lists the groups outside own that contain processes or threads of a target. held are the threads in own and in
+// the groups below it. Processes that end in the meantime are omitted.
 func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []Stray {
 	var list []Stray
-	last := map[string]int{} // The process that was last counted in a group.
+	last := map[string]int{} // the process last counted in a group
 	for _, p := range inside {
 		for _, thread := range threads(p, own) {
 			if held[thread] {
@@ -139,7 +143,7 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []
 				continue
 			}
 			if _, err := procfs.Running("/proc", thread); err != nil {
-				continue // Version 1 shows one on its way out in the root group.
+				continue // Version 1 shows a process that is exiting in the root group.
 			}
 			last[g.Path] = p
 			if i := slices.IndexFunc(list, func(l Stray) bool { return l.Group.Path == g.Path }); i >= 0 {
@@ -156,7 +160,8 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []
 	return list
 }
 
-// threads are those of a process whose groups are looked at: version 2 has all threads of a process in one group of I/O.
+// threads returns the threads of a process whose groups must be checked. With version 2, all threads of a process are
+// in the same I/O group.
 func threads(pid int, own *hierarchy.Group) []int {
 	if own.Version == 2 {
 		return []int{pid}
@@ -164,7 +169,8 @@ func threads(pid int, own *hierarchy.Group) []int {
 	return procfs.Threads("/proc", pid)
 }
 
-// of returns the groups that a thread is in, and that of I/O; t is nil where the group takes no limits, or can't be seen from here.
+// of returns the groups that a thread is in, and its I/O group. t is nil if the group takes no limits, or is not
+// visible from here.
 func (h *Holder) of(thread int) (t *cgroup.Target, g *hierarchy.Group, err error) {
 	g, err = h.Groups.Of(thread)
 	switch {
@@ -182,7 +188,7 @@ func (h *Holder) of(thread int) (t *cgroup.Target, g *hierarchy.Group, err error
 	return t, g, err
 }
 
-// effective is what a group holds its processes to on each device, with those above it.
+// effective returns the limits that apply to a group's processes on each device, including those of the groups above.
 func (h *Holder) effective(t *cgroup.Target) (map[device.Number]limit.Limits, error) {
 	if t == nil {
 		return nil, nil
@@ -208,8 +214,8 @@ func (h *Holder) effective(t *cgroup.Target) (map[device.Number]limit.Limits, er
 	return has, nil
 }
 
-// inGroup lists the threads in a group itself, and counts their processes; none for one that has gone. Version 2 has all threads of a process in one
-// group of I/O, and names their process.
+// inGroup lists the threads in a group itself, and counts their processes; it lists none if the group has gone. With
+// version 2, all threads of a process are in the same I/O group, so it lists the process instead.
 func inGroup(g *hierarchy.Group) (threads []int, processes int, err error) {
 	files := []string{"cgroup.procs"}
 	if g.Version == 1 {
@@ -238,8 +244,9 @@ func inGroup(g *hierarchy.Group) (threads []int, processes int, err error) {
 	return threads, processes, nil
 }
 
-// StrayNotes says of each of a container's limits, by device, which of its processes are in groups that it doesn't reach, and what mends that: a sentence
-// each. name is what a device is called, and later what mends it where the group is below the container's own.
+// StrayNotes returns a sentence for each limit of a container, by device, that doesn't cover some of its processes:
+// which groups these are in, and what helps. name returns the name of a device; later is the advice if the group is
+// below the container's own.
 func (h *Holder) StrayNotes(p GroupSet, own map[device.Number]limit.Limits, now *procfs.Processes, name func(device.Number) string, later string) (notes []string, err error) {
 	groups, err := h.Strays(p, now)
 	for _, g := range groups {

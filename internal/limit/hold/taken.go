@@ -11,15 +11,15 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// taken refuses w's device to all but its owner.
+// taken returns the error that refuses w's device to anyone but its owner.
 func (w DeviceLimit) taken() error { return taken(w.Disk, "for "+w.For, w.Limits, w.fix()) }
 
-// taken refuses a device-wide limit: the disk has one already, whose says of which owner.
+// taken returns the error that refuses a device-wide limit because the disk already has one; whose names its owner.
 func taken(disk, whose string, has limit.Limits, fix string) error {
 	return &refusal.Error{What: "device-wide limit", Why: fmt.Sprintf("%s already has a limit in the root group, %s (%s)", disk, whose, has), Fix: fix}
 }
 
-// fix says what ends w.
+// fix returns advice on how to end w.
 func (w DeviceLimit) fix() string {
 	switch {
 	case w.By != nil && w.Former && !w.Ended:
@@ -32,7 +32,7 @@ func (w DeviceLimit) fix() string {
 	return w.cleared() + " removes it"
 }
 
-// cleared is the command that removes w.
+// cleared returns the command that removes w.
 func (w DeviceLimit) cleared() string {
 	if _, err := target.Parse(w.For); err != nil || w.By != nil || w.Daemon != "" {
 		return "plimsoll limit clear --device-wide --device " + clean.Shell(node(w.Disk))
@@ -40,7 +40,7 @@ func (w DeviceLimit) cleared() string {
 	return "plimsoll limit clear " + clean.Shell(w.For)
 }
 
-// When says what has become of the device that w was set on, "" if that is there as it was.
+// When says what has happened to the device that w was set on, or "" if it is still there unchanged.
 func (w DeviceLimit) When() string {
 	switch {
 	case w.Gone:
@@ -51,8 +51,8 @@ func (w DeviceLimit) When() string {
 	return ""
 }
 
-// Still says of limits whose device isn't there as it was that the kernel has them still, and which command removes them. flags
-// are what it has to be given besides.
+// Still says that the kernel still has limits whose device has changed, and which command removes them. flags are
+// additional options for that command.
 func (w DeviceLimit) Still(flags string) string {
 	s := fmt.Sprintf("the root group still has %s, set for %s %s; ", w, w.For, w.When())
 	if w.Gone {
@@ -61,13 +61,13 @@ func (w DeviceLimit) Still(flags string) string {
 	return s + w.cleared() + flags + " removes it"
 }
 
-// vacant reports whether nothing is in the device that has a number now, such as a loop device without a file.
+// vacant reports whether the device that has a number now is empty, such as a loop device without a file.
 func vacant(f device.FS, n device.Number) bool {
 	return device.Text(f.Sys, "dev", "block", n.String(), "size") == "0"
 }
 
-// Free refuses a disk that has limits in the root group which another owner or program has set. Where there are no such limits, as with
-// version 2, the error wraps cgroup.ErrUnsupported.
+// Free refuses a disk if another owner or program has set limits for it in the root group. Where such limits don't
+// exist, as with version 2, the error wraps cgroup.ErrUnsupported.
 func (w *DeviceLimits) Free(d explain.Spot) error {
 	if _, err := w.groups.Device(); err != nil {
 		return err
@@ -84,7 +84,8 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 	return free(on(all, n), now[n], d.Name)
 }
 
-// free is Free with the disk's record, nil for none, and the kernel's limits. Limits that a former owner left don't count.
+// free is Free with the disk's record, which may be nil, and the kernel's limits. Limits that a former owner left don't
+// count.
 func free(recorded *DeviceLimit, has limit.Limits, disk string) error {
 	if recorded != nil && !recorded.left() {
 		return recorded.taken()

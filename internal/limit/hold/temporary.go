@@ -13,30 +13,32 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// A Request is limits for a scope, for as long as something is measured there. Of those that aren't about I/O it only reports what the kernel has.
+// A Request is limits for a scope during a measurement. Limits on other things than I/O are not set: only the kernel's
+// values are reported.
 type Request struct {
 	*Scope
 	Limits limit.Limits
-	// ByEngine is set if the engine was given the rates when it made the container.
+	// ByEngine is set if the engine received the rates when it created the container.
 	ByEngine bool
 }
 
-// change is what a request's own groups are told.
+// change returns the change to make in a request's own groups.
 func (r Request) change() limit.Change { return limit.Change{Set: r.Limits.OnIO()} }
 
-// A Temporary is limits in force until Release. Those in the root group belong to this process: if it is killed, Sweep removes them.
-// The groups are the process's own too, and their limits go with them. So nothing else is recorded, no disk is made to be divided by weight, and
-// nothing is stored for a container's next start.
+// A Temporary is limits in force until Release. Those in the root group belong to this process: if it is killed, Sweep
+// removes them. The groups are the process's own too, and their limits end with them. So nothing else is recorded, no
+// disk is made to divide by weight, and nothing is stored for a container's next start.
 type Temporary struct {
 	holder  *Holder
 	devices *DeviceLimits
-	// inRoot is what was set in the root group, and requests are those whose groups were told.
+	// inRoot is what was set in the root group. requests are those whose groups were changed.
 	inRoot   []DeviceLimit
 	requests []Request
 	held     []*limit.Held
 }
 
-// Try says what would be written to a request's groups, and writes nothing. It refuses a device that has another owner.
+// Try returns what would be written to a request's groups, and writes nothing. It refuses a device that has another
+// owner.
 func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Diff, error) {
 	for _, w := range r.weights() {
 		if r.Limits.Weight > 0 && w.By != "" && w.Charge == explain.Leaks {
@@ -55,8 +57,9 @@ func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Di
 	return done[0].Diff, nil
 }
 
-// Hold puts requests in force, all or none; one without a scope asks for nothing. Where several ask for the rates of a device in the root group, the sum
-// is set there for owner. It waits until ctx ends for others who write to the root group.
+// Hold puts requests in force, all or none. A request without a scope asks for nothing. If several ask for rates of the
+// same device in the root group, their sum is set there for owner. If others are writing to the root group, Hold waits
+// until ctx ends.
 func (h *Holder) Hold(ctx context.Context, machine, owner string, all []Request) (*Temporary, error) {
 	t := &Temporary{holder: h, devices: h.DeviceLimits(machine), held: make([]*limit.Held, len(all))}
 	if err := t.hold(ctx, owner, all); err != nil {
@@ -90,7 +93,7 @@ func (t *Temporary) hold(ctx context.Context, owner string, all []Request) error
 	return nil
 }
 
-// deviceWide are the devices on which a request asks for rates in the root group.
+// deviceWide returns the devices for which a request needs rates in the root group.
 func (r Request) deviceWide() []explain.Spot {
 	if !r.Limits.DeviceWide {
 		return nil
@@ -121,7 +124,7 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 		}
 		n, err := t.devices.Hold(ctx, owner, d, sum)
 		if errors.Is(err, cgroup.ErrUnsupported) {
-			return nil // Version 2 charges buffered writes to who wrote them.
+			return nil // Version 2 charges buffered writes to the group of the writer.
 		}
 		if err != nil {
 			return err
@@ -131,7 +134,8 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 	return nil
 }
 
-// Release removes what Hold has set; what an engine was given stays. A group that has gone took its limits along. A nil Temporary has set nothing.
+// Release removes what Hold has set; rates that an engine was given stay. If a group has gone, its limits have gone
+// with it. A nil Temporary has set nothing.
 func (t *Temporary) Release() error {
 	if t == nil {
 		return nil
@@ -152,7 +156,7 @@ func (t *Temporary) Release() error {
 	return errors.Join(errs...)
 }
 
-// Of is what is in force for a request, by its place among them; nil for nothing.
+// Of returns what is in force for a request, by its index; nil for nothing.
 func (t *Temporary) Of(i int) *limit.Held {
 	if t == nil {
 		return nil
@@ -160,7 +164,7 @@ func (t *Temporary) Of(i int) *limit.Held {
 	return t.held[i]
 }
 
-// Foreign are those of some limits that are none of the requests' own.
+// Foreign returns those of some limits that none of the requests set.
 func (t *Temporary) Foreign(found []limit.Applied) []limit.Applied {
 	if t == nil {
 		return found
@@ -170,7 +174,8 @@ func (t *Temporary) Foreign(found []limit.Applied) []limit.Applied {
 	})
 }
 
-// inForce reads what the kernel has of a request, in its groups and in the root group, and says which of its ways to write that doesn't hold.
+// inForce reads what the kernel has for a request, in its groups and in the root group, and says which kinds of write
+// it doesn't hold.
 func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 	states, err := t.holder.Groups.Read(r.GroupSets[0].Groups.Alone())
 	if err != nil {

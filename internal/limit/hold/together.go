@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// Together says what the rates of a volume's containers let through in all; "" unless there are several with a rate. Each has its own:
-// a device of the volume's own doesn't hold them together either, as version 1's root group only has what is written back, and
-// version 2 has none.
+// Together says how much the rates of a volume's containers allow in total; "" unless several have a rate. Each
+// container has its own limit. The volume's own device doesn't bound them together either: version 1's root group
+// covers only writeback, and version 2's has no limits.
 func (s *Scope) Together(each []limit.Limits) string {
 	if s.Target.Kind != target.Volume || len(each) < 2 {
 		return ""

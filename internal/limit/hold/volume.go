@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// LookVolume explains what a volume of this machine lies on. The error says why that can't be told.
+// LookVolume explains the devices of a volume of this machine. The error says why that is unknown.
 func (h *Holder) LookVolume(v target.Target) (*explain.Explanation, error) {
 	if v.Elsewhere != "" {
 		return nil, elsewhere(v)
@@ -21,7 +21,7 @@ func (h *Holder) LookVolume(v target.Target) (*explain.Explanation, error) {
 	return h.Explain.Path(path)
 }
 
-// volumeData is the host's path of what a volume's data lies on.
+// volumeData returns the host's path of a volume's data.
 func volumeData(v target.Target) (string, error) {
 	var m target.Mount
 	if len(v.Mounts) > 0 {

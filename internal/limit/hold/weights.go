@@ -19,24 +19,24 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// An Enabled is a disk that was made to be divided by weight: by bfq or iocost, for all who use it.
+// An Enabled is a disk that was made to divide by weight, by bfq or iocost, for all its users.
 type Enabled struct {
 	// Disk is its name, and Number its number.
 	Disk   string        `json:"disk"`
 	Number device.Number `json:"number"`
 	// By is weight.ByBFQ or weight.ByIOCost.
 	By string `json:"by"`
-	// Edits are what was written, with what was there before.
+	// Edits are what was written, with the values before.
 	Edits []cgroup.Edit `json:"edits"`
-	// Users are the folders of the groups for which it was done. When the last has gone, or has no weight any more, it
-	// is undone.
+	// Users are the folders of the groups for which it was done. When the last of them has gone, or has no weight any
+	// more, it is undone.
 	Users []string `json:"users"`
-	// Boot is the boot in which it was done: it doesn't outlive it.
+	// Boot is the boot in which it was done; it doesn't outlive it.
 	Boot string `json:"boot"`
 	Medium
 }
 
-// String says what was changed.
+// String returns what was changed.
 func (e Enabled) String() string {
 	var words []string
 	for _, x := range e.Edits {
@@ -45,30 +45,31 @@ func (e Enabled) String() string {
 	return fmt.Sprintf("weights take effect on %s by %s: %s", e.Disk, e.By, strings.Join(words, "; "))
 }
 
-// Weights makes weights take effect on disks, and undoes that. A disk has an entry in the journal before it is changed: another
-// process will clear the weight.
+// Weights makes weights take effect on disks, and undoes that. A disk has an entry in the journal before it is changed,
+// because another process may clear the weight.
 type Weights struct {
 	// FS reports which device has a number.
 	FS device.FS
-	// Groups writes.
+	// Groups writes the files.
 	Groups *cgroup.Host
 	// Boot is this boot's id.
 	Boot    string
 	records records[Enabled]
 }
 
-// weightsKind is the kind of the entries of disks that are divided by weight. Their id is the disk's number.
+// weightsKind is the kind of the journal entries of disks that divide by weight. The id of an entry is the disk's
+// number.
 const weightsKind = "disk-weights"
 
-// Weights returns what enables weights, with its journal in the machine's folder.
+// Weights returns the Weights with its journal in the machine's folder.
 func (h *Holder) Weights(machine string) *Weights {
 	number := func(e Enabled) string { return e.Number.String() }
 	return &Weights{h.FS, h.Groups, procfs.Boot(h.FS.Proc), records[Enabled]{journal.In(machine), weightsKind, number}}
 }
 
-// Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it
-// chooses, bfq first. It returns what it has changed, and what undoes this call and no other: disks that were divided by weight
-// before stay so. An error says that nothing was changed.
+// Enable makes weights take effect on all disks of a scope where they have no effect yet, by bfq or iocost. If by is
+// "", it chooses, bfq first. It returns what it has changed, and a function that undoes only this call; disks that
+// divided by weight before stay so. An error means that nothing was changed.
 func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabled, undo func(context.Context) error, err error) {
 	groups, err := groupsOf(s)
 	if err != nil {
@@ -114,8 +115,8 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 	}, nil
 }
 
-// takeBack restores disks that were enabled, unless somebody else has a weight there by now, and takes out users that were added to
-// others.
+// takeBack restores disks that were enabled, unless they have other users by now, and removes the users that were added
+// to other disks.
 func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[device.Number][]string) error {
 	var errs []error
 	for _, x := range slices.Backward(done) {
@@ -130,7 +131,7 @@ func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[device.Num
 			continue
 		}
 		if !w.Groups.Weighs(e.Number, e.By) {
-			continue // Somebody else's by now.
+			continue // Another program has changed it.
 		}
 		if err := w.Groups.Restore(e.Edits); err != nil {
 			errs, kept = append(errs, fmt.Errorf("weights on %s: %w", e.Disk, err)), append(kept, e)
@@ -140,20 +141,20 @@ func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[device.Num
 	return errors.Join(errs...)
 }
 
-// enable plans it for one disk.
+// enable plans the change for one disk.
 func (w *Weights) enable(n device.Number, disk, by string, effect weight.Effect) (Enabled, error) {
 	ways := []string{by}
 	if by == "" {
 		ways = []string{weight.ByBFQ, weight.ByIOCost}
 		if effect.Ready && !strings.HasPrefix(effect.Fix, "echo bfq") {
-			slices.Reverse(ways) // bfq isn't loaded, and iocost is there.
+			slices.Reverse(ways) // bfq isn't loaded, and iocost is available.
 		}
 	}
 	var first error
 	for _, by := range ways {
 		diff, err := w.Groups.PlanWeights(n, by)
 		if err == nil {
-			// Of one that has gone meanwhile nothing is turned on.
+			// If the device has gone, nothing is turned on.
 			m, _ := mediumOf(w.FS, n)
 			return Enabled{Disk: disk, Number: n, By: by, Edits: diff.Edits, Boot: w.Boot, Medium: m}, nil
 		}
@@ -164,7 +165,7 @@ func (w *Weights) enable(n device.Number, disk, by string, effect weight.Effect)
 	return Enabled{}, first
 }
 
-// turnOn writes it, and looks whether it helps. An error says that all is as it was.
+// turnOn writes the change, and checks that it has an effect. An error means that everything is as before.
 func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 	diff, err := w.Groups.PlanWeights(e.Number, e.By)
 	if err != nil {
@@ -179,7 +180,7 @@ func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 	return nil
 }
 
-// add notes users, and returns those that are new.
+// add records users, and returns the new ones.
 func (e *Enabled) add(groups []*hierarchy.Group) (added []string) {
 	for _, g := range groups {
 		if !slices.Contains(e.Users, g.Dir) {
@@ -190,12 +191,13 @@ func (e *Enabled) add(groups []*hierarchy.Group) (added []string) {
 	return added
 }
 
-// Undo puts back what was enabled for the groups of a scope, on the scope's disks or, where it names none, on all, and for nobody else who
-// still lives. What somebody has changed since is left as it is. It returns what was put back.
+// Undo restores the disks that were enabled for the groups of a scope, unless other groups still use them. It covers
+// the scope's disks or, if it names none, all disks. Settings that others have changed since are left alone. It returns
+// what was restored.
 func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error) {
 	groups, err := groupsOf(s)
 	if err != nil {
-		return nil, nil // It has none, and so no weights.
+		return nil, nil // It has no such groups, and so no weights.
 	}
 	if list, err := w.records.list(); err == nil && len(list) == 0 {
 		return nil, nil
@@ -205,7 +207,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 		var kept []Enabled
 		var errs []error
 		for _, e := range *all {
-			// The others keep their weight, as the change has left them out.
+			// The change left out the other disks, whose weights stay.
 			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == d.Number() })
 			e.Users = slices.DeleteFunc(e.Users, func(dir string) bool {
 				_, err := os.Stat(dir)
@@ -216,11 +218,11 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 				continue
 			}
 			if !w.Groups.Weighs(e.Number, e.By) {
-				continue // Somebody else's by now.
+				continue // Another program has changed it.
 			}
 			err := w.Groups.Restore(e.Edits)
 			if err != nil && slices.ContainsFunc(e.Edits, gone) {
-				continue // An older version's note, of a disk whose number another has by now.
+				continue // A record of an older version; another disk has the number by now.
 			}
 			if err != nil {
 				errs, kept = append(errs, fmt.Errorf("weights on %s: %w", e.Disk, err)), append(kept, e)
@@ -234,13 +236,13 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 	return done, err
 }
 
-// gone reports whether an edit's file isn't there any more.
+// gone reports whether an edit's file no longer exists.
 func gone(e cgroup.Edit) bool {
 	_, err := os.Stat(e.File)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// groupsOf are the I/O groups of a scope, without the root group.
+// groupsOf returns the I/O groups of a scope, without the root group.
 func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 	var groups []*hierarchy.Group
 	for _, p := range s.GroupSets {
@@ -259,14 +261,14 @@ func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 	return groups, nil
 }
 
-// stands reports whether what was enabled may be so yet: in this boot, and on that device, whatever has its number. What has got
-// the number since is not put back to what the other had.
+// stands reports whether an enabled disk may still be enabled: in this boot, and on the same device. If another device
+// has the number by now, it must not get the values of the earlier one.
 func (w *Weights) stands(e Enabled) bool {
 	m, err := mediumOf(w.FS, e.Number)
 	return e.Boot == w.Boot && !errors.Is(err, fs.ErrNotExist) && (err != nil || e.is(m))
 }
 
-// locked lets f change what is recorded of disks, as far as it stands.
+// locked lets f change the records of disks that still stand.
 func (w *Weights) locked(ctx context.Context, f func(*[]Enabled) error) error {
 	return w.records.change(ctx, func(all *[]Enabled) error {
 		*all = slices.DeleteFunc(*all, func(e Enabled) bool { return !w.stands(e) })
