@@ -1,5 +1,6 @@
-// Package iocost configures the part of the kernel that divides a disk by weight, in the root group of version 2: its targets for latency
-// (io.cost.qos) and its model of the disk (io.cost.model). It writes both, or none.
+// Package iocost configures the part of the kernel that divides a disk by weight, in the root group of version 2. It
+// has two files: the latency targets (io.cost.qos) and the model of the disk (io.cost.model). Package iocost writes
+// both, or neither.
 package iocost
 
 import (
@@ -18,7 +19,7 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// A Result is what became of a setting.
+// A Result is the outcome of a setting.
 type Result struct {
 	DryRun bool          `json:"dry_run"`
 	Device string        `json:"device"`
@@ -26,7 +27,7 @@ type Result struct {
 	Edits  []cgroup.Edit `json:"edits"`
 }
 
-// Text returns what was written, and what brings back what was there.
+// Text returns what was written, and the command that restores the earlier values.
 func (r Result) Text() string {
 	var b strings.Builder
 	verb := "set"
@@ -47,7 +48,7 @@ func (r Result) Text() string {
 	return b.String()
 }
 
-// Disk is the disk whose queue a device is served by.
+// Disk returns the disk whose queue serves a device.
 func Disk(h *explain.Host, path string) (device.Number, string, error) {
 	if st, err := os.Stat(path); err != nil || st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
 		return device.Number{}, "", usage.Errorf("%s is not a block device of this machine: name one, such as /dev/sda", path)
@@ -71,13 +72,13 @@ func Disk(h *explain.Host, path string) (device.Number, string, error) {
 	return w.Number(), w.Name, nil
 }
 
-// A Setting is what is asked of iocost; nil: nothing is said of it.
+// A Setting is the configuration that a user asks for. A nil field is left as it is.
 type Setting struct {
 	QoS   *cgroup.QoS
 	Model *cgroup.Model
 }
 
-// Apply plans both files before the first is written, and takes back the one if the other is refused.
+// Apply plans both files before it writes the first. If the kernel refuses one, it restores the other.
 func (c Setting) Apply(h *cgroup.Host, d device.Number, dry bool) (edits []cgroup.Edit, err error) {
 	var diffs []*cgroup.Diff
 	if c.Model != nil {
@@ -145,7 +146,7 @@ func Parse(qos, model []string) (c Setting, err error) {
 	return c, nil
 }
 
-// pairs reads words such as "rpct=95", each once.
+// pairs reads words such as "rpct=95"; each key may appear once.
 func pairs(flag string, words []string, keys map[string]func(string) error) error {
 	seen := map[string]bool{}
 	for _, w := range words {

@@ -79,8 +79,8 @@ type Finding struct {
 	Verdict Verdict `json:"verdict"`
 	// Cause is why it is unproved.
 	Cause Cause `json:"-"`
-	// Why is the cause in words, or why the limit is not held, if that is known. Where it is held, Why says what else counts against it,
-	// if that matters.
+	// Why is the cause in words, or why the limit is not held, if that is known. If the limit is held, Why says what
+	// else counts against it, if that matters.
 	Why string `json:"why,omitempty"`
 	// At is where the rate was seen.
 	At Place `json:"-"`
@@ -108,30 +108,30 @@ func (f Finding) Limited() bool {
 type Evidence struct {
 	// Asked is the limit.
 	Asked float64
-	// Least is the rate that was surely the limited target's, and Most the highest that it may have been. They are equal if nothing else used
-	// the device. Most is -1 if nothing is known.
+	// Least is the rate that was certainly the limited target's, and Most the highest rate that it may have had. They
+	// are equal if nothing else used the device. Most is -1 if nothing is known.
 	Least, Most float64
-	// Unsure is why Least and Most differ; "": Shared.
+	// Unsure is why Least and Most differ. "" means Shared.
 	Unsure Cause
-	// Doubt is why the rate proves nothing, unless it is above the limit; "": it does.
+	// Doubt is why the rate proves nothing unless it is above the limit. "" means that there is no doubt.
 	Doubt Cause
-	// Reached is the rate of all that counts against the limit, such as a file system's own writes. 0: Most.
+	// Reached is the rate of everything that counts against the limit, such as a file system's own writes. 0: Most.
 	Reached float64
 	// Arrived is the rate at the device, which says more where the limit is Missed.
 	Arrived float64
-	// Window is how long was measured.
+	// Window is the length of the measurement.
 	Window time.Duration
-	// Steady says that the rate is a slope, measured where the limit had begun to act: slices don't show in it.
+	// Steady says that the rate is a slope, measured after the limit had begun to act, so slices don't show in it.
 	Steady bool
-	// InFlight is how much may lie between the counters at both ends of the window, in bytes or I/Os.
+	// InFlight is how much may have been in transit between the counters at both ends of the window, in bytes or I/Os.
 	InFlight float64
-	// Tolerance is a share of the limit; 0: Tolerance.
+	// Tolerance is a share of the limit. 0: the constant Tolerance.
 	Tolerance float64
 }
 
 func (e Evidence) tolerance() float64 { return cmp.Or(e.Tolerance, Tolerance) }
 
-// Extra is the rate by which slices and what is in flight may exceed the limit in the window.
+// Extra returns the rate by which slices and I/O in flight may exceed the limit in the window.
 func (e Evidence) Extra() float64 {
 	if e.Steady || e.Window <= 0 {
 		return 0
@@ -168,7 +168,7 @@ func (e Evidence) Verdict() (Verdict, Cause) {
 	return Unproved, Slower
 }
 
-// Of judges a limit on k, by the highest rate that it may have let through.
+// Of judges a limit on k by the highest rate that the limit may have let through.
 func (e Evidence) Of(k limit.Key) Finding {
 	f := Finding{Key: k, Asked: e.Asked, Seen: e.Most}
 	if e.Most >= 0 {
@@ -179,13 +179,15 @@ func (e Evidence) Of(k limit.Key) Finding {
 	return f
 }
 
-// Enough is the length of a window in which slices and what is in flight are no more than the tolerance: twice as long as this one at least.
+// Enough returns the length of a window in which slices and I/O in flight stay within the tolerance. It is at least
+// twice as long as this one.
 func (e Evidence) Enough() time.Duration {
 	seconds := (Carried.Seconds() + e.InFlight/e.Asked) / e.tolerance()
 	return max(Shortest, time.Duration(math.Round(seconds))*time.Second, (2 * e.Window).Round(time.Second))
 }
 
-// Over is the finding that counts for several of the same limit, of which there must be one: one that is not held, else one of those that most agree with.
+// Over returns the finding that counts for several findings on the same limit. It is one that is not held, if there is
+// any; otherwise one of those with the most frequent verdict. all must not be empty.
 func Over(all []Finding) Finding {
 	byVerdict, byCause := map[Verdict]int{}, map[Cause]int{}
 	for _, f := range all {

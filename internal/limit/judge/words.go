@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// String is the verdict in words: "limit NOT held".
+// String returns the verdict in words: "limit NOT held".
 func (v Verdict) String() string {
 	if v == NotHeld {
 		return "limit NOT held"
@@ -15,7 +15,7 @@ func (v Verdict) String() string {
 	return string(v)
 }
 
-// String is the verdict with its evidence: "limit NOT held: asked 10 MiB/s, saw 1.6 GiB/s (160 times)".
+// String returns the verdict with its evidence: "limit NOT held: asked 10 MiB/s, saw 1.6 GiB/s (160 times)".
 func (f Finding) String() string {
 	s := fmt.Sprintf("%s: asked %s", f.Verdict, f.Key.PerSecond(f.Asked))
 	if f.Seen >= 0 {
@@ -34,7 +34,7 @@ func (f Finding) String() string {
 	return s
 }
 
-// words is where the rate was seen: "the device".
+// words returns where the rate was seen: "the device".
 func (p Place) words() string {
 	if p == Device {
 		return "the device"
@@ -42,7 +42,7 @@ func (p Place) words() string {
 	return string(p)
 }
 
-// off is a distance from the limit: "+3.9 %", from twice the limit on "160 times".
+// off returns a distance from the limit: "+3.9 %", or from twice the limit on "160 times".
 func off(share float64) string {
 	if share < 1 {
 		return fmt.Sprintf("%+.1f %%", 100*share)
@@ -54,7 +54,7 @@ func off(share float64) string {
 	return fmt.Sprintf("%.0f times", math.Round(times))
 }
 
-// why is a finding's verdict explained, as far as the rates do.
+// why explains a finding's verdict, as far as the rates can.
 func (e Evidence) why(f Finding) string {
 	rate := f.Key.PerSecond
 	switch f.Cause {
@@ -82,12 +82,13 @@ func (e Evidence) why(f Finding) string {
 	return ""
 }
 
-// Short says that the window is too short: "too short: in 1 s up to 20 % more than the limit can come through".
+// Short returns the sentence that the window is too short: "too short: in 1 s up to 20 % more than the limit can come
+// through".
 func (e Evidence) Short() string {
 	return fmt.Sprintf("too short: in %s up to %.0f %% more than the limit can come through", size.Duration(e.Window), 100*e.Extra()/e.Asked)
 }
 
-// Meaning explains a cause that a table of several limits names; "" if the table says enough.
+// Meaning explains a cause that a table of several limits names, or returns "" if the table says enough.
 func (c Cause) Meaning() string {
 	switch c {
 	case TooShort:
