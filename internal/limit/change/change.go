@@ -1,9 +1,9 @@
-// Package change makes the changes of limits that a user asks for, limit set and limit clear, and says what to know of each: what shares the limits,
-// what escapes them, who will set others, and what proves them.
+// Package change makes the changes of limits that a user asks for, with limit set and limit clear. It also reports what
+// to know about each change: what shares the limits, what escapes them, who else will set them, and what proves them.
 //
-// A change is made by hold, in all parts of a target or in none. Around it go the records: of what was set (for limit show), of limits in the root
-// group, of disks that are divided by weight. Easily got wrong: a limit that is set but could not be recorded is set all the same, and the user
-// reads both.
+// Package hold makes the change itself, in all parts of a target or in none. Package change adds the records: of what
+// was set (for limit show), of limits in the root group, and of disks that are divided by weight. Easily got wrong: a
+// limit that is set but could not be recorded is set all the same, and the user is told both.
 package change
 
 import (
@@ -21,25 +21,25 @@ type Maker struct {
 	Machine, Run string
 	// Daemon asks the daemon for its state. The error is an fs.ErrNotExist if none runs.
 	Daemon func() (*keeper.Status, error)
-	// Policy is the path of the policy that a daemon reads by default, and Flags what the commands need that are printed:
-	// " --state /srv/state", or "".
+	// Policy is the path of the policy that a daemon reads by default. Flags are the options that printed commands
+	// need: " --state /srv/state", or "".
 	Policy, Flags string
 }
 
-// Options say what a change is for, and how it is made. The zero value changes all of a target's data at once.
+// Options say what a change is for, and how to make it. The zero value changes all of a target's data at once.
 type Options struct {
 	hold.Where
 	// Dry plans the change and writes nothing.
 	Dry bool
-	// Keep has the engine store what is set, for the container's next start.
+	// Keep makes the engine store the limits, for the container's next start.
 	Keep bool
-	// Enable is what shall divide disks by weight, Auto for whichever can, "" to leave them.
+	// Enable is the way to divide disks by weight: Auto for either that works, "" to leave the disks as they are.
 	Enable string
-	// Only are the limits that are removed; nil: all.
+	// Only are the limits to remove; nil: all.
 	Only []limit.Key
 }
 
-// A Result is what became of a change.
+// A Result is the outcome of a change.
 type Result struct {
 	DryRun bool `json:"dry_run"`
 	*hold.Scope
@@ -47,11 +47,11 @@ type Result struct {
 	Remove  []limit.Key     `json:"remove"`
 	Done    []hold.Done     `json:"done"`
 	Implied []limit.Implied `json:"implied"`
-	// Policy is the rule by which plimsoll daemon holds the limits over restarts of the containers, which lose them; empty where
-	// nothing is lost.
+	// Policy is a rule with which plimsoll daemon sets the limits again after restarts of the containers, which lose
+	// them. It is empty if no limits are lost.
 	Policy string `json:"policy,omitempty"`
 
-	// policy is the file that Policy goes into, and proof the command that tries the rates, "" where there are none.
+	// policy is the file for Policy. proof is the command that tests the rates, "" if there are none.
 	policy, proof string
 }
 
@@ -68,7 +68,7 @@ func (m *Maker) change(ctx context.Context, apply applier, s *hold.Scope, change
 	return m.result(s, change, done, where), nil
 }
 
-// result is what became of a change.
+// result returns the outcome of a change.
 func (m *Maker) result(s *hold.Scope, change limit.Change, done []hold.Done, where Options) *Result {
 	r := &Result{DryRun: where.Dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change), policy: m.Policy}
 	if !stored(done) {
@@ -80,10 +80,10 @@ func (m *Maker) result(s *hold.Scope, change limit.Change, done []hold.Done, whe
 	return r
 }
 
-// impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
+// impliedSizes are the block sizes for converting a rate to the other unit: those of a database and of a copy.
 var impliedSizes = []int64{4 << 10, 1 << 20}
 
-// implied says what the rates of a change mean in the other unit.
+// implied returns what the rates of a change mean in the other unit.
 func implied(s *hold.Scope, change limit.Change) []limit.Implied {
 	maxIO := int64(0)
 	for _, d := range s.Devices() {

@@ -15,7 +15,7 @@ import (
 
 // Clear removes limits of a target.
 func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Result, error) {
-	// Limits of all devices are removed, unless some are named; a volume's are those of its device.
+	// The limits of all devices are removed, unless devices are named. For a volume, they are those of its device.
 	named := where.Volume != "" || where.Path != "" || where.Device != "" || ref.Kind == target.Volume
 	keys := where.Only
 	if named && len(keys) == 0 {
@@ -27,11 +27,11 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 	}
 	at := where.Where
 	if !named {
-		at.DeviceWide = false // The notes say which devices; the root group has others' limits, too.
+		at.DeviceWide = false // The notes say which devices; the root group has others' limits too.
 	}
 	s, err := m.Scope(ctx, ref, at, named)
 	if err != nil {
-		// A volume that has gone, or isn't used, may have limits in the root group all the same.
+		// A volume that has gone or is unused may nevertheless have limits in the root group.
 		list, bad := m.DeviceLimits(m.Machine).For(ref)
 		if bad != nil || len(list) == 0 {
 			return nil, refusedThere(err, limit.Limits{})
@@ -56,7 +56,7 @@ func (m *Maker) ClearDeviceWide(ctx context.Context, where Options) (*Result, er
 	return m.clearWides(ctx, &hold.Scope{}, list, where)
 }
 
-// clearWides removes limits that were set in the root group, those of --device alone if there is one.
+// clearWides removes limits that were set in the root group, or only those of --device if it is given.
 func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, where Options) (*Result, error) {
 	if where.Device != "" {
 		var number device.Number
@@ -96,7 +96,7 @@ func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.Devic
 	return m.result(s, limit.Clear(where.Only...), append(done, left...), where), nil
 }
 
-// daemonHas reports whether the daemon holds the root group to something on a device, or has left it there.
+// daemonHas reports whether the daemon limits a device in the root group, or has left a limit there.
 func (m *Maker) daemonHas(d device.Number) bool {
 	held, err := keeper.RootGroup(m.Holder, m.Run)
 	return err != nil || slices.ContainsFunc(held, func(h keeper.Held) bool { return h.Device == d })
@@ -115,7 +115,7 @@ func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, er
 	}, where.Dry)
 }
 
-// wide makes a change together with what was set in the root group for its target.
+// wide makes a change together with the limits in the root group that were set for its target.
 func (m *Maker) wide(apply applier, dry bool) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		return m.DeviceLimits(m.Machine).Change(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })

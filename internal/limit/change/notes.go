@@ -23,7 +23,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// changeNotes are what to know of a change that was made: what shares its limits, what escapes them, and who will set others.
+// changeNotes returns what to know about a change that was made: what shares its limits, what escapes them, and who
+// will set others.
 func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, where Options) []string {
 	notes := m.besideNotes(s, c, where)
 	if c.Set.IO() {
@@ -48,7 +49,7 @@ func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, 
 	return append(notes, m.keeperNotes(s, c)...)
 }
 
-// together says what a volume's containers may do in all once each has the limits that are set.
+// together says how much a volume's containers may do in total once each has the limits.
 func together(s *hold.Scope, set limit.Limits) string {
 	var each []limit.Limits
 	for _, p := range s.GroupSets {
@@ -59,7 +60,7 @@ func together(s *hold.Scope, set limit.Limits) string {
 	return s.Together(each)
 }
 
-// laterNote says that version 1 holds each group by itself, so that one which is made later has no limit.
+// laterNote says that version 1 limits each group by itself, so a group that is created later has no limit.
 func laterNote(s *hold.Scope, set limit.Limits) []string {
 	for _, p := range s.GroupSets {
 		if p.Target == nil || set.ReadBPS == 0 && set.WriteBPS == 0 && set.ReadIOPS == 0 && set.WriteIOPS == 0 {
@@ -72,7 +73,7 @@ func laterNote(s *hold.Scope, set limit.Limits) []string {
 	return nil
 }
 
-// sharedDevice is one of the devices on which limits for a path go as well.
+// sharedDevice returns one of the devices to which the limits for a path apply as well.
 func sharedDevice(e *explain.Explanation, devices []explain.Spot) (string, bool) {
 	for _, d := range e.Hard {
 		if !d.ReadsOnly && slices.ContainsFunc(devices, func(o explain.Spot) bool { return o.Number() == d.Number() && !o.ReadsOnly }) {
@@ -82,7 +83,7 @@ func sharedDevice(e *explain.Explanation, devices []explain.Spot) (string, bool)
 	return "", false
 }
 
-// besideNotes say which other data of the containers has the limits too that were changed, because it is on the same device.
+// besideNotes say which other data of the containers the changed limits apply to, because it is on the same device.
 func (m *Maker) besideNotes(s *hold.Scope, c limit.Change, where Options) (notes []string) {
 	if len(s.Places) == 0 || where.Device != "" || where.Volume == "" && where.Path == "" && s.Target.Kind != target.Volume {
 		return nil
@@ -116,7 +117,7 @@ func (m *Maker) besideNotes(s *hold.Scope, c limit.Change, where Options) (notes
 	return notes
 }
 
-// named reports whether a container's ground is what the scope is for.
+// named reports whether the scope is for a container's place g.
 func (m *Maker) named(s *hold.Scope, g hold.Place, all []hold.Place, where Options) bool {
 	if where.Path == "" {
 		return g.Name == s.Places[0].Name
@@ -130,7 +131,7 @@ func (m *Maker) named(s *hold.Scope, g hold.Place, all []hold.Place, where Optio
 	return g.Path == best
 }
 
-// within reports whether a path of a container is a folder or something in it.
+// within reports whether p is dir or below it.
 func within(p, dir string) bool {
 	p, dir = path.Clean(p), path.Clean(dir)
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
@@ -145,7 +146,8 @@ func (m *Maker) escapeNotes(s *hold.Scope, set limit.Limits) []string {
 	return notes.Lines()
 }
 
-// elsewhere says that a process works on another device than that of its root, which is what limits without a place are for.
+// elsewhere says that a process works on a different device than that of its root, to which limits without a place
+// apply.
 func (m *Maker) elsewhere(ctx context.Context, s *hold.Scope, where Options) []string {
 	if s.Target.Kind != target.Process || where.Volume != "" || where.Path != "" || where.Device != "" {
 		return nil
@@ -165,7 +167,8 @@ func (m *Maker) elsewhere(ctx context.Context, s *hold.Scope, where Options) []s
 	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, clean.Shell(cwd))}
 }
 
-// stillWide says that the root group goes on holding what was set there for a target, where that was set without now.
+// stillWide says that the root group still has limits that were set for a target, after a change that did not include
+// them.
 func (m *Maker) stillWide(s *hold.Scope, c limit.Change) (notes []string) {
 	if s.HasRootGroup() {
 		return nil
@@ -182,10 +185,10 @@ func (m *Maker) stillWide(s *hold.Scope, c limit.Change) (notes []string) {
 	return notes
 }
 
-// keeperPatience is how long the daemon may take to tell what it holds: it is asked for a note only.
+// keeperPatience is how long the daemon may take to report its state, which is needed for a note only.
 const keeperPatience = 4 * time.Second
 
-// keeperNotes say that the daemon holds what was changed, and will set it as its policy has it.
+// keeperNotes say that the daemon manages the changed limits, and will set them to what its policy says.
 func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	type answer struct {
 		s   *keeper.Status

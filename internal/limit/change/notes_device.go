@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/limit/keeper"
 )
 
-// otherDevice says that nothing of a container is on the device that was named for its limits, as far as can be seen: it is on
-// another one, and the limits hold nothing yet.
+// otherDevice says that the container has no visible data on the device that was named for its limits: its data is on
+// another device, and the limits hold nothing yet.
 func (m *Maker) otherDevice(s *hold.Scope, where Options) (notes []string) {
 	if where.Device == "" {
 		return nil
@@ -44,15 +44,15 @@ func (m *Maker) otherDevice(s *hold.Scope, where Options) (notes []string) {
 	return notes
 }
 
-// leftNotes say that the root group goes on holding what a daemon of the folder m.Run holds it to, or has left there, on devices of the
-// data whose own limits were changed.
+// leftNotes say that the root group still limits devices whose other limits were changed: the daemon of the folder
+// m.Run sets those limits, or has left them.
 func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	if s.HasRootGroup() {
 		return nil
 	}
 	held, err := keeper.RootGroup(m.Holder, m.Run)
 	if err != nil || len(held) == 0 {
-		return nil // What another user's daemon holds is not this one's to see.
+		return nil // The daemon of another user is not visible to this one.
 	}
 	on := map[device.Number]bool{}
 	for _, d := range s.Devices() {

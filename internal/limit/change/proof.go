@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// proveIt is the command that tries the rates that were set, "" where there are none that can be tried.
+// proveIt returns the command that tests the rates that were set, or "" if none can be tested.
 func (m *Maker) proveIt(s *hold.Scope, c limit.Change, where Options) string {
 	if !slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && c.Set.Has(k) }) {
 		return ""
@@ -19,7 +19,7 @@ func (m *Maker) proveIt(s *hold.Scope, c limit.Change, where Options) string {
 	switch {
 	case s.Target.Kind == target.Volume && len(s.Target.Users) == 0:
 		if s.Target.Host == "" {
-			return "" // No API makes a container with it.
+			return "" // No API creates a container with it.
 		}
 		words = append(words, "--probe")
 	case where.Volume != "":
@@ -42,7 +42,8 @@ func (m *Maker) proveIt(s *hold.Scope, c limit.Change, where Options) string {
 	return strings.Join(words, " ") + m.Flags
 }
 
-// folderOn is a folder on the device that a scope is for: the target's own, or one of the machine's for a target without any.
+// folderOn returns a folder on the device that a scope is for: one of the target's own, or one of the machine's if the
+// target has none.
 func (m *Maker) folderOn(s *hold.Scope) string {
 	if s.Target.PID == 0 {
 		for _, g := range s.Places {

@@ -15,16 +15,17 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// Auto has whichever can divide a disk by weight.
+// Auto chooses whichever method can divide a disk by weight.
 const Auto = "auto"
 
-// asksIO reports whether a limit on I/O is asked for: those need a device.
+// asksIO reports whether ask has a limit on I/O, which needs a device.
 func asksIO(ask limit.Ask) bool {
 	return ask.Limits.IO() || ask.Limits.Has(limit.Weight) || ask.Limits.Has(limit.Latency) || len(ask.Percent) > 0 ||
 		slices.ContainsFunc(ask.Remove, limit.Key.IO)
 }
 
-// refusedThere puts the words of a daemon elsewhere, which refuses a change, in the place of err, which says that it is elsewhere.
+// refusedThere replaces err, which says that a target's daemon is elsewhere, by the message of that daemon, which
+// refuses a change.
 func refusedThere(err error, set limit.Limits) error {
 	var there *refusal.Error
 	if errors.As(err, &there) {
@@ -35,7 +36,7 @@ func refusedThere(err error, set limit.Limits) error {
 	return err
 }
 
-// Set sets what is asked for. resolve turns percentages into numbers.
+// Set sets the limits in ask. resolve converts percentages to numbers.
 func (m *Maker) Set(ctx context.Context, ref target.Ref, ask limit.Ask, resolve func(limit.Ask, *hold.Scope) (limit.Change, error), how Options) (*Result, error) {
 	s, err := m.Scope(ctx, ref, how.Where, asksIO(ask))
 	if err != nil {
@@ -71,13 +72,13 @@ func (m *Maker) Set(ctx context.Context, ref target.Ref, ask limit.Ask, resolve 
 	}
 	var fault *cgroup.Fault
 	if errors.As(err, &fault) && how.Enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
-		// The message names the file that would have to be written; the flag writes it.
+		// The message names the file to write; the flag writes it.
 		err = fmt.Errorf("%w; --enable-weights does that, for all users of the disk, and limit clear undoes it", err)
 	}
 	return r, err
 }
 
-// enabling makes disks be divided by weight before the weight is set, and puts them back if that fails.
+// enabling makes disks divide by weight before the weight is set, and restores them if that fails.
 func (m *Maker) enabling(by string) applier {
 	if by == Auto {
 		by = ""
@@ -99,7 +100,7 @@ func (m *Maker) enabling(by string) applier {
 	}
 }
 
-// noting makes a change, and notes what was set for limit show. The limits are set, also where that can't be noted.
+// noting makes a change, and records for limit show what was set. If the record fails, the limits are set all the same.
 func (m *Maker) noting(apply applier) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		done, err := apply(ctx, s, change)
@@ -113,7 +114,7 @@ func (m *Maker) noting(apply applier) applier {
 	}
 }
 
-// disabling makes a change, and puts disks back that were divided by weight for one that it has removed.
+// disabling makes a change, and restores disks that were divided by a weight that it has removed.
 func (m *Maker) disabling(apply applier) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		done, err := apply(ctx, s, change)

@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Text returns what was changed, or would be, a line for each part, and what to know of it.
+// Text returns what was changed, or would be, in a line for each part, and what to know about it.
 func (r *Result) Text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) {
-		// A line each: a name with a line break in it may look like another message.
+		// Print each as a single line: a name that contains a line break could imitate another message.
 		fmt.Fprintln(&b, clean.Line(fmt.Sprintf(format, args...)))
 	}
 	for _, d := range r.Done {
@@ -35,7 +35,7 @@ func (r *Result) Text() string {
 		default:
 			set := r.Set
 			if d.GroupSet.DeviceWide {
-				set = set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), limit.Key.Rate)...) // It has no others.
+				set = set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), limit.Key.Rate)...) // The root group has no others.
 			}
 			say("%s: set %s", d.GroupSet.Name, set.Words())
 		}

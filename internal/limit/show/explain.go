@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// Explain explains paths, and the data of targets, on the machine that host shows. A name that is no path is a target: only then a holder is
-// asked for, which is closed.
+// Explain explains paths, and the data of targets, on the machine that host shows. A name that is not a path is a
+// target. Explain calls holder only for targets, and closes the result.
 func Explain(ctx context.Context, host device.FS, names []string, holder func() (*hold.Holder, error)) (*explain.Answer, error) {
 	h, err := explain.Look(host)
 	if errors.Is(err, errors.ErrUnsupported) {

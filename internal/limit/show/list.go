@@ -20,28 +20,30 @@ import (
 
 // A Limited is one limit of the machine.
 type Limited struct {
-	// Target names what has it: "docker:web", "unit:backup.service", "cgroup:/backup".
+	// Target names the target that has the limit: "docker:web", "unit:backup.service", "cgroup:/backup".
 	Target string `json:"target"`
 	Group  string `json:"group"`
-	// Device is the number, DeviceName the kernel's name; both are empty for limits that aren't for a device.
+	// Device is the device's number, DeviceName the kernel's name. Both are empty for limits that don't apply to a
+	// device.
 	Device     device.Number `json:"device,omitzero"`
 	DeviceName string        `json:"device_name,omitempty"`
 	Key        limit.Key     `json:"key"`
 	Value      string        `json:"value"`
-	// By says who set it, as far as that is known: "plimsoll daemon, rule web", "plimsoll limit set, 2026-11-23 00:45:00", "docker 29.6 has it stored".
+	// By says who set it, if that is known: "plimsoll daemon, rule web", "plimsoll limit set, 2026-11-23 00:45:00",
+	// "docker 29.6 has it stored".
 	By string `json:"by"`
 
 	words string
 }
 
-// The words for limits whose origin is not on record.
+// Texts for limits whose origin is not on record.
 const (
 	byAnybody = "not on record: another program"
 	byRun     = "a trial of plimsoll run"
 	bySystemd = "systemd, or another program"
 )
 
-// An owner is a container whose groups have limits, and what is known of who set them.
+// An owner is a container whose groups have limits, with what is known about who set them.
 type owner struct {
 	ref    string
 	groups []string
@@ -106,7 +108,7 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 	return &List{list, notes}, nil
 }
 
-// owners are the running containers by the paths of their groups.
+// owners returns the running containers by the paths of their groups.
 func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []string) {
 	owners = map[string]*owner{}
 	found, err := r.Finder.List(ctx)
@@ -123,7 +125,7 @@ func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []
 		}
 		groups, err := r.Finder.Groups(t)
 		if err != nil {
-			continue // It ended meanwhile.
+			continue // It ended in the meantime.
 		}
 		o := &owner{ref: t.Ref()}
 		if o.stored, err = r.Stored(ctx, &t); err != nil {
@@ -145,7 +147,7 @@ func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []
 	return owners, notes
 }
 
-// ownerOf is the container that has a group, or one above it; nil if none has.
+// ownerOf returns the container to which a group or one above it belongs, or nil.
 func ownerOf(group string, owners map[string]*owner) *owner {
 	for p := group; p != "/" && p != "."; p = path.Dir(p) {
 		if o := owners[p]; o != nil {
@@ -155,10 +157,10 @@ func ownerOf(group string, owners map[string]*owner) *owner {
 	return nil
 }
 
-// rootGroup stands where the root group has no name.
+// rootGroup is used if the root group has no name.
 const rootGroup = "the root group"
 
-// groupName is the name by which commands take a group that is no container's.
+// groupName returns the name by which commands accept a group that belongs to no container.
 func groupName(group string) string {
 	for _, suffix := range []string{".service", ".scope", ".slice"} {
 		if strings.HasSuffix(group, suffix) {
@@ -205,8 +207,9 @@ func whoSet(x Limited, d *device.Number, o *owner, wides []hold.DeviceLimit, set
 	return byAnybody
 }
 
-// gave reports whether the daemon set a limit of a container, of which it holds h. In version 1 it writes rates into each group below the
-// container's own as well, and nothing else. The kernel keeps rates as they are written: another value is another program's.
+// gave reports whether the daemon set a limit of a container, for which it holds h. With version 1 the daemon also
+// writes rates into each group below the container's own, and no other limits. The kernel keeps rates as they are
+// written, so a different value was set by another program.
 func (o *owner) gave(h keeper.Held, x Limited) bool {
 	if h.Key != x.Key || !h.Device.IsZero() && h.Device != x.Device {
 		return false
@@ -217,7 +220,7 @@ func (o *owner) gave(h keeper.Held, x Limited) bool {
 	return slices.Contains(o.groups, x.Group)
 }
 
-// diskName is a device's name, its number where it has none.
+// diskName returns a device's name, or its number if it has none.
 func (r *Reader) diskName(d device.Number) string {
 	if dev, err := r.FS.Disk(d); err == nil {
 		return dev.Name
@@ -225,8 +228,8 @@ func (r *Reader) diskName(d device.Number) string {
 	return d.String()
 }
 
-// storedIt says what of a container's limit its engine has on record. An engine writes shares and CPUs otherwise than the kernel; of others
-// it is known whether the kernel has the same.
+// storedIt says what the engine has stored of a container's limit. An engine stores shares and CPUs in other units than
+// the kernel; for the other limits, storedIt compares the values.
 func (o *owner) storedIt(x Limited) string {
 	if o.stored == nil {
 		return byAnybody

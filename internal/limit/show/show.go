@@ -1,8 +1,9 @@
-// Package show reads limits back from the kernel: those of a target (Reader.Target), those in the root group (Reader.DeviceWide), and those of
-// all groups with the program that set each (Reader.List). A limit that the kernel doesn't have does not exist, whatever is recorded of it.
+// Package show reads limits back from the kernel: the limits of a target (Reader.Target), those in the root group
+// (Reader.DeviceWide), and those of all groups with the program that set each (Reader.List). A limit that the kernel
+// doesn't have does not exist, whatever the records say.
 //
-// Easily got wrong: the kernel doesn't record who set a limit. The daemon, limit set and an engine each know what they set; a limit is theirs
-// only while the kernel has the same value.
+// Easily got wrong: the kernel doesn't record who set a limit. The daemon, limit set and an engine each know what they
+// set; a limit is theirs only while the kernel has the same value.
 package show
 
 import (
@@ -36,38 +37,39 @@ type Reader struct {
 type Shown struct {
 	Part   hold.GroupSet  `json:"part"`
 	Groups []cgroup.State `json:"groups"`
-	// Above are the groups above its own that hold it as well, the nearest first.
+	// Above are the groups above its own that limit it as well, the nearest first.
 	Above []cgroup.State `json:"above"`
-	// Places are what of the target's data is on each device.
+	// Places says which of the target's data is on each device.
 	Places map[device.Number][]string `json:"places"`
-	// Stored is what the engine sets again at the container's next start.
+	// Stored is what the engine will set again at the container's next start.
 	Stored *hold.Stored `json:"stored,omitempty"`
-	// Notes say what could not be found x.
+	// Notes say what could not be determined.
 	Notes []string `json:"notes"`
 }
 
-// A DeviceWide is limits that were set in the root group.
+// A DeviceWide describes limits that were set in the root group.
 type DeviceWide struct {
 	hold.DeviceLimit
-	// Now is what the kernel has there.
+	// Now is what the kernel has in the root group.
 	Now limit.Limits `json:"now"`
-	// Former is set where they were set when another device had the number, and Gone if none has it now: what they were set on has gone.
+	// Former is set if the number belonged to another device when the limits were set. Gone is set if no device has the
+	// number now.
 	Former bool `json:"former"`
 	Gone   bool `json:"gone"`
 }
 
-// An Answer is the limits of a target, or without one those of the root group.
+// An Answer holds the limits of a target, or without a target those of the root group.
 type Answer struct {
 	*hold.Scope
 	Shown []Shown `json:"shown"`
-	// DeviceWide are the limits that were set for the target in the root group; without a target, for any.
+	// DeviceWide are the limits that were set in the root group for the target, or without a target for any.
 	DeviceWide []DeviceWide `json:"device_wide"`
 
-	// name is what a device is called.
+	// name returns the name of a device.
 	name func(device.Number) string
 }
 
-// Target shows the limits of a target, and those that were set for it in the root group; with wide those alone.
+// Target returns the limits of a target, and those that were set for it in the root group; with wide only the latter.
 func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer, error) {
 	s, err := r.Scope(ctx, ref, hold.Where{}, ref.Kind == target.Volume)
 	if err != nil {
@@ -92,8 +94,8 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer
 	return x, r.addWide(x, notes)
 }
 
-// gone shows what a target that isn't found, for the reason why, has in the root group: a volume that has gone, or isn't used, may have
-// limits there all the same.
+// gone returns the limits in the root group of a target that isn't found, with the reason why. A volume that has gone
+// or is unused may nevertheless have limits there.
 func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
 	notes, err := r.DeviceLimits(r.Machine).For(ref)
 	if err != nil || len(notes) == 0 {
@@ -104,7 +106,7 @@ func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
 	return x, r.addWide(x, notes)
 }
 
-// DeviceWide shows the limits that were set in the root group, for any target.
+// DeviceWide returns the limits that were set in the root group for any target.
 func (r *Reader) DeviceWide() (*Answer, error) {
 	notes, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
@@ -114,7 +116,7 @@ func (r *Reader) DeviceWide() (*Answer, error) {
 	return x, r.addWide(x, notes)
 }
 
-// addWide adds limits in the root group, with those of plimsoll daemon.
+// addWide adds the limits in the root group, including those of plimsoll daemon.
 func (r *Reader) addWide(x *Answer, notes []hold.DeviceLimit) (err error) {
 	if notes, err = r.keepers(notes, x); err == nil {
 		x.DeviceWide, err = r.wideNow(notes)
@@ -122,7 +124,7 @@ func (r *Reader) addWide(x *Answer, notes []hold.DeviceLimit) (err error) {
 	return err
 }
 
-// shown reads what the parts of a scope have. Of a volume those limits count that are on its devices.
+// shown reads the limits of the parts of a scope. For a volume, only limits on its devices count.
 func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 	all := []Shown{}
 	for _, p := range s.GroupSets {
@@ -151,7 +153,7 @@ func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 	return all, nil
 }
 
-// places are what of a part's data is on each device.
+// places returns which of a part's data is on each device.
 func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 	if p.Target == nil || p.Target.PID == 0 {
 		return nil
@@ -174,11 +176,12 @@ func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 	return places
 }
 
-// keepers adds what plimsoll daemon holds the root group to, or has left there: of a target that on the devices of its data.
+// keepers adds the limits that plimsoll daemon holds in the root group or has left there; for a target, those on the
+// devices of its data.
 func (r *Reader) keepers(notes []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
 	held, err := keeper.RootGroup(r.Holder, r.Run)
 	if errors.Is(err, fs.ErrPermission) {
-		return notes, nil // What another user's daemon holds is not this one's to see.
+		return notes, nil // The daemon of another user is not visible to this one.
 	}
 	notes = slices.DeleteFunc(notes, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
 	for _, h := range held {
@@ -195,7 +198,7 @@ func (x *Answer) concerns(d device.Number) bool {
 		slices.ContainsFunc(x.Scope.Devices(), func(o explain.Spot) bool { return o.Number() == d })
 }
 
-// wideNow is what the kernel has of what was set in the root group.
+// wideNow returns what the kernel has of the limits that were set in the root group.
 func (r *Reader) wideNow(notes []hold.DeviceLimit) (all []DeviceWide, err error) {
 	if len(notes) == 0 {
 		return nil, nil
@@ -214,7 +217,7 @@ func (r *Reader) wideNow(notes []hold.DeviceLimit) (all []DeviceWide, err error)
 	return all, nil
 }
 
-// deviceName is a device's name and number.
+// deviceName returns a device's name and number.
 func (r *Reader) deviceName(d device.Number) string {
 	dev, err := r.FS.Disk(d)
 	if err != nil {
@@ -223,12 +226,12 @@ func (r *Reader) deviceName(d device.Number) string {
 	return dev.Name + " (" + d.String() + ")"
 }
 
-// looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
+// looseNotes say, for the parts of a scope, which groups lack limits that the part's own group has.
 func (r *Reader) looseNotes(shown []Shown) (notes []string) {
 	now := procfs.Look("/proc")
 	for _, p := range shown {
 		if len(p.Groups) > 0 {
-			// An error is that it has gone: the lines of its limits say so.
+			// An error means that it has gone, which the lines of its limits say.
 			more, _ := r.StrayNotes(p.Part, p.Groups[0].Devices, now, r.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
 			notes = append(notes, more...)
 		}
@@ -236,7 +239,7 @@ func (r *Reader) looseNotes(shown []Shown) (notes []string) {
 	return notes
 }
 
-// together says what a volume's containers may do in all, on each of its devices.
+// together says how much a volume's containers may do in total, on each of its devices.
 func together(s *hold.Scope, shown []Shown) (notes []string) {
 	for _, d := range s.Devices() {
 		var each []limit.Limits

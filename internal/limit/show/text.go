@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Text returns a table, and below it what to know of the limits.
+// Text returns a table, and below it what to know about the limits.
 func (x *Answer) Text() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -79,7 +79,7 @@ func (x *Answer) Text() string {
 	return b.String()
 }
 
-// own is what no limits are where groups above have some.
+// own completes "no limits" for a group that is bound by limits of groups above it.
 func own(above []cgroup.State) string {
 	if len(above) == 0 {
 		return ""
@@ -87,7 +87,7 @@ func own(above []cgroup.State) string {
 	return " of its own"
 }
 
-// stateWords are the limits of a group in one line: "memory=1GiB, write_bps=4MiB on sda (8:0)".
+// stateWords returns the limits of a group in one line: "memory=1GiB, write_bps=4MiB on sda (8:0)".
 func (x *Answer) stateWords(g cgroup.State) string {
 	var words []string
 	if !g.Limits.IsZero() {
@@ -99,7 +99,7 @@ func (x *Answer) stateWords(g cgroup.State) string {
 	return strings.Join(words, ", ")
 }
 
-// sorted are the devices that have limits, by their numbers as text.
+// sorted returns the devices that have limits, ordered by their numbers as text.
 func sorted(devices map[device.Number]limit.Limits) []device.Number {
 	return slices.SortedFunc(maps.Keys(devices), func(x, y device.Number) int { return strings.Compare(x.String(), y.String()) })
 }
@@ -132,7 +132,7 @@ func (l *List) Text() string {
 	return b.String()
 }
 
-// pasted is a name that a line may take, quoted where a shell or a terminal would change it.
+// pasted returns a name for pasting into a command line, quoted if a shell or a terminal would change it.
 func pasted(name string) string {
 	if name == rootGroup {
 		return name // Not a name: the text is printed as it is.
