@@ -1,16 +1,14 @@
-// Package steady judges series of samples: from when on they are steady, and where they step from
-// one level to another.
+// Package steady judges series of samples: when they become steady, and where they step from one level to another.
 //
-// Steady is what SNIA's Solid State Storage Performance Test Specification calls so: over five rounds
-// one after the other, the range of the values is at most 20 % of their mean, and the best straight line
-// through them rises or falls by at most 10 % of it. Here that has to hold for the throughput
-// and for the mean latency at once. A round is whatever the caller samples; the specification
-// has a minute.
+// Steady is meant as in SNIA's Solid State Storage Performance Test Specification: over five consecutive rounds, the
+// range of the values is at most 20 % of their mean, and the best straight line through them rises or falls by at most
+// 10 % of it. Here both the throughput and the mean latency must meet this. A round is whatever the caller samples; in
+// the specification it is a minute.
 //
-// Easily got wrong: five rounds of one second can be steady by accident, in a run that has
-// not begun to drift. A long run deserves long rounds (Rounds).
+// Easily got wrong: five rounds of one second can be steady by accident, in a run that has not begun to drift. A long
+// run needs long rounds (Rounds).
 //
-// The package does no I/O and knows nothing of jobs.
+// The package does no I/O and does not depend on jobs.
 package steady
 
 import (
@@ -20,19 +18,19 @@ import (
 
 // The criteria of SNIA's specification (SSS PTS 2.0.1, 2.1.24).
 const (
-	// WindowRounds is how many rounds are judged together.
+	// WindowRounds is the number of rounds that are judged together.
 	WindowRounds = 5
-	// MaxRange is the greatest range of the values, and MaxSlope the greatest rise or fall of
-	// the line through them from the first round to the last, both as a share of their mean.
+	// MaxRange is the maximum range of the values, and MaxSlope the maximum rise or fall of the line through them from
+	// the first round to the last, both as a share of their mean.
 	MaxRange = 0.20
 	MaxSlope = 0.10
 )
 
-// A Judgement is what was found of one window of one series.
+// A Judgement describes one window of one series.
 type Judgement struct {
 	Mean float64 `json:"mean"`
-	// Range is largest minus least, and Slope how much the best straight line rises (or falls, under 0)
-	// from the first value to the last, as shares of the mean.
+	// Range is the largest value minus the smallest. Slope is how much the best straight line rises from the first
+	// value to the last; it is negative if the line falls. Both are shares of the mean.
 	Range float64 `json:"range"`
 	Slope float64 `json:"slope"`
 }
@@ -42,8 +40,8 @@ func (j Judgement) Steady() bool {
 	return j.Mean > 0 && j.Range <= MaxRange && math.Abs(j.Slope) <= MaxSlope
 }
 
-// Judge looks at one window. A window whose mean isn't over 0, or that holds anything but finite
-// numbers, is never steady.
+// Judge judges one window. A window whose mean isn't above 0, or that contains a number that isn't finite, is never
+// steady.
 func Judge(xs []float64) Judgement {
 	mean, slope := Line(xs)
 	if len(xs) == 0 || !(mean > 0) || math.IsInf(mean, 0) {
@@ -77,7 +75,7 @@ func Line(xs []float64) (mean, slope float64) {
 	return mean, num / den
 }
 
-// A Series is what was sampled in rounds of the same length.
+// A Series holds samples of rounds of the same length.
 type Series struct {
 	Round time.Duration
 	// Throughput is in any unit. Latency, the mean of each round, may be missing.
@@ -85,14 +83,14 @@ type Series struct {
 	Latency    []float64
 }
 
-// A Finding says whether and when a series got steady.
+// A Finding says whether and when a series became steady.
 type Finding struct {
-	// Steady is whether any window was, and From and To are the rounds of the first one: [From, To).
-	// Otherwise they are those of the last window there was.
+	// Steady reports whether any window was steady. From and To are the rounds of the first such window, [From, To), or
+	// those of the last window if none was.
 	Steady bool `json:"steady"`
 	From   int  `json:"from"`
 	To     int  `json:"to"`
-	// After is the time to steady: from the start of the series to the start of the window.
+	// After is the time until the series was steady: from the start of the series to the start of the window.
 	After time.Duration `json:"after"`
 	// Throughput and Latency are the judgements of that window.
 	Throughput Judgement `json:"throughput"`

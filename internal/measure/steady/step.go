@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// LeastStep is the least change between two levels that counts, as a share of the level before.
+	// LeastStep is the minimum change between two levels that counts, as a share of the level before.
 	LeastStep = 0.3
-	// leastSide is the least number of samples on each side of a step.
+	// leastSide is the minimum number of samples on each side of a step.
 	leastSide = 5
-	// LeastSamples is the least number of samples in which a step is found.
+	// LeastSamples is the minimum number of samples in which a step can be found.
 	LeastSamples = 2 * leastSide
-	// clear is how many times the scatter within the levels the change has to be.
+	// clear is the minimum ratio of the change to the scatter within the levels.
 	clear = 3
 )
 
@@ -25,11 +25,11 @@ type Step struct {
 	After  float64 `json:"after"`
 }
 
-// Change is how much the level rose, or fell (under 0), as a share of the level before.
+// Change is the rise of the level as a share of the level before; it is negative for a fall.
 func (s Step) Change() float64 { return s.After/s.Before - 1 }
 
-// Steps returns the steps of at least LeastStep of a series, in its order. One high or low sample, or a
-// few, are no step. Nothing is found in less than ten samples.
+// Steps returns the steps of at least LeastStep in a series, in order. One or a few high or low samples are not a step.
+// Fewer than ten samples contain none.
 func Steps(xs []float64) []Step {
 	for _, x := range xs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -53,7 +53,7 @@ func Steps(xs []float64) []Step {
 	return out
 }
 
-// bounds are the ends of the levels on both sides of cut i.
+// bounds returns the ends of the levels on both sides of cut i.
 func bounds(cuts []int, i, n int) (from, to int) {
 	to = n
 	if i > 0 {
@@ -65,9 +65,9 @@ func bounds(cuts []int, i, n int) (from, to int) {
 	return from, to
 }
 
-// prune takes away the cuts that are no steps between their neighbours, the least first.
+// prune removes the cuts that are not steps between their neighbours, the smallest first.
 func prune(xs []float64, cuts []int) []int {
-	size := make([]float64, len(cuts)) // of each cut that is no step; Inf for a step
+	size := make([]float64, len(cuts)) // of each cut that is not a step; Inf for a step
 	judge := func(i int) {
 		if i < 0 || i >= len(cuts) {
 			return
@@ -99,8 +99,8 @@ func prune(xs []float64, cuts []int) []int {
 	return cuts
 }
 
-// variance is that of the noise: from the median distance between neighbours, which steps don't change.
-// In normal noise that distance is 0.6745 * sqrt(2) standard deviations, 1/1.05.
+// variance returns the variance of the noise, from the median distance between neighbours, which steps don't affect. In
+// normal noise that distance is 0.6745 * sqrt(2) standard deviations, 1/1.05.
 func variance(xs []float64) float64 {
 	if len(xs) < 2 {
 		return 0
@@ -113,9 +113,9 @@ func variance(xs []float64) float64 {
 	return sd * sd
 }
 
-// segment cuts [from, to) at the point that leaves the least squares around the two means, if that takes
-// away more than least, and goes on in both parts (binary segmentation). A short burst in a long
-// series takes little away at first; so least is little more than what the best of many cuts takes of mere noise.
+// segment cuts [from, to) at the point that leaves the smallest sum of squares around the two means, if the cut reduces
+// the sum by more than least, and continues in both parts (binary segmentation). A short burst in a long series reduces
+// the sum little at first; so least is only slightly more than the best of many cuts achieves in pure noise.
 func segment(sum, sq []float64, from, to int, least float64, cuts *[]int) {
 	if to-from < 2*leastSide {
 		return
@@ -126,7 +126,7 @@ func segment(sum, sq []float64, from, to int, least float64, cuts *[]int) {
 			best, at = e, cut
 		}
 	}
-	// Rounding leaves something of a constant, too.
+	// Rounding leaves a remainder even of a constant.
 	if whole := squares(sum, sq, from, to); at == 0 || whole-best <= max(least, 1e-9*sq[to]) {
 		return
 	}
@@ -135,7 +135,7 @@ func segment(sum, sq []float64, from, to int, least float64, cuts *[]int) {
 	segment(sum, sq, at, to, least, cuts)
 }
 
-// squares is the sum of squared distances from the mean of [from, to).
+// squares returns the sum of squared distances from the mean of [from, to).
 func squares(sum, sq []float64, from, to int) float64 {
 	s := sum[to] - sum[from]
 	return sq[to] - sq[from] - s*s/float64(to-from)
@@ -156,7 +156,7 @@ func median(xs []float64) float64 {
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
-// scatter is the sum of the distances from m.
+// scatter returns the sum of the distances from m.
 func scatter(xs []float64, m float64) float64 {
 	t := 0.0
 	for _, x := range xs {

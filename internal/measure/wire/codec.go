@@ -26,8 +26,8 @@ func (w *Writer) Send(m Message) error {
 	return w.SendLine(b)
 }
 
-// SendLine writes a message that is encoded already, without its newline. One that
-// is too long for a Reader is an error, and nothing of it is written.
+// SendLine writes a message that is already encoded, without its newline. If it is too long for a Reader, it returns an
+// error and writes nothing.
 func (w *Writer) SendLine(line []byte) error {
 	if len(line) >= MaxLine {
 		return fmt.Errorf("a message of %d bytes is longer than %d", len(line), MaxLine)
@@ -44,7 +44,7 @@ func (w *Writer) SendLine(line []byte) error {
 
 // A Reader reads messages. It belongs to one goroutine.
 type Reader struct {
-	// SealedResults: a result is not looked into. Message.Result is set but empty, for a caller that passes the line on.
+	// SealedResults leaves results undecoded. Message.Result is set but empty, for a caller that passes on the line.
 	SealedResults bool
 
 	s *bufio.Scanner
@@ -57,10 +57,9 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{s: s}
 }
 
-// Next returns the next message and the line it came in, which is valid until
-// the next call. It returns io.EOF at the end. A line that is no message, or more
-// than one, is an error that quotes its beginning: a worker whose container
-// prints something else is not to be believed. Empty lines are passed over.
+// Next returns the next message and its line, which is valid until the next call. It returns io.EOF at the end. A line
+// that is not exactly one message is an error that quotes the beginning of the line: a worker whose container prints
+// something else can't be trusted. Empty lines are skipped.
 func (r *Reader) Next() (Message, []byte, error) {
 	for r.s.Scan() {
 		line := r.s.Bytes()

@@ -6,32 +6,33 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// PortName is the name of the virtio-serial port over which the first process of a virtual machine speaks.
+// PortName is the name of the virtio-serial port over which the first process of a virtual machine communicates.
 const PortName = "plimsoll"
 
-// ExitBase is added to the exit status that such a process gives its machine (isa-debug-exit): QEMU's own are small.
+// ExitBase is added to the exit status that such a process passes to its machine (isa-debug-exit), because QEMU's own
+// are small.
 const ExitBase = 16
 
-// Booted is the first line of a worker that is the first process of a virtual machine: it has nothing mounted
-// but what the kernel shows, and waits for its Setup. A machine that was saved here goes on here.
+// Booted is the first line of a worker that is the first process of a virtual machine. The worker has nothing mounted
+// except the kernel's own file systems, and waits for its Setup. A saved machine resumes at this point.
 type Booted struct {
-	// Kernel is uname's release, Memory the machine's, in bytes.
+	// Kernel is uname's release, Memory the machine's memory in bytes.
 	Kernel string `json:"kernel"`
 	Memory int64  `json:"memory"`
 }
 
-// Setup is what a virtual machine is used for. Its answer is the agent's hello; errors go to the console.
+// Setup says what a virtual machine is used for. The answer is the agent's hello; errors go to the console.
 type Setup struct {
-	// Now is the parent's clock, and Seed mixed into the kernel's random numbers: a machine that was saved has those of
-	// the moment in which it was.
+	// Now is the parent's clock, and Seed is mixed into the kernel's random numbers: a machine that was saved has those
+	// of the time when it was saved.
 	Now  time.Time `json:"now"`
 	Seed []byte    `json:"seed"`
 	// Modules are files of the first root file system, loaded in this order.
 	Modules []string `json:"modules,omitempty"`
-	// Address is given to the machine's network interface before anything is mounted, with the length of its network's
-	// prefix: "10.0.2.15/24". Empty: it has none.
+	// Address is set on the machine's network interface before anything is mounted, with the length of its network's
+	// prefix: "10.0.2.15/24". Empty: none.
 	Address string `json:"address,omitempty"`
-	// Place is where the agent works, and Sources where the sources are that its trials read; nil: in Place.
+	// Place is where the agent works. Sources is where the sources are that its trials read; nil: in Place.
 	Place   GuestMount  `json:"place"`
 	Sources *GuestMount `json:"sources,omitempty"`
 	// Limits are those that the machine sets on itself. Memory and CPUs bound the agent and its trials all the time. The rates
@@ -46,6 +47,6 @@ type GuestMount struct {
 	FSType  string `json:"fs_type"`
 	Options string `json:"options,omitempty"`
 	Dir     string `json:"dir"`
-	// Work is the folder in Dir that is used, empty for Dir itself.
+	// Work is the folder in Dir to use, empty for Dir itself.
 	Work string `json:"work,omitempty"`
 }

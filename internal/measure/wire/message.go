@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A Message is not encoded as the structure that it is. To look at a type, encoding/json looks at all that it
-// refers to, workloads and histograms and all, which takes more than a millisecond in each process, and a worker says hello in half of
-// one. So only the field that is set is handed to it.
+// A Message is not encoded as a whole structure. encoding/json inspects everything that a type refers to, including
+// workloads and histograms. That takes more than a millisecond in each process, while a worker says hello in half of
+// one. So only the field that is set is encoded.
 
-// encode returns the message as one line, without the newline. One without or with several fields is an error.
+// encode returns the message as one line, without the newline. It is an error unless exactly one field is set.
 func (m Message) encode() ([]byte, error) {
 	v := reflect.ValueOf(m)
 	var line []byte
@@ -35,8 +35,8 @@ func (m Message) encode() ([]byte, error) {
 	return line, nil
 }
 
-// decode reads what encode wrote. Fields that it doesn't know are passed over. The field named sealed, if there is
-// one, is set but not looked into.
+// decode reads what encode wrote. It skips unknown fields. The field named sealed, if there is one, is set but not
+// decoded.
 func decode(line []byte, sealed string) (Message, error) {
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(line, &parts); err != nil {
@@ -60,7 +60,7 @@ func decode(line []byte, sealed string) (Message, error) {
 		if err := json.Unmarshal(part, field.Addr().Interface()); err != nil {
 			return Message{}, err
 		}
-		if !field.IsNil() { // As null is.
+		if !field.IsNil() { // null leaves it nil.
 			said++
 		}
 	}
@@ -70,17 +70,17 @@ func decode(line []byte, sealed string) (Message, error) {
 	return m, nil
 }
 
-// nameOf is a field's name in a line.
+// nameOf returns a field's name in a line.
 func nameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
-// Warm makes encoding/json look at what a result is made of, so that the first one is sent without that delay.
+// Warm makes encoding/json inspect the types of a result, so that the first result is sent without that delay.
 func Warm() {
 	for _, m := range []Message{{Sample: &Sample{}}, {Result: &Result{}}} {
 		if _, err := m.encode(); err != nil {
-			panic(err) // What is empty can be encoded.
+			panic(err) // Empty values can be encoded.
 		}
 	}
 }

@@ -1,15 +1,13 @@
-// Package wire is the language between plimsoll and the worker: JSON lines over
-// the worker's standard input and output.
+// Package wire is the language between plimsoll and the worker: JSON lines over the worker's standard input and output.
 //
-// A worker runs as an agent, the first process of its container. It says hello,
-// then answers each run request in a fresh process of its own, so that one
-// trial leaves nothing to the next:
+// A worker runs as an agent, the first process of its container. It says hello, then answers each run request in a new
+// process, so that one trial leaves nothing to the next:
 //
 //	parent                       agent
 //	                      <----  {"hello": ...}
-//	{"find": {command}}   ---->                         is a program there?
+//	{"find": {command}}   ---->                         does a program exist?
 //	                      <----  {"found": ...}
-//	{"probe": {}}         ---->                         not while a trial is open; once a cell is enough
+//	{"probe": {}}         ---->                         not while a trial is open; once per cell is enough
 //	                      <----  {"probed": ...}        which I/O engines work here
 //	{"run": {id, spec}}   ---->
 //	                      <----  {"ready": {id}}        files laid out, rings set up
@@ -19,17 +17,16 @@
 //	{"finish": {id, from}} --->                         all clients are steady since that round
 //	{"ask": {id}}         ---->                         how far is it?
 //	                      <----  {"status": ...}        what the result would be if the trial ended now
-//	                      <----  {"hanging": ...}       the window is over; one a second as long as its I/Os are in flight
+//	                      <----  {"hanging": ...}       the window is over; one a second while its I/Os are in flight
 //	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
 //	                      <----  {"halts": ...}         when the trial stood still, if it did
 //	                      <----  {"result": ...}  or  {"error": ...}
-//	end of input          ---->                         the agent ends, the container with it
+//	end of input          ---->                         the agent ends, and the container with it
 //
-// The first process of a virtual machine says "booted" before all that, and is told by "setup" what its place is.
+// The first process of a virtual machine says "booted" before all that, and "setup" tells it what its place is.
 //
-// The agent ends at the end of its input, so that nothing outlives a plimsoll that
-// was killed. So does a trial's process at the end of the agent. One message is
-// one line; a line is at most MaxLine bytes.
+// The agent ends at the end of its input, so nothing outlives a plimsoll that was killed. Likewise, a trial's process
+// ends with the agent. One message is one line; a line is at most MaxLine bytes.
 package wire
 
 import (
@@ -38,17 +35,17 @@ import (
 	"plimsoll/load"
 )
 
-// MaxLine is the longest line in bytes, its newline included. A result with full histograms takes
-// about 100 KiB.
+// MaxLine is the maximum length of a line in bytes, including its newline. A result with full histograms takes about
+// 100 KiB.
 const MaxLine = 16 << 20
 
-// Version is the version of the language. Both sides are built together and
-// embedded one in the other, so a difference is a bug or a stale container.
+// Version is the version of the language. Both sides are built together and one is embedded in the other, so a
+// difference is a bug or a stale container.
 const Version = 5
 
-// OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
-// so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A
-// system's own limit may be 1,024 or 4,096.
+// OpenFiles is the number of files that a worker must be able to have open, if it can be allowed so many
+// (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread also has a ring. The system's own limit may be
+// 1,024 or 4,096.
 const OpenFiles = 32768
 
 // A Message is one line. Exactly one field is set.
@@ -83,10 +80,10 @@ type Hello struct {
 	Version int `json:"version"`
 	// PID is the agent's process id in its own namespace.
 	PID int `json:"pid"`
-	// Dir is the folder that it works in, and Mount where that is mounted from.
+	// Dir is the folder that it works in; Mount is the mount of that folder.
 	Dir   string `json:"dir"`
 	Mount Mount  `json:"mount"`
-	// Source is the folder of the sources, if that is another, and SourceMount its mount.
+	// Source is the folder of the sources, if it is a different one; SourceMount is its mount.
 	Source      string `json:"source,omitempty"`
 	SourceMount *Mount `json:"source_mount,omitempty"`
 	// Arch and OS are Go's names; Kernel is uname's release.
@@ -95,17 +92,17 @@ type Hello struct {
 	Kernel string `json:"kernel"`
 	// Seccomp is the mode of /proc/self/status: 0 none, 2 filter.
 	Seccomp int `json:"seccomp"`
-	// CPUs is how many CPUs may be used at once.
+	// CPUs is the number of CPUs that may be used at once.
 	CPUs int `json:"cpus"`
 }
 
-// Probe asks which I/O engines work in the worker's folder. It is no part of the hello: to try them takes longer than
-// all else that an agent does before its first trial, and cells of a run are asked once.
+// Probe asks which I/O engines work in the worker's folder. It is not part of the hello, because trying them takes
+// longer than everything else that an agent does before its first trial, and asking once per cell is enough.
 type Probe struct{}
 
-// Probed answers it.
+// Probed is the answer.
 type Probed struct {
-	// Probes are the engines, the strongest first, each tried by doing I/O.
+	// Probes are the engines, the strongest first; each was tried by doing I/O.
 	Probes []load.Probe `json:"probes"`
 }
 
@@ -113,9 +110,9 @@ type Probed struct {
 type Mount struct {
 	// FSType is the file system: ext4, overlay, tmpfs, ...
 	FSType string `json:"fs_type"`
-	// Options are the mount's and the file system's own options, comma separated.
+	// Options are the options of the mount and of the file system, separated by commas.
 	Options string `json:"options"`
-	// Source is the device or what stands for it; Major and Minor are st_dev's.
+	// Source is the device or its substitute; Major and Minor are st_dev's.
 	Source string `json:"source"`
 	Root   string `json:"root"`
 	Point  string `json:"point"`
@@ -125,15 +122,15 @@ type Mount struct {
 	Upper string `json:"upper,omitempty"`
 }
 
-// Number is that of the file system.
+// Number returns the device number of the file system.
 func (m Mount) Number() device.Number { return device.Number{Major: m.Major, Minor: m.Minor} }
 
-// Find asks whether a command's program is there, outside of any trial. The answer is Found.
+// Find asks whether a command's program exists, outside any trial. The answer is Found.
 type Find struct {
 	Command workload.CommandSpec `json:"command"`
 }
 
-// Found says where a command's program is, or why there is none.
+// Found says where a command's program is, or why it was not found.
 type Found struct {
 	Path  string `json:"path,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -145,18 +142,17 @@ type Run struct {
 	Spec workload.Spec `json:"spec"`
 }
 
-// Ready says that everything is prepared and the next Start begins the I/O.
+// Ready says that everything is prepared; Start then begins the I/O.
 type Ready struct {
 	ID string `json:"id"`
 }
 
-// Start begins the I/O of a trial that is ready. One of a trial that the agent
-// doesn't have is answered with an error.
+// Start begins the I/O of a trial that is ready. If the agent doesn't have the trial, it answers with an error.
 type Start struct {
 	ID string `json:"id"`
 }
 
-// Stop ends a trial early. Its error, or the result if that came first, is the answer.
+// Stop ends a trial early. The answer is the trial's error, or its result if that came first.
 type Stop struct {
 	ID string `json:"id"`
 }
@@ -167,38 +163,40 @@ type Sample struct {
 	load.Sample
 }
 
-// Round is the end of a round of a job with a steady state (workload.Judged). They come in order, from the first.
+// Round is the end of a round of a job with a steady state (workload.Judged). Rounds arrive in order, from the first.
 type Round struct {
 	ID string `json:"id"`
 	load.Sample
 }
 
-// Finish ends such a job early: its result is that of the window of rounds that begins with number From. A trial
-// that has ended meanwhile takes no notice.
+// Finish ends such a job early: its result is that of the window of rounds that begins with number From. A trial that
+// has already ended ignores it.
 type Finish struct {
 	ID   string `json:"id"`
 	From int    `json:"from"`
 }
 
-// Ask asks a trial that was started for its Status. One that can't tell, or has ended, takes no notice.
+// Ask asks a trial that was started for its Status. A trial that can't report one, or has ended, ignores it.
 type Ask struct {
 	ID string `json:"id"`
 }
 
-// Settling says that a trial's window is over, and that its buffered writes are on their way to the storage.
+// Settling says that a trial's window is over and that its buffered writes are still being written to the storage.
 type Settling struct {
 	ID string `json:"id"`
-	// Left is how many bytes the whole machine has yet to write back, -1 where that isn't known.
+	// Left is the number of bytes that the whole machine has yet to write back, -1 if unknown.
 	Left int64 `json:"left"`
 }
 
-// Halts are when a trial's process stood still. The agent sends them before the result, since the process can't know.
+// Halts says when a trial's process stood still. The agent sends it before the result, because the process itself can't
+// know.
 type Halts struct {
 	ID    string          `json:"id"`
 	Halts []workload.Halt `json:"halts"`
 }
 
-// Result ends a trial that worked. As Message.Hanging it is what the result would be if the I/Os in flight never ended (load.Class.AtLeast).
+// Result ends a trial that succeeded. As Message.Hanging it is what the result would be if the I/Os in flight never
+// ended (load.Class.AtLeast).
 type Result struct {
 	ID string `json:"id"`
 	workload.Result
@@ -210,23 +208,24 @@ const (
 	PhaseRun     = "run"
 )
 
-// Error ends a trial that did not work, with how far it got.
+// Error ends a trial that failed, and says how far it got.
 type Error struct {
 	ID string `json:"id"`
 	// Phase is where it happened: PhasePrepare or PhaseRun.
 	Phase string `json:"phase"`
-	// Text is the error; Errno its number where the kernel gave one.
+	// Text is the error; Errno is its number if it came from the kernel.
 	Text  string `json:"text"`
 	Errno int    `json:"errno,omitempty"`
-	// Overwrite: the trial was refused, since it would write over data without leave (workload.ErrOverwrite).
+	// Overwrite means that the trial was refused because it would overwrite data without permission
+	// (workload.ErrOverwrite).
 	Overwrite bool `json:"overwrite,omitempty"`
-	// Missing: a file of the trial isn't there and can't be made (workload.ErrMissing).
+	// Missing means that a file of the trial doesn't exist and can't be created (workload.ErrMissing).
 	Missing bool `json:"missing,omitempty"`
-	// Signal killed the trial's process, if any did.
+	// Signal is the signal that killed the trial's process, if any.
 	Signal string `json:"signal,omitempty"`
 	// Log holds the last lines of the trial's standard error.
 	Log string `json:"log,omitempty"`
-	// Command is what became of a trial's program, if it has one.
+	// Command is the outcome of a trial's program, if it has one.
 	Command *workload.CommandEnd `json:"command,omitempty"`
 	// Done is how far it got: the operations and bytes of the whole window so far.
 	Done *load.Sample `json:"done,omitempty"`
