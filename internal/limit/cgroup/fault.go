@@ -37,6 +37,12 @@ type Fault struct {
 // Unwrap returns the underlying error, such as syscall.ENODEV or ErrNotGiven.
 func (f *Fault) Unwrap() error { return f.Err }
 
+// NotPutBack reports whether err is of a change that failed and could not be undone: the kernel has some of the new limits.
+func NotPutBack(err error) bool {
+	var f *Fault
+	return errors.As(err, &f) && len(f.Left) > 0
+}
+
 // Error implements error.
 func (f *Fault) Error() string {
 	var b strings.Builder

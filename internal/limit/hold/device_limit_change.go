@@ -78,6 +78,9 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all
 		return nil, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}
 	done, err := apply()
+	if cgroup.NotPutBack(err) {
+		return done, errors.Join(err, back()) // The record stays: limit clear removes by it what the kernel has.
+	}
 	if err != nil {
 		return done, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}

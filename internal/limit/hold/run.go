@@ -15,8 +15,9 @@ import (
 )
 
 // Hold sets rates in the root group on a disk, for as long as this process runs. If the disk already has rates there,
-// the error is a refusal. Release removes the rates; if this process is killed, Sweep does. With version 2, which has
-// no such limits, the error wraps cgroup.ErrUnsupported.
+// the error is a refusal. Release removes the rates; if this process is killed, Sweep does. If cgroup.NotPutBack is true
+// of the error, n is recorded, and Release is needed too. With version 2, which has no such limits, the error wraps
+// cgroup.ErrUnsupported.
 func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n DeviceLimit, err error) {
 	root, err := w.groups.Device()
 	if err != nil {
@@ -40,10 +41,11 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 		if err := w.journal.Put(ctx, deviceLimitKind, n.Device.String(), n); err != nil {
 			return err
 		}
-		if _, err := w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []device.Number{n.Device}}); err != nil {
+		_, err = w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []device.Number{n.Device}})
+		if err != nil && !cgroup.NotPutBack(err) {
 			return errors.Join(err, w.journal.Remove(deviceLimitKind, n.Device.String()))
 		}
-		return nil
+		return err
 	})
 }
 

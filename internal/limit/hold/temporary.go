@@ -73,10 +73,13 @@ func (t *Temporary) hold(ctx context.Context, owner string, all []Request) error
 		if r.Scope == nil {
 			continue
 		}
-		if _, err := t.holder.Apply(ctx, r.Scope, r.change()); err != nil {
+		_, err := t.holder.Apply(ctx, r.Scope, r.change())
+		if err == nil || cgroup.NotPutBack(err) {
+			t.requests = append(t.requests, r)
+		}
+		if err != nil {
 			return fmt.Errorf("limits %s: %w", r.Limits.Name, err)
 		}
-		t.requests = append(t.requests, r)
 	}
 	if err := t.holdDevices(ctx, owner); err != nil {
 		return err
@@ -126,10 +129,12 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 		if errors.Is(err, cgroup.ErrUnsupported) {
 			return nil // Version 2 charges buffered writes to the group of the writer.
 		}
+		if err == nil || cgroup.NotPutBack(err) {
+			t.inRoot = append(t.inRoot, n)
+		}
 		if err != nil {
 			return err
 		}
-		t.inRoot = append(t.inRoot, n)
 	}
 	return nil
 }

@@ -187,8 +187,7 @@ func (k *Keeper) reapply(e *entry, grants []Grant, overwritten []Slot) (writes i
 			continue
 		}
 		e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
-		var fault *cgroup.Fault
-		if errors.As(err, &fault) && len(fault.Left) > 0 {
+		if cgroup.NotPutBack(err) {
 			// The kernel has some of the limits: the record stays, so that they can be removed.
 			continue
 		}

@@ -1,0 +1,98 @@
+package hold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/testkit/treetest"
+)
+
+// newStuck is the machine of killedFiles. While allowed is not negative, its root group takes that many writes, and then none.
+func newStuck(t *testing.T) (k *killed, allowed *int) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Symlink(treetest.Make(t, killedFiles), filepath.Join(dir, "machine")); err != nil {
+		t.Fatal(err)
+	}
+	k, err := newKilled(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed = new(int)
+	*allowed = -1
+	k.Groups = k.Groups.Through(func(path, text string, next func(string, string) error) error {
+		if filepath.Base(filepath.Dir(path)) == "cg" && *allowed >= 0 {
+			if *allowed == 0 {
+				return syscall.EIO
+			}
+			*allowed--
+		}
+		return next(path, text)
+	})
+	return k, allowed
+}
+
+// stillRecorded fails unless the root group has one limit yet, and a record of it.
+func (k *killed) stillRecorded(t *testing.T, at string) {
+	t.Helper()
+	_, now, err := k.DeviceLimits(k.state).now()
+	if n := k.scope.Devices()[0].Number(); err != nil || len(keysOf(now[n])) != 1 {
+		t.Errorf("%s: the root group has %v, %v, want the limit that was not put back", at, now, err)
+	}
+	k.recorded(t, at)
+}
+
+// TestRecordedUntilPutBack: what a failed change could not put back in the root group stays recorded, so that it can be removed later.
+func TestRecordedUntilPutBack(t *testing.T) {
+	two := limit.Limits{ReadBPS: 3 << 20, WriteBPS: 2 << 20}
+	t.Run("of a run", func(t *testing.T) {
+		k, allowed := newStuck(t)
+		*allowed = 1
+		w := k.DeviceLimits(k.state)
+		n, err := w.Hold(t.Context(), "a run", k.scope.Devices()[0], two)
+		if !cgroup.NotPutBack(err) || !errors.Is(err, syscall.EIO) {
+			t.Fatalf("Hold() = %v", err)
+		}
+		k.stillRecorded(t, "after the run")
+		*allowed = -1
+		if err := w.Release(t.Context(), n); err != nil {
+			t.Error(err)
+		}
+		k.untouched(t, "its release")
+	})
+	t.Run("of a request", func(t *testing.T) {
+		k, allowed := newStuck(t)
+		r := Request{Scope: ScopeIn(k.scope.GroupSets[0].Groups, "/srv", k.scope.Places[0].Explanation), Limits: two}
+		r.Limits.DeviceWide = true
+		x := &Temporary{holder: k.Holder, devices: k.DeviceLimits(k.state), held: make([]*limit.Held, 1)}
+		*allowed = 1
+		if err := x.hold(t.Context(), "a run", []Request{r}); !cgroup.NotPutBack(err) {
+			t.Fatalf("hold() = %v", err)
+		}
+		k.stillRecorded(t, "after the request")
+		*allowed = -1
+		if err := x.Release(); err != nil {
+			t.Error(err)
+		}
+		k.untouched(t, "its release")
+	})
+	t.Run("of a target", func(t *testing.T) {
+		k, allowed := newStuck(t)
+		*allowed = 1
+		if err := k.set(t.Context(), two); err == nil || !strings.Contains(err.Error(), "NOT put back") {
+			t.Fatalf("set: %v", err)
+		}
+		k.stillRecorded(t, "after limit set")
+		*allowed = -1
+		if err := k.clear(t.Context()); err != nil {
+			t.Error(err)
+		}
+		k.untouched(t, "limit clear")
+	})
+}
