@@ -25,15 +25,15 @@ type Command struct {
 	Where  hold.Where
 	// Probe tries a volume from a container that is made for it.
 	Probe bool
-	// Named returns the limits that were named, none for those that are set.
+	// Named returns the limits that the user named; none means the limits that are set.
 	Named func(*hold.Scope) (limit.Limits, error)
 	// Request has the modes, the time and the tolerance.
 	Request row.Request
-	// Show is given each proof as it is done.
+	// Show receives each proof when it is done.
 	Show func(Proof) error
 }
 
-// Do finds what a command means and tries it. The proofs are there with an error, too.
+// Do finds what a command refers to, and tests it. The proofs so far are returned with an error, too.
 func (p *Prover) Do(ctx context.Context, c Command) (all []Proof, err error) {
 	if c.Probe {
 		return p.probe(ctx, c)
@@ -63,8 +63,8 @@ func (p *Prover) Do(ctx context.Context, c Command) (all []Proof, err error) {
 	return all, nil
 }
 
-// scope finds what is to be tried: the files that are written are a container's own, or in the folder that --path names. only are the numbers of
-// the devices that --device means, empty for all.
+// scope finds what to test: the files to write are a container's own, or in the folder that --path names. only are the
+// numbers of the devices that --device selects, empty for all.
 func (p *Prover) scope(ctx context.Context, c Command) (s *hold.Scope, only []device.Number, err error) {
 	where := c.Where
 	if c.Target.Kind == target.Cgroup || c.Target.Kind == target.Unit {
@@ -95,7 +95,7 @@ func (p *Prover) scope(ctx context.Context, c Command) (s *hold.Scope, only []de
 	return s, only, nil
 }
 
-// limitedOn says on which devices a folder must be for a limit to be tried there.
+// limitedOn says on which devices a folder must be to test a limit there.
 func (p *Prover) limitedOn(t target.Target, device string) string {
 	if device != "" {
 		return ", on " + device
@@ -127,7 +127,7 @@ func (p *Prover) limitedOn(t target.Target, device string) string {
 	return "; its limits are for " + strings.Join(on, ", ")
 }
 
-// An Outcome says that limits were not held, or that nothing was proved, and has the exit status for it.
+// An Outcome says that limits were not held, or that nothing was proved, with the exit status for it.
 type Outcome struct {
 	text   string
 	status int
@@ -141,11 +141,11 @@ const (
 
 func (o *Outcome) Error() string { return o.text }
 
-// ExitStatus is that of the command.
+// ExitStatus returns the exit status of the command.
 func (o *Outcome) ExitStatus() int { return o.status }
 
-// Ended is the error that proofs come to; err is why they broke off, nil if they didn't. A row that could not be measured is an error, unless one
-// that could is not held.
+// Ended returns the error that proofs amount to; err is why they ended early, if they did. A row that could not be
+// measured is an error, unless another row is not held.
 func Ended(all []Proof, err error) error {
 	rows, by := 0, map[judge.Verdict]int{}
 	for _, v := range all {

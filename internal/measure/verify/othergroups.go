@@ -20,42 +20,44 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A groupWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start
-// and end: it is looked for while rows are measured, too.
+// A groupWatch follows the target's groups other than the limited one, from before the rows until after them. Processes
+// may move between groups, start or end, so it also checks while rows are measured.
 type groupWatch struct {
 	p *Prover
 	v subject
-	// last is what was there at the latest look.
+	// last is the result of the latest check.
 	last  []hold.Stray
 	seen  []*groupSeen
 	began time.Time
-	// next is when it is time for another look: they take no more than one part in lookShare of a CPU.
+	// next is when the next check is due. Checks take at most one part in lookShare of a CPU.
 	next time.Time
 }
 
-// A groupSeen is a group that was seen.
+// A groupSeen is a group that a check found.
 type groupSeen struct {
-	// Stray is the group as it was at the look that found most of the limits lacking, or most processes.
+	// Stray is the group as found by the check in which it lacked most limits, or had most processes.
 	hold.Stray
-	// since and until are between when its counters were read, and before and after what they were. known: they could be.
+	// since and until are when its counters were read first and last; before and after are their values. known says
+	// that they could be read.
 	since, until  time.Time
 	before, after cgroupio.Counters
 	known         bool
-	// from is since when it was there at each look. sure: long enough that its processes are not on their way into the target's group.
+	// from is when the group was first seen, if every check since has seen it. sure says that this is long enough: its
+	// processes are not on their way into the target's group.
 	from time.Time
 	sure bool
 }
 
-// lookShare bounds what the looks cost.
+// lookShare bounds the cost of the checks.
 const lookShare = 20
 
-// watchGroups begins to follow the groups of a verification.
+// watchGroups starts to follow the groups of a verification.
 func (p *Prover) watchGroups(v subject) (*groupWatch, error) {
 	w := &groupWatch{p: p, v: v, began: time.Now()}
 	return w, w.settle()
 }
 
-// settle looks, and once more where it isn't sure of a group.
+// settle checks, and checks once more if it isn't sure of a group.
 func (w *groupWatch) settle() error {
 	err := w.look()
 	if err != nil || !slices.ContainsFunc(w.seen, func(s *groupSeen) bool { return !s.sure && !s.from.IsZero() }) {
@@ -65,14 +67,14 @@ func (w *groupWatch) settle() error {
 	return w.look()
 }
 
-// again looks once more if it is time to. What fails is looked at after the rows.
+// again checks once more if it is time to. A failed check is repeated after the rows.
 func (w *groupWatch) again() {
 	if time.Now().After(w.next) {
 		_ = w.look()
 	}
 }
 
-// look looks where the target's processes are.
+// look finds the groups of the target's processes.
 func (w *groupWatch) look() error {
 	began := time.Now()
 	defer func() { w.next = time.Now().Add(lookShare * time.Since(began)) }()
@@ -100,13 +102,13 @@ func (w *groupWatch) look() error {
 			s.from = time.Time{}
 		}
 		if s.Group.Dir == "" || s.Group.Version == 2 && s.Group.IsRoot() {
-			continue // It can't be seen from here, or its counters are those of the whole machine.
+			continue // It isn't visible from here, or its counters are those of the whole machine.
 		}
 		all, err := cgroupio.GroupCounters(s.Group, os.ReadFile)
 		if err != nil {
 			continue
 		}
-		// What a group did before it was seen may have been long ago.
+		// What a group did before it was first seen may have been long ago.
 		s.until, s.after = time.Now(), all[w.v.spot.Number()]
 		if !s.known {
 			s.since, s.before, s.known = s.until, s.after, true
@@ -115,7 +117,7 @@ func (w *groupWatch) look() error {
 	return nil
 }
 
-// lacking is how many of the limits a group lacks.
+// lacking returns how many of the limits a group lacks.
 func (w *groupWatch) lacking(g hold.Stray) (n int) {
 	for key, asked := range w.v.asked {
 		if g.Lacks(w.v.device(), key, asked) {
@@ -125,15 +127,15 @@ func (w *groupWatch) lacking(g hold.Stray) (n int) {
 	return n
 }
 
-// device is the number of the verification's device.
+// device returns the number of the verification's device.
 func (v subject) device() device.Number {
 	return v.spot.Number()
 }
 
-// mostRows is how many groups have a row for a limit: a target may make them without end.
+// mostRows is the maximum number of groups that have a row for a limit: a target may create groups without end.
 const mostRows = 8
 
-// rows are the rows of groups that lack a limit.
+// rows returns the rows of groups that lack a limit.
 func (w *groupWatch) rows() (all []row.Row) {
 	v := w.v
 	for _, key := range limit.Keys {
@@ -163,7 +165,7 @@ func (w *groupWatch) rows() (all []row.Row) {
 	return all
 }
 
-// severalNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
+// severalNote says, for version 1, that several groups of a target have a limit, each for itself; "" if that is not so.
 func (v subject) severalNote(groups []hold.Stray) string {
 	with := 1
 	for _, g := range groups {
@@ -180,7 +182,7 @@ func (v subject) severalNote(groups []hold.Stray) string {
 	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.part.Name), with)
 }
 
-// separate returns the target's other groups on version 1, which own, its own, doesn't hold.
+// separate returns the target's other groups with version 1, which the limits of own don't cover.
 func (v subject) separate(own *hierarchy.Group) (groups []*hierarchy.Group) {
 	if own.Version != 1 {
 		return nil
@@ -191,7 +193,7 @@ func (v subject) separate(own *hierarchy.Group) (groups []*hierarchy.Group) {
 	return groups
 }
 
-// oneGroup reports whether the target's processes are in one group only. The worker must not be in it yet.
+// oneGroup reports whether all processes of the target are in one group. The worker must not be in it yet.
 func (v subject) oneGroup(own *hierarchy.Group) bool {
 	if len(v.otherGroups) == 0 {
 		return true
@@ -200,7 +202,7 @@ func (v subject) oneGroup(own *hierarchy.Group) bool {
 	return err == nil && len(b) == 0 && len(v.otherGroups) == 1
 }
 
-// together is why a target does more than a limit in its groups together, and what would mend it.
+// together says why a target's groups together do more than a limit, and what to do about it.
 func (v subject) together(key limit.Key) (why, fix string) {
 	var names []string
 	for _, g := range v.otherGroups {
@@ -220,7 +222,7 @@ func (v subject) together(key limit.Key) (why, fix string) {
 	return why, fix
 }
 
-// withOtherGroups tries the limits with try, and follows the target's other groups meanwhile.
+// withOtherGroups tests the limits with try, and follows the target's other groups in the meantime.
 func (p *Prover) withOtherGroups(v subject, try func(subject, *groupWatch) ([]row.Row, error)) ([]row.Row, error) {
 	w, err := p.watchGroups(v)
 	if err != nil {

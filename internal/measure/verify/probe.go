@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// probed is the volume that a command means, and the target that has it.
+// probed returns the volume that a command refers to, and the target that has it.
 func (p *Prover) probed(ctx context.Context, c Command) (t target.Target, volume string, err error) {
 	if t, err = p.Finder.Resolve(ctx, c.Target); err != nil {
 		return t, "", err
@@ -50,7 +50,8 @@ func (p *Prover) probed(ctx context.Context, c Command) (t target.Target, volume
 	return t, volume, nil
 }
 
-// probe tries limits on a volume in a container that it makes for it: those that were named, or those that the target has.
+// probe tests limits on a volume in a container that it creates for the purpose: the limits that were named, or those
+// of the target.
 func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 	t, volume, err := p.probed(ctx, c)
 	if err != nil {
@@ -70,7 +71,7 @@ func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 	if info.PID == 0 || info.HostPath == "" {
 		return nil, &refusal.Error{Act: refusal.Limited, What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it shows no folder of the volume", Fix: "run plimsoll there"}
 	}
-	// Only now that a container has it, it is mounted.
+	// The volume is mounted only now that a container has it.
 	x, err := p.Explain.Path(info.HostPath)
 	if err != nil {
 		return nil, err
@@ -105,8 +106,8 @@ func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 	return all, err
 }
 
-// probeDevice gives the probe container the limits that are to be tried on a device, and tries them: those that were
-// named, or those of the container that it stands for; and those of the device itself, for all groups.
+// probeDevice sets the limits to test on a device in the probe container, and tests them: the limits that were named,
+// or those of the container that it represents. It also tests those of the device itself, which apply to all groups.
 func (p *Prover) probeDevice(ctx context.Context, t target.Target, groups *cgroup.Target, v subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
 	d := v.spot
 	n := d.Number()

@@ -13,13 +13,13 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A Proof is what was found of one subject, as limit verify prints it.
+// A Proof is the result for one subject, as limit verify prints it.
 type Proof struct {
 	Part   string    `json:"part"`
 	Ground string    `json:"ground"`
 	Device string    `json:"device"`
 	Rows   []row.Row `json:"rows"`
-	// Error reports why it broke off, after the rows that there are.
+	// Error says why the proof ended early, after the rows that it has.
 	Error string `json:"error,omitempty"`
 
 	number  device.Number
@@ -29,7 +29,7 @@ type Proof struct {
 // Write writes a proof for people.
 func (v Proof) Write(out io.Writer) error {
 	if len(v.Rows) == 0 && v.Error != "" {
-		return nil // The error is told.
+		return nil // The error has been printed.
 	}
 	of := ""
 	if v.members > 1 {
@@ -54,7 +54,7 @@ func (v Proof) Write(out io.Writer) error {
 	return nil
 }
 
-// ended notes why a verification broke off.
+// ended records why a verification ended early.
 func (v *Proof) ended(err error) {
 	if v.Rows == nil {
 		v.Rows = []row.Row{}
@@ -64,7 +64,7 @@ func (v *Proof) ended(err error) {
 	}
 }
 
-// WriteRows writes a table of what was found.
+// WriteRows writes a table of the results.
 func WriteRows(out io.Writer, rows []row.Row) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "limit\tmode\tasked\tapplication\tdevice\terror\tfirst second\tsettled after\tverdict")
@@ -89,7 +89,8 @@ func WriteRows(out io.Writer, rows []row.Row) error {
 	return w.Flush()
 }
 
-// shares reports how much of what the device did was not the row's own group's: the target's other groups', and others'.
+// shares reports how much of the device's work was not done by the row's own group: that of the target's other groups,
+// and of others.
 func shares(r row.Row) string {
 	var of []string
 	if r.OtherGroups > 0 {

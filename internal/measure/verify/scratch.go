@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// root is where the paths of what is tried begin: a group has those of the host.
+// root returns the root of a subject's paths: for a group, that of the host.
 func (v subject) root() string {
 	if v.part.Target.PID == 0 {
 		return "/"
@@ -26,7 +26,7 @@ func (v subject) root() string {
 	return inroot.Of(v.part.Target.PID)
 }
 
-// folder is where the scratch folder is made, as the container names it.
+// folder returns where to create the scratch folder, as a path in the container.
 func (v subject) folder() (string, error) {
 	switch {
 	case v.volume:
@@ -37,15 +37,15 @@ func (v subject) folder() (string, error) {
 		}
 		return "", fmt.Errorf("%s has no folder with %s", v.part.Name, v.ground.Name)
 	case v.part.Target.PID == 0:
-		// As the limits were looked up: from where this process is.
+		// Relative to this process's folder, as when the limits were looked up.
 		return filepath.Abs(v.ground.Path)
 	}
-	// The same for a container's root. Its dots are resolved by the kernel, which knows its links.
+	// The same for a container's root. The kernel resolves dots, because it knows the links.
 	return "/" + strings.TrimLeft(v.ground.Path, "/"), nil
 }
 
-// standsOn refuses a folder, found by v's path, that is not on the device whose limit is to be tried: what is done there
-// says nothing of it, and may fill another disk.
+// standsOn refuses a folder, found by v's path, that is not on the device whose limit is to be tested: I/O in it would
+// say nothing about the limit, and might fill another disk.
 func (p *Prover) standsOn(v subject, folder *os.File) error {
 	mount, err := inroot.MountOf(folder)
 	if err != nil {
@@ -72,11 +72,11 @@ func (p *Prover) standsOn(v subject, folder *os.File) error {
 		Fix: "name a folder that is on it, with --path"}
 }
 
-// scratchID tells this process's scratch folders from others'.
+// scratchID makes this process's scratch folders unique.
 func scratchID() string { return fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()) }
 
-// fits refuses where a scratch file as large as r needs would leave little in a folder, or would take too long to be written under the limits
-// of what is tried. r is told how much there is.
+// fits refuses a folder in which a scratch file of the size that r needs would leave little space, or would take too
+// long to write under the limits. It sets the free space in r.
 func fits(what string, in engine.Inside, r *row.Request) error {
 	free, err := inroot.Free(in.Root, in.Dir)
 	if err != nil {
@@ -86,9 +86,9 @@ func fits(what string, in engine.Inside, r *row.Request) error {
 	return errors.Join(enough(in.Dir, free, r.Room()), tooSlow(what, *r))
 }
 
-// enough refuses where so many bytes are free and need.
+// enough refuses if free is too little for need bytes.
 func enough(dir string, free, need int64) error {
-	// Other programs go on writing to the file system meanwhile.
+	// Other programs go on writing to the file system in the meantime.
 	if free < 2*need {
 		return &refusal.Error{Act: refusal.Tried, What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, because others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
 			Fix: "free some, name another --path, or take less --time"}

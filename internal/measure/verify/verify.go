@@ -1,5 +1,6 @@
-// Package verify proves by measuring whether the limits of a container, a group or a volume hold: it finds what there is to be tried, starts a
-// worker there, has package row measure each limit in each mode, and says why one that isn't held escapes, and what mends that.
+// Package verify proves by measurement whether the limits of a container, a group or a volume hold. It finds what to
+// test and starts a worker there. Package row measures each limit in each mode. Verify then says why a limit that isn't
+// held is escaped, and what to do about it.
 package verify
 
 import (
@@ -36,40 +37,41 @@ type Prover struct {
 	Worker engine.WorkerSource
 	// Env looks up the environment variables that say where daemons are. nil: os.Getenv.
 	Env func(string) string
-	// Hard ends what is left to be removed quickly.
+	// Hard is cancelled when cleaning up must be quick.
 	Hard context.Context
-	// Messages is where is said what is tried, and how long that takes.
+	// Messages receives messages about what is tested, and how long that takes.
 	Messages io.Writer
 	Words
 }
 
-// Words are those of the command line, for commands that are advised.
+// Words are parts of the command line, for commands in advice.
 type Words struct {
-	// Target is what is proved, and Again the same with the flags that say where.
+	// Target is the target, and Again the target with the flags that say where.
 	Target, Again string
-	// Flags are others that a command needs, each with a space before.
+	// Flags are other flags that a command needs, each preceded by a space.
 	Flags string
 }
 
-// A subject is one container, ground and device to be tried.
+// A subject is one container, place and device to test.
 type subject struct {
 	part   hold.GroupSet
 	ground hold.Place
 	spot   explain.Spot
-	// asked are the limits to be tried, under those that the kernel has.
+	// asked are the limits to test; under are the kernel's.
 	asked, under map[limit.Key]int64
-	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
+	// volume is set if the place is a volume's folder on the host, which each of its users mounts at its own path.
 	volume bool
-	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
+	// inGroup and inRoot are the kernel's limits of the group and of the root group on the device.
 	inGroup, inRoot limit.Limits
-	// above are the groups above that hold the group as well.
+	// above are the groups above whose limits bind the group as well.
 	above []cgroup.State
-	// otherGroups are the target's, as they were found before.
+	// otherGroups are the target's other groups, as found beforehand.
 	otherGroups []hold.Stray
 	Words
 }
 
-// prove tries the limits of a subject, and follows the target's other groups meanwhile. The proof has the rows until an error, too.
+// prove tests the limits of a subject, and follows the target's other groups in the meantime. With an error, the proof
+// has the rows so far.
 func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, error) {
 	done := Proof{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 	var err error
@@ -81,15 +83,14 @@ func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, er
 	return done, err
 }
 
-// find finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
-// devices, empty for all.
+// find returns what to test: the kernel's limits, or those that were named. only are numbers of devices, empty for all.
 func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) ([]subject, error) {
 	root := p.RootLimits()
 	wide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	var list []subject
 	for _, part := range s.GroupSets {
 		if part.Target == nil {
-			continue // The root group's are tried with each container's.
+			continue // The root group's limits are tested with each container's.
 		}
 		states, err := p.Groups.Read(part.Groups)
 		if err != nil {
@@ -139,7 +140,7 @@ func withoutUsers(s *hold.Scope) string {
 	return ""
 }
 
-// rootGroup is version 1's, where the kernel writes back what others left in the page cache; nil with version 2.
+// rootGroup returns version 1's root group, in which the kernel writes back the page cache; nil with version 2.
 func (p *Prover) rootGroup() *hierarchy.Group {
 	groups, err := p.Groups.Device()
 	if err != nil {
@@ -152,7 +153,7 @@ func (p *Prover) rootGroup() *hierarchy.Group {
 	return g
 }
 
-// members counts the devices that the data is on, each of which has the limit.
+// members returns the number of devices that the data is on, each of which has the limit.
 func (v subject) members() int {
 	n := 0
 	for _, d := range v.ground.Explanation.Hard {
@@ -163,7 +164,7 @@ func (v subject) members() int {
 	return n
 }
 
-// tightest takes what limits ask for where it is the least.
+// tightest returns the lowest value of each limit.
 func tightest(all ...limit.Limits) map[limit.Key]int64 {
 	least := map[limit.Key]int64{}
 	for _, l := range all {
@@ -176,7 +177,7 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 	return least
 }
 
-// measure starts a worker where the limits are, and tries them.
+// measure starts a worker where the limits apply, and tests them.
 func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row.Row, err error) {
 	if r.Asked, r.Members = v.asked, v.members(); r.Rows() == 0 {
 		return row.Run(ctx, r)
@@ -189,7 +190,7 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row
 	if err != nil {
 		return nil, err
 	}
-	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
+	// Version 2 charges memory and I/O to the same group. With version 1 the worker need not use the memory group.
 	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{r.Group.Dir}, Accept: func(f *os.File) error { return p.standsOn(v, f) }}
 	if err := fits(v.part.Name, inside, &r); err != nil {
 		return nil, err
@@ -217,7 +218,7 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row
 	return p.run(ctx, v, r, fmt.Sprintf("of %s, %s", clean.Line(v.part.Name), announced))
 }
 
-// fill fills in the device and the groups of what is tried.
+// fill fills in the device and the groups to test.
 func (p *Prover) fill(r *row.Request, v subject, groups *cgroup.Target) error {
 	d, err := p.FS.Disk(v.spot.Number())
 	if err != nil {
@@ -228,14 +229,14 @@ func (p *Prover) fill(r *row.Request, v subject, groups *cgroup.Target) error {
 	return err
 }
 
-// close ends a session, with a minute of its own, and adds what fails to err.
+// close ends a session, with up to a minute for it, and adds errors to err.
 func (p *Prover) close(session engine.Session, err *error) {
 	ctx, cancel := context.WithTimeout(p.Hard, time.Minute)
 	defer cancel()
 	*err = errors.Join(*err, session.Close(ctx))
 }
 
-// run says what it tries, measures the rows and explains them.
+// run announces the test, measures the rows and explains them.
 func (p *Prover) run(ctx context.Context, v subject, r row.Request, where string) ([]row.Row, error) {
 	what := "one limit in one mode"
 	if n := r.Rows(); n > 1 {
@@ -247,11 +248,12 @@ func (p *Prover) run(ctx context.Context, v subject, r row.Request, where string
 	return rows, err
 }
 
-// mostLonger is how many times as long as alone a verification may take beside a target that uses its limit itself. Whatever the target has
-// submitted before goes before the worker's: a sync of a gigabyte under 10 MiB/s is 100 s.
+// mostLonger is how many times longer a verification may take if the target uses its limit itself. Whatever the target
+// has submitted goes before the worker's I/O: a sync of a gigabyte under 10 MiB/s is 100 s.
 const mostLonger = 4
 
-// announce says how long a request lasts. Beside a target that uses its limit itself that isn't known: it has an end then.
+// announce says how long a request will take. If the target uses its limit itself, the time is unknown, and the context
+// gets a deadline.
 func announce(ctx context.Context, name string, r row.Request) (context.Context, string, context.CancelFunc) {
 	lasts := r.Lasts()
 	if len(r.Used) == 0 {
@@ -262,7 +264,7 @@ func announce(ctx context.Context, name string, r row.Request) (context.Context,
 	return ctx, fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(name), usedWords(r)), cancel
 }
 
-// usedWords reports how much of its limits a target uses itself.
+// usedWords says how much of its limits a target uses itself.
 func usedWords(r row.Request) string {
 	var words []string
 	for _, k := range limit.Keys {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// explain says of each row that is not held why not, as far as it is known, and what mends it.
+// explain adds to each row that is not held why not, if known, and what to do about it.
 func (v subject) explain(rows []row.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
@@ -36,7 +36,8 @@ func (v subject) explain(rows []row.Row) {
 	}
 }
 
-// lower names the group above whose limit is what was seen, where it is lower than the one that is tried; "" if none is.
+// lower names the group above whose limit is the rate that was seen, if that is lower than the limit tested; "" if
+// there is none.
 func (v subject) lower(r row.Row) string {
 	for _, g := range v.above {
 		l := g.Devices[v.spot.Number()]
@@ -47,21 +48,21 @@ func (v subject) lower(r row.Row) string {
 	return ""
 }
 
-// reason is why a limit does not hold in a mode, and what would mend it, "" if nothing is known to.
+// reason returns why a limit does not hold in a mode, and what to do about it, "" if unknown.
 func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	asked := v.asked[key]
 	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.Again, key.Flag(), flagValue(key, asked))
 	have, root := *v.inGroup.Whole(key), *v.inRoot.Whole(key)
 	m := v.mode(key, mode)
 	if b := v.mode(key, row.Buffered); mode == row.BufferedSync && key.Writes() && m != nil && m.Group == explain.Held && b != nil && b.Group == explain.Leaks && have > 0 && have <= asked {
-		// A sync holds what is left for it. A file system that needs room for its own notes of many small writes, such as
-		// a btrfs, has a thread of the kernel write before.
+		// A sync finds less to write. A file system that needs space for its own notes about many small writes, such as
+		// btrfs, has a kernel thread write some of the data before the sync.
 		early := *b
 		early.Why = "a part was written before the sync: " + b.Why
 		m = &early
 	}
 	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
-		// In any other mode the limit alone would not help.
+		// In any other mode, setting the limit alone would not help.
 		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set + v.Flags
 	}
 	switch {
@@ -78,8 +79,9 @@ func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	return m.Why, fix
 }
 
-// WideAdvice is the advice to set a limit in the root group, by a command. It slows down all who write to the device: where others do, it says so
-// first, and prefers a device of the data's own. On the device of / it gives no command.
+// WideAdvice returns the advice to set a limit in the root group, with a command. Such a limit slows down all that
+// write to the device: if there are others, the advice says so first, and prefers a separate device for the data. For
+// the device of / it gives no command.
 func WideAdvice(on *explain.Explanation, disk, command string) string {
 	others := on.Others()
 	if len(others) == 0 {
@@ -97,7 +99,7 @@ func WideAdvice(on *explain.Explanation, disk, command string) string {
 	return reach + own + "; or, for all of them: " + command
 }
 
-// wholeMachine says how far a limit on the device of / reaches. others are where data on it is mounted, / among them.
+// wholeMachine says how far a limit on the device of / reaches. others are the mount points on it, including /.
 func wholeMachine(disk string, others []string) string {
 	has := ""
 	if rest := slices.DeleteFunc(slices.Clone(others), func(at string) bool { return at == "/" }); len(rest) > 0 {
@@ -106,8 +108,8 @@ func wholeMachine(disk string, others []string) string {
 	return fmt.Sprintf("%s is the device of /%s: a limit for all writes to it slows down the whole machine; ", disk, has)
 }
 
-// changed returns what reports whether the kernel's limits are no longer those with which the verification began: the group's, with version 2
-// those of the groups above it, and the root group's for what it writes back.
+// changed returns a function that reports whether the kernel's limits have changed since the verification began: those
+// of the group, with version 2 also those of the groups above it, and for write-back those of the root group.
 func (p *Prover) changed(v subject) func(limit.Key, row.Mode) (int64, bool) {
 	n := v.device()
 	own := v.part.Groups.Alone()
@@ -132,7 +134,7 @@ func (p *Prover) changed(v subject) func(limit.Key, row.Mode) (int64, bool) {
 	}
 }
 
-// lowest are the lowest rates on a device of a group and of those above it.
+// lowest returns the lowest rates on a device among a group and those above it.
 func lowest(group limit.Limits, above []cgroup.State, d device.Number) map[limit.Key]int64 {
 	all := []limit.Limits{group}
 	for _, s := range above {
@@ -141,7 +143,7 @@ func lowest(group limit.Limits, above []cgroup.State, d device.Number) map[limit
 	return tightest(all...)
 }
 
-// mode is what is known of a mode where the files are, nil if nothing is.
+// mode returns what is known about a mode for the files, or nil.
 func (v subject) mode(key limit.Key, mode row.Mode) *explain.Mode {
 	name := string(mode)
 	if !key.Writes() {
@@ -157,7 +159,7 @@ func (v subject) mode(key limit.Key, mode row.Mode) *explain.Mode {
 	return nil
 }
 
-// unset says which of the limits to be tried the kernel doesn't have, a sentence each.
+// unset says which of the limits to test the kernel doesn't have, a sentence each.
 func unset(list []subject) []string {
 	var out []string
 	for _, v := range list {
@@ -174,7 +176,7 @@ func unset(list []subject) []string {
 	return out
 }
 
-// has says what the kernel has.
+// has returns the kernel's value in words.
 func has(key limit.Key, n int64) string {
 	if n == 0 {
 		return "has no " + string(key)
@@ -182,7 +184,7 @@ func has(key limit.Key, n int64) string {
 	return fmt.Sprintf("has %s of %s", key, flagValue(key, n))
 }
 
-// flagValue writes a value as a flag has it.
+// flagValue formats a value for a flag.
 func flagValue(key limit.Key, n int64) string {
 	if key.IOPS() {
 		return strconv.FormatInt(n, 10)

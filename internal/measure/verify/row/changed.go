@@ -8,11 +8,12 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// watchEvery is how often the kernel's limit is read while a row is measured: twice in a limiter's slice.
+// watchEvery is the interval at which the kernel's limit is read while a row is measured: twice per slice of the
+// limiter.
 const watchEvery = 50 * time.Millisecond
 
-// watch follows the kernel's limit behind a row, and where the target's processes are, until the function that it returns is called, which returns
-// the values that the limit was changed to, each once.
+// watch follows the kernel's limit of a row, and the groups of the target's processes. The function that it returns
+// stops it, and returns the values that the limit was changed to, each once.
 func (r Request) watch(key limit.Key, mode Mode) func() []int64 {
 	if r.Changed == nil {
 		return func() []int64 { return nil }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/load"
 )
 
-// A course is how much was done by which time.
+// A course is a running total: how much was done by which time.
 type course []step
 
 type step struct {
@@ -18,7 +18,7 @@ type step struct {
 	total float64
 }
 
-// appCourse is what the application did. A row's job either reads or writes.
+// appCourse returns the course of the application. A row's job either reads or writes.
 func (r Row) appCourse(samples []load.Sample) course {
 	c := course{{}}
 	total := 0.0
@@ -33,13 +33,13 @@ func (r Row) appCourse(samples []load.Sample) course {
 	return c
 }
 
-// A party is whose I/O a course is of: what it did by a sample, false where that isn't known.
+// A party is whose I/O a course counts: it returns what they did by a sample, or false if that is unknown.
 type party func(sample) (count, bool)
 
-// The device did all that reached it.
+// byDevice counts everything that reached the device.
 func byDevice(s sample) (count, bool) { return s.count, true }
 
-// The limited group was charged for the worker's I/O, and for what else the target does there.
+// byGroup counts what was charged to the limited group: the worker's I/O, and that of the target itself.
 func byGroup(s sample) (count, bool) {
 	if s.charged == nil {
 		return count{}, false
@@ -47,7 +47,8 @@ func byGroup(s sample) (count, bool) {
 	return s.charged.group, true
 }
 
-// With the root group's it is all that may be the worker's: in version 1 that one is charged for what the kernel writes back.
+// byGroupAndRoot adds the root group's charges, which may all be the worker's: version 1 charges the root group for
+// what the kernel writes back.
 func byGroupAndRoot(s sample) (count, bool) {
 	n, known := byGroup(s)
 	if known && s.charged.root != nil {
@@ -56,7 +57,8 @@ func byGroupAndRoot(s sample) (count, bool) {
 	return n, known
 }
 
-// The target's other groups are charged in version 1; in version 2 the limited one holds them.
+// byOtherGroups counts the target's other groups, which version 1 charges separately. In version 2 the limited group
+// includes them.
 func byOtherGroups(s sample) (count, bool) {
 	if s.charged == nil {
 		return count{}, false
@@ -64,7 +66,7 @@ func byOtherGroups(s sample) (count, bool) {
 	return s.charged.otherGroups, true
 }
 
-// Others' groups are known in version 1.
+// byOthers counts the groups of others, which are known with version 1.
 func byOthers(s sample) (count, bool) {
 	if s.charged == nil || s.charged.others == nil {
 		return count{}, false
@@ -72,8 +74,8 @@ func byOthers(s sample) (count, bool) {
 	return *s.charged.others, true
 }
 
-// Under the limit is what reached the device and counts against the group's limit. In version 1 a charge comes before the wait, so that it is what
-// the device did but for what was charged to others.
+// underLimit counts what reached the device and counts against the group's limit. Version 1 charges an I/O before it
+// waits, so the count there is everything that the device did, minus what was charged to others.
 func underLimit(s sample) (count, bool) {
 	if s.charged == nil || s.charged.root == nil {
 		return byGroup(s)
@@ -82,7 +84,7 @@ func underLimit(s sample) (count, bool) {
 	return s.count.plus(others, -1).plus(s.charged.otherGroups, -1), known
 }
 
-// course is what a party did until a time; nil where that isn't known all of the time.
+// course returns what a party did until a time, or nil if that is unknown for part of the time.
 func (r Row) course(samples []sample, until time.Duration, of party) course {
 	var c course
 	for _, s := range samples {
@@ -98,7 +100,7 @@ func (r Row) course(samples []sample, until time.Duration, of party) course {
 	return c
 }
 
-// total is all that was done; 0 without a course.
+// total returns the sum of what was done; 0 without a course.
 func (c course) total() float64 {
 	if len(c) == 0 {
 		return 0
@@ -106,7 +108,7 @@ func (c course) total() float64 {
 	return c[len(c)-1].total - c[0].total
 }
 
-// by is the total at a time, interpolated.
+// by returns the total at a time, by interpolation.
 func (c course) by(at time.Duration) float64 {
 	for i, s := range c {
 		if s.at < at {
@@ -121,11 +123,11 @@ func (c course) by(at time.Duration) float64 {
 	return c[len(c)-1].total
 }
 
-// rate is what was done a second; -1 without a course. Unless whole asks for all of it, it is that of the
-// steady part, after the first second, where there is one.
+// rate returns what was done per second, or -1 without a course. It is the rate of the steady part, after the first
+// second, if there is one; with whole, that of the whole course.
 //
-// A limiter lets through what is due in slices, so that the total at any one time may be a whole slice off. The
-// slope of the line through all of the totals is not.
+// A limiter lets I/O through in slices, so the total at any single time may be off by a whole slice. The slope of the
+// line through all totals is not affected.
 func (c course) rate(end time.Duration, whole bool) float64 {
 	if len(c) < 2 || end <= 0 {
 		return -1
@@ -143,7 +145,7 @@ func (c course) rate(end time.Duration, whole bool) float64 {
 	return slope
 }
 
-// of is rate; of a row that counts whole, it is all of the course for the row's time.
+// of is rate; for a row that counts as a whole, it is the whole course over the row's time.
 func (c course) of(elapsed time.Duration, whole bool) float64 {
 	if !whole || len(c) < 2 || elapsed <= 0 {
 		return c.rate(elapsed, false)
@@ -151,7 +153,7 @@ func (c course) of(elapsed time.Duration, whole bool) float64 {
 	return c.total() / elapsed.Seconds()
 }
 
-// mean is all of the course for the row's time, 0 at least; -1 without a course.
+// mean returns the whole course over the row's time, at least 0; -1 without a course.
 func (c course) mean(elapsed time.Duration) float64 {
 	if c == nil {
 		return -1
@@ -159,10 +161,11 @@ func (c course) mean(elapsed time.Duration) float64 {
 	return max(c.of(elapsed, true), 0)
 }
 
-// forever is the end of a course that is taken whole.
+// forever is the end of a course that counts as a whole.
 const forever = time.Duration(math.MaxInt64 - int64(sampleEvery))
 
-// untilLast is what was done a second up to the last of it, and when that was; 0 if nothing was, -1 without a course.
+// untilLast returns what was done per second until the last step, and the time of that step; 0 if nothing was done, -1
+// without a course.
 func (c course) untilLast() (rate float64, at time.Duration) {
 	if len(c) < 2 {
 		return -1, 0
@@ -176,8 +179,8 @@ func (c course) untilLast() (rate float64, at time.Duration) {
 	return 0, 0
 }
 
-// began is the latest time at which what is in the course can have begun: that of the last step before anything was done; 0 without any.
-// Who is made to wait before the first of it may have begun earlier.
+// began returns the latest time at which the I/O of the course can have begun: the time of the last step before
+// anything was done, or 0 without such a step. If the I/O had to wait, it may have begun earlier.
 func (c course) began() time.Duration {
 	for i := 1; i < len(c); i++ {
 		if c[i].total > c[0].total {
@@ -187,18 +190,20 @@ func (c course) began() time.Duration {
 	return 0
 }
 
-// endings is how many times as long as the limiter's longest pause a course must be for letThrough to tell its rate.
+// endings is the minimum length of a course for letThrough, as a multiple of the limiter's longest pause.
 const endings = 3
 
-// letThrough is what was done a second between two moments at which the limiter had just let something through, and how long lay between them.
-// pause is how long the limit makes the largest step wait; where the course is too short for it, d is 0.
+// letThrough returns what was done per second between two moments at which the limiter had just let something through,
+// and the time between these moments. pause is how long the limit makes the largest step wait. If the course is too
+// short for the pause, d is 0.
 //
-// The kernel hands a large buffered write on as a single I/O of many MiB, which waits until the limit has room for all of it: under 10 MiB/s nothing
-// for 0.8 s, and then 8 MiB. How many of them a window holds is chance, and with it the rate of the window. Between two moments at which one has
-// just come through it is not: as long as something waits, the total then is what the limit has let through.
+// The kernel submits a large buffered write as a single I/O of many MiB, which waits until the limit has room for all
+// of it: under 10 MiB/s nothing for 0.8 s, and then 8 MiB. The number of such I/Os in a window depends on chance, and
+// so does the window's rate. Between two moments at which one has just come through, chance plays no part: as long as
+// something waits, the total is what the limit has let through.
 //
-// Those moments are where the total is farthest above the limit's own line, in the first part of the course and in the last. So small I/Os that
-// don't wait, and are not charged to the group, are no such moments.
+// These moments are where the total is farthest above the limit's own line, in the first part of the course and in the
+// last. So small I/Os that don't wait, and are not charged to the group, are not mistaken for such moments.
 func (c course) letThrough(limit float64) (rate float64, d, pause time.Duration) {
 	if len(c) < 2 {
 		return 0, 0, 0
@@ -229,7 +234,8 @@ func (c course) letThrough(limit float64) (rate float64, d, pause time.Duration)
 	return (last.total - first.total) / d.Seconds(), d, pause
 }
 
-// afterFirst is what was done a second after the first of it, and how long that lasted: the pause before the first doesn't count.
+// afterFirst returns what was done per second after the first step, and how long that lasted. The pause before the
+// first step does not count.
 func (c course) afterFirst() (rate float64, d time.Duration) {
 	first, last := -1, 0
 	for i := 1; i < len(c); i++ {
@@ -246,7 +252,7 @@ func (c course) afterFirst() (rate float64, d time.Duration) {
 	return (c[last].total - c[first].total) / d.Seconds(), d
 }
 
-// first is the rate of the first stretch of a course.
+// first returns the rate of the first stretch of a course.
 func (c course) first(d time.Duration) float64 {
 	if len(c) < 2 {
 		return 0
@@ -254,8 +260,8 @@ func (c course) first(d time.Duration) float64 {
 	return (c.by(d) - c.by(0)) / d.Seconds()
 }
 
-// converged is the earliest time from which on each second's rate is within share of asked; -1 if there is
-// none that leaves a second to say so.
+// converged returns the earliest time after which the rate of every second is within share of asked; -1 if no time
+// leaves a full second after it.
 func (c course) converged(asked, share float64) time.Duration {
 	if len(c) < 2 {
 		return -1

@@ -6,13 +6,13 @@ import (
 	"plimsoll/internal/limit/judge"
 )
 
-// judgeFlushed judges what the kernel's flusher writes back, by what reached the device of it.
+// judgeFlushed judges what the kernel's flusher writes back, by how much of it reached the device.
 //
-// The flusher sends what is in the cache in pieces of many MiB, and a limiter makes it wait before each: a window may
-// hold none. What counts is all that came, up to the last of it.
+// The flusher sends the contents of the cache in pieces of many MiB, and a limiter makes it wait before each: a window
+// may contain none. So everything counts that arrived, up to the last piece.
 //
-// The time counts from when the flusher began, which is known only between two bounds (course.began): what came must be too much
-// for all of the time to be above the limit, and too little for the least of it to be below.
+// The time counts from when the flusher began, which is known only between two bounds (course.began). To be above the
+// limit, the amount must be too much for the longest possible time; to be below, too little for the shortest.
 func (r *Row) judgeFlushed(m *measured) {
 	app, dev := r.appCourse(m.result.Samples), r.course(m.samples, forever, byDevice)
 	r.App = app.rate(m.result.Elapsed, false)
@@ -23,10 +23,10 @@ func (r *Row) judgeFlushed(m *measured) {
 	}
 	alone := dev.total() <= r.withMetadata(app.total())
 	if !alone && m.flushed > 0 {
-		r.Elapsed = m.flushed // The last that came may be another's.
+		r.Elapsed = m.flushed // The last arrival may be another group's.
 	}
 	came, least, most := r.flushed(m, app.total(), dev)
-	// The time from the start, and from the latest moment at which the flusher can have begun.
+	// The time from the start, and the time from the latest moment at which the flusher can have begun.
 	all, working := r.Elapsed.Seconds(), r.Elapsed.Seconds()
 	if began := min(came.began(), m.flushing); began > 0 && began < r.Elapsed {
 		r.Elapsed -= began
@@ -34,12 +34,13 @@ func (r *Row) judgeFlushed(m *measured) {
 		r.Device *= all / working
 	}
 	if all <= 0 {
-		all, working = 1, 1 // Nothing came.
+		all, working = 1, 1 // Nothing arrived.
 	}
 	if r.Others = 0; !alone {
 		r.Others = (dev.total() - least) / working
 	}
-	// Slices and all: what is above the limit in all of the time is above it however late the flusher began.
+	// This includes slices: a rate that is above the limit for all of the time is above it however late the flusher
+	// began.
 	e := judge.Evidence{Asked: r.Asked, Tolerance: m.tolerance, Least: least / all, Most: most / all, Window: time.Duration(all * float64(time.Second))}
 	if e.Above(e.Most) {
 		r.decide(m, e)
@@ -50,7 +51,7 @@ func (r *Row) judgeFlushed(m *measured) {
 	}
 	least, most = least/working, most/working
 	if e.Above(most) {
-		// It may have begun earlier and have been made to wait: that doesn't concern what came after the first of it.
+		// The flusher may have begun earlier and waited. That doesn't affect what arrived after the first piece.
 		rate, d := came.afterFirst()
 		if alone {
 			rate, d = dev.afterFirst()
@@ -64,11 +65,12 @@ func (r *Row) judgeFlushed(m *measured) {
 	r.decide(m, judge.Evidence{Least: least, Most: most})
 }
 
-// flushed is what came to the device of what the application wrote, and between which bounds that is. Where others write too, it is
-// between what was written, all of which had come when the flusher was done, and all that may be the row's.
+// flushed returns how much of what the application wrote reached the device, between two bounds. If others write too,
+// the lower bound is what was written, all of which had arrived when the flusher was done, and the upper bound is
+// everything that may be the row's.
 func (r *Row) flushed(m *measured, wrote float64, dev course) (came course, least, most float64) {
 	came, most = dev, dev.total()
-	// In version 2 it is charged to the group that wrote, where the file system says which that is.
+	// Version 2 charges it to the group that wrote, if the file system says which group that is.
 	group, both := r.course(m.samples, forever, byGroup), r.course(m.samples, forever, byGroupAndRoot)
 	if group != nil && (m.samples[0].charged.root != nil || group.total() >= wrote*reachedShare/float64(max(r.Members, 1))) {
 		came, most = both, min(most, both.total())
@@ -78,7 +80,7 @@ func (r *Row) flushed(m *measured, wrote float64, dev course) (came course, leas
 	}
 	least = min(wrote, most)
 	if r.Members > 1 || r.Key.IOPS() {
-		least = min(least, group.total()) // What was written may have come to the other devices, or as fewer I/Os.
+		least = min(least, group.total()) // What was written may have gone to the other devices, or arrived as fewer I/Os.
 	}
 	return came, least, most
 }

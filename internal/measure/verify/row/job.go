@@ -11,41 +11,42 @@ import (
 )
 
 const (
-	// smallBS is the size of an I/O where I/Os are limited, bigBS the most where bytes are.
+	// smallBS is the size of an I/O under a limit on I/Os; bigBS is the maximum size under a limit on bytes.
 	smallBS = 4 << 10
 	bigBS   = 256 << 10
-	// leastFile and mostFile bound the scratch file in bytes. A larger one than the most is not needed by any
-	// mode but buffered reads, which go through it once.
+	// leastFile and mostFile bound the size of the scratch file in bytes. Only buffered reads, which go through the
+	// file once, could use a larger one.
 	leastFile = 4 << 20
 	mostFile  = 512 << 20
-	// largeIO is the least that the scratch file is written in: its I/Os are larger, and no device takes them in
-	// smaller pieces.
+	// largeIO is the minimum size of the I/Os that write the scratch file. Actual I/Os are larger, and no device takes
+	// them in smaller pieces.
 	largeIO = 128 << 10
-	// perSecond is how many I/Os a limit of bytes should be made of, at least: fewer would show the
-	// limiter's slices in place of its rate.
+	// perSecond is the minimum number of I/Os per second under a limit on bytes. Fewer would show the limiter's slices
+	// instead of its rate.
 	perSecond = 64
-	// depth keeps a limiter busy: what waits in it is always more than it lets through at once.
+	// depth keeps a limiter busy: more I/O waits at it than it lets through at once.
 	depth = 16
-	// writers is how many threads write through the cache at once: more wait for each other's syncs.
+	// writers is the number of threads that write through the cache at once. With more, they wait for each other's
+	// syncs.
 	writers = 4
-	// readers is how many threads read, for each device, where there are several.
+	// readers is the number of threads that read, for each device, if there are several.
 	readers = 4
-	// gap is what is left out between two small writes through the page cache, in bytes: they go to every second block.
+	// gap is the distance between two small writes through the page cache, in bytes: they go to every second block.
 	gap = smallBS
 )
 
-// cached reports whether what is written is left to the page cache, from which neighbours go to the device together.
+// cached reports whether written data is left in the page cache, from which adjacent blocks go to the device together.
 func (m Mode) cached() bool { return m == BufferedSync || m == Buffered }
 
-// job is the I/O that tries a limit in a mode. All jobs of a request share one file.
+// job returns the I/O that tests a limit in a mode. All jobs of a request share one file.
 func (r Request) job(key limit.Key, mode Mode) load.Job {
 	j := load.Job{RW: load.Read, BS: r.blockSize(key), Size: r.fileSize(), Runtime: r.Time, SampleEvery: sampleEvery}
 	switch {
 	case key.Writes() && key.IOPS() && !mode.cached():
 		j.RW = load.RandWrite
 	case key.Writes() && key.IOPS():
-		// The kernel makes one I/O of neighbours, whatever the order that they were written in: what is left out between them keeps
-		// them apart.
+		// The kernel merges adjacent blocks into one I/O, in whatever order they were written. The gap between them
+		// prevents that.
 		j.RW, j.RWNumber = load.Write, gap
 	case key.Writes():
 		j.RW = load.Write
@@ -56,18 +57,19 @@ func (r Request) job(key limit.Key, mode Mode) load.Job {
 	case Direct:
 		j.Direct, j.IODepth = true, depth*r.members()
 		if !key.Writes() && r.Members > 1 {
-			// Which copy is read depends on the thread that asks (btrfs takes its number modulo that of the copies).
+			// The reading thread determines which copy is read (btrfs takes the thread's number modulo the number of
+			// copies).
 			j.NumJobs, j.IODepth = readers*r.members(), depth
 		}
 	case DSync:
 		j.Sync, j.IOEngine, j.NumJobs = "dsync", load.PSync, writers
 	case BufferedSync:
-		// One pass, so that no block is written twice and reaches the device once.
+		// One pass: a block that is written twice may reach the device only once.
 		j.IOEngine, j.EndFsync, j.Runtime = load.PSync, true, 0
 		j.IOSize = r.once(key, j)
 	case Buffered:
-		// One pass: the second one of a read would find everything in the cache, and what is written twice before it
-		// is flushed reaches the device once.
+		// One pass: a second pass of reads would find everything in the cache, and a block that is written twice before
+		// it is flushed reaches the device only once.
 		j.IOEngine, j.Runtime, j.IOSize = load.PSync, 0, r.once(key, j)
 		if j.RW == load.RandRead {
 			j.NumJobs, j.Runtime, j.IOSize = writers, r.Time, 0
@@ -76,7 +78,7 @@ func (r Request) job(key limit.Key, mode Mode) load.Job {
 	return j
 }
 
-// blockSize is the size of the I/Os that try a limit.
+// blockSize returns the size of the I/Os that test a limit.
 func (r Request) blockSize(key limit.Key) int64 {
 	if key.IOPS() {
 		return smallBS
@@ -88,10 +90,10 @@ func (r Request) blockSize(key limit.Key) int64 {
 	return bs
 }
 
-// members is how many devices share the data.
+// members returns the number of devices that share the data.
 func (r Request) members() int { return max(r.Members, 1) }
 
-// bytes is how much passes a limit in the time of a row, on all of the devices.
+// bytes returns how much a limit lets through in the time of a row, on all of the devices.
 func (r Request) bytes(key limit.Key, bs int64) int64 {
 	rate := r.Asked[key]
 	if key.IOPS() {
@@ -101,21 +103,21 @@ func (r Request) bytes(key limit.Key, bs int64) int64 {
 	return max(n/bs*bs, leastFile)
 }
 
-// once is how many bytes a job does that goes through its file once: what passes the limit in the time of a row, or all that the
-// file has room for.
+// once returns the number of bytes of a job that goes through its file once: what the limit lets through in the time of
+// a row, or the size of the file.
 func (r Request) once(key limit.Key, j load.Job) int64 {
 	if j.RWNumber == 0 {
 		return min(j.Size, r.bytes(key, j.BS))
 	}
 	n := r.spread()
 	if w := r.under(key); w > 0 {
-		// Where the kernel's limit is far below the one that is asked for, so many would take hours.
+		// If the kernel's limit is far below the requested one, that many would take hours.
 		n = min(n, max(2*times(times(w, int64(r.members())), int64(r.Time.Seconds())), 1))
 	}
 	return min(n, j.Size/(j.BS+gap)) * j.BS
 }
 
-// spread is how many small writes pass the limit on them in the time of a row.
+// spread returns the number of small writes that their limit lets through in the time of a row.
 func (r Request) spread() int64 {
 	n := times(times(r.Asked[limit.WriteIOPS], int64(r.members())), int64(r.Time.Seconds()))
 	most := int64(mostFile)
@@ -125,7 +127,7 @@ func (r Request) spread() int64 {
 	return max(min(n, most/(smallBS+gap)), 1)
 }
 
-// times is a product that stays at the greatest file size where it would be larger.
+// times returns a product, capped at the maximum file size.
 func times(a, b int64) int64 {
 	if a > mostFile/max(b, 1) {
 		return mostFile
@@ -133,9 +135,8 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
-// fileSize is the size of the scratch file: what the greatest limit lets through in a row's time, but no
-// more than the limits on writes let be written in twice that time, for the file itself
-// is written under them.
+// fileSize returns the size of the scratch file: what the greatest limit lets through in a row's time, but no more than
+// the limits on writes allow to be written in twice that time, because the file itself is written under them.
 func (r Request) fileSize() int64 {
 	n := int64(leastFile)
 	for _, key := range keys {
@@ -155,10 +156,10 @@ func (r Request) fileSize() int64 {
 	return min(n, mostFile) / bigBS * bigBS
 }
 
-// MostLayOut is how long the scratch file may take to be written before anything can be measured.
+// MostLayOut is the maximum time to write the scratch file before anything can be measured.
 const MostLayOut = 2 * time.Minute
 
-// under is the kernel's limit on k, 0 for none.
+// under returns the kernel's limit on k, or 0 for none.
 func (r Request) under(k limit.Key) int64 {
 	if r.Under != nil {
 		return r.Under[k]
@@ -166,7 +167,8 @@ func (r Request) under(k limit.Key) int64 {
 	return r.Asked[k]
 }
 
-// written is how long so many bytes take at least to be written under the kernel's limits, in I/Os of that size.
+// written returns the minimum time in which that many bytes can be written under the kernel's limits, in I/Os of that
+// size.
 func (r Request) written(bytes, io int64) time.Duration {
 	seconds := 0.0
 	if w := r.under(limit.WriteBPS); w > 0 {
@@ -178,11 +180,11 @@ func (r Request) written(bytes, io int64) time.Duration {
 	return time.Duration(min(seconds*1e9, float64(math.MaxInt64/2)))
 }
 
-// LayOut is how long the scratch file takes to be written, under the limits on writes that the kernel has. It is written
-// in the groups that are tried, where nothing but its end ends that.
+// LayOut returns the time to write the scratch file under the kernel's limits on writes. It is written in the limited
+// groups, where it can't be interrupted.
 func (r Request) LayOut() time.Duration { return r.written(r.Room(), largeIO) }
 
-// Lasts is about how long the request takes.
+// Lasts returns about how long the request takes.
 func (r Request) Lasts() time.Duration {
 	if r.Time == 0 {
 		r.Time = DefaultTime
@@ -191,7 +193,7 @@ func (r Request) Lasts() time.Duration {
 	r.pairs(func(key limit.Key, mode Mode) {
 		row := r.Time
 		j := r.job(key, mode)
-		// What is done once with so many bytes lasts as long as those take.
+		// A job with a fixed number of bytes lasts as long as these take.
 		switch {
 		case j.Runtime == 0 && j.RWNumber > 0:
 			row = max(row, r.written(j.IOSize, j.BS))
@@ -205,8 +207,8 @@ func (r Request) Lasts() time.Duration {
 	return all
 }
 
-// bindsFirst reports why a limit can't show, where the other limit of its direction is the tighter one at
-// the row's block size; "" if it can.
+// bindsFirst says why a limit can't be tested if the other limit of its direction is tighter at the row's block size;
+// "" if it can.
 func (r Request) bindsFirst(key limit.Key, bs int64) string {
 	other := r.Asked[partner(key)]
 	if other <= 0 {

@@ -9,10 +9,11 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// steadyFrom is how long a row must be for its rate to be that of a steady part, in which the limiter's slices don't show.
+// steadyFrom is the minimum length of a row whose rate is that of a steady part, in which the limiter's slices don't
+// show.
 const steadyFrom = 2 * time.Second
 
-// judge fills r from what was measured.
+// judge fills in r from the measurement.
 func (r *Row) judge(m *measured) {
 	r.Elapsed = m.result.Elapsed
 	r.Converged, r.Others = -1, -1
@@ -32,7 +33,7 @@ func (r *Row) judge(m *measured) {
 	r.judgeGroups(m)
 }
 
-// judgeApp judges what is done when the application is told so: by what the application saw.
+// judgeApp judges modes in which the application learns when an I/O is done: by what the application saw.
 func (r *Row) judgeApp(m *measured) {
 	whole := r.whole()
 	app, dev, group := r.appCourse(m.result.Samples), r.course(m.samples, r.until(), byDevice), r.course(m.samples, r.until(), byGroup)
@@ -41,12 +42,12 @@ func (r *Row) judgeApp(m *measured) {
 		r.Device = r.amount(count{m.device.Reads, m.device.Writes, m.device.ReadBytes, m.device.WrittenBytes}) / r.Elapsed.Seconds()
 	}
 	seen := r.App
-	// What a file system adds to a write counts against the limit as well, and is not seen by the application; nor is
-	// what others of the group do. What others do on the device says nothing of this limit.
+	// A file system's additions to a write count against the limit as well, although the application doesn't see them;
+	// so does I/O of other processes in the group. What others do on the device doesn't concern this limit.
 	charged := group.of(r.Elapsed, whole)
 	r.others(charged)
 	if r.small() {
-		// Threads of the file system may have written it, in the root group: that is this row's as well.
+		// Threads of the file system may have written it, in the root group: that counts as this row's as well.
 		r.others(r.course(m.samples, forever, byGroupAndRoot).of(r.Elapsed, true))
 		var few bool
 		if seen, few = r.merged(m, seen); few {
@@ -72,11 +73,13 @@ func (r *Row) judgeApp(m *measured) {
 	r.decide(m, e)
 }
 
-// whole reports whether all of the row counts: a sync at the end belongs to all that was written before it, so that such a row has no steady part.
+// whole reports whether the row counts as a whole: a sync at the end belongs to everything written before it, so such a
+// row has no steady part.
 func (r *Row) whole() bool { return r.Mode == BufferedSync }
 
-// until is the end of the courses that a row is judged by. One that counts whole has them whole: the device is followed from a moment before
-// the application begins, so that by its clock the last of a sync comes after the row's end.
+// until returns the end of the courses by which a row is judged. For a row that counts as a whole, it is the end of the
+// courses: the device is followed from a moment before the application begins, so by its clock the end of a sync comes
+// after the row's end.
 func (r *Row) until() time.Duration {
 	if r.whole() {
 		return forever
@@ -84,9 +87,10 @@ func (r *Row) until() time.Duration {
 	return r.Elapsed
 }
 
-// withoutFilling is the rate of a row with a sync at its end, seen, without the time that is not the limit's: while the application fills the page cache
-// and nothing is written back yet. A slow processor takes a good part of the row for that. It is seen itself where that would be
-// above the limit: then it may have begun earlier, and have been made to wait.
+// withoutFilling returns the rate of a row with a sync at its end, without the time in which the limit had no part:
+// while the application fills the page cache and nothing is written back yet, which takes a slow processor a good part
+// of the row. If that rate would be above the limit, it returns seen instead, because the write-back may have begun
+// earlier and waited.
 func (r *Row) withoutFilling(m *measured, seen float64, app, came course) float64 {
 	_, filled := app.untilLast()
 	d := r.Elapsed - min(came.began(), filled)
@@ -100,7 +104,7 @@ func (r *Row) withoutFilling(m *measured, seen float64, app, came course) float6
 	return v
 }
 
-// judgeRead judges reads through the page cache: by what reached the device, with what the kernel reads ahead.
+// judgeRead judges reads through the page cache, by what reached the device, including the kernel's read-ahead.
 func (r *Row) judgeRead(m *measured) {
 	app, dev, group := r.appCourse(m.result.Samples), r.course(m.samples, r.Elapsed, byDevice), r.course(m.samples, r.Elapsed, byGroup)
 	r.App, r.Device = app.rate(r.Elapsed, false), dev.rate(r.Elapsed, false)
@@ -112,7 +116,7 @@ func (r *Row) judgeRead(m *measured) {
 	case group != nil:
 		r.others(r.Device)
 	case dev.total() > r.withMetadata(app.total()):
-		// The kernel may have read ahead, or somebody else has read.
+		// The kernel may have read ahead, or another process may have read.
 		least = r.App
 	default:
 		r.Others = 0
@@ -121,10 +125,10 @@ func (r *Row) judgeRead(m *measured) {
 	r.decide(m, r.slope(m, judged, least, judged.rate(r.Elapsed, false)))
 }
 
-// slope is the evidence of a course's steady part, of which between least and most were the row's.
+// slope returns the evidence of a course's steady part; between least and most of it were the row's.
 //
-// Where that is above the limit and the mean of all of the course isn't, something has held the I/O up and then let it catch up: the slope of that
-// is no rate, unless it is above the limit all the time.
+// If the steady part is above the limit and the mean of the whole course isn't, something held the I/O up and then let
+// it catch up. The slope of that is not a rate, unless it is above the limit all the time.
 func (r *Row) slope(m *measured, c course, least, most float64) judge.Evidence {
 	e := judge.Evidence{Asked: r.Asked, Tolerance: m.tolerance, Least: least, Most: most, Window: r.Elapsed, Steady: r.Elapsed >= steadyFrom}
 	if !e.Above(most) {
@@ -141,8 +145,8 @@ func (r *Row) slope(m *measured, c course, least, most float64) judge.Evidence {
 	return mean
 }
 
-// withMetadata is what a device may do for so many bytes or I/Os of an application, with a journal and other things that a file
-// system adds. More is others'.
+// withMetadata returns the maximum that a device may do for that many bytes or I/Os of an application, with the journal
+// and other additions of a file system. Anything beyond is others'.
 func (r Row) withMetadata(n float64) float64 {
 	if r.Key.IOPS() {
 		return n*1.1 + 256
@@ -150,11 +154,11 @@ func (r Row) withMetadata(n float64) float64 {
 	return n*1.1 + 1<<20
 }
 
-// reachedShare is the share of what was written that must have been charged to a group, for the group to be the one that is
-// charged.
+// reachedShare is the share of the written data that must have been charged to a group to conclude that the writes are
+// charged to that group.
 const reachedShare = 0.9
 
-// others fills in what others did on the device, where it is known what was charged to the row's own group (-1: it isn't).
+// others fills in what others did on the device, if the charge of the row's own group is known (own is not -1).
 func (r *Row) others(own float64) {
 	if own >= 0 && r.Device >= 0 {
 		r.Others = max(r.Device-own, 0)
@@ -167,7 +171,7 @@ func (r *Row) beginning(c course) {
 	r.Converged = c.converged(r.Asked, 0.1)
 }
 
-// decide fills in the finding; the limit is r's, and the window where e has none.
+// decide fills in the finding. The limit is r's, and the window too if e has none.
 func (r *Row) decide(m *measured, e judge.Evidence) {
 	e.Asked, e.Tolerance, e.Window = r.Asked, m.tolerance, cmp.Or(e.Window, r.Elapsed)
 	switch {
@@ -202,12 +206,11 @@ func (r *Row) decide(m *measured, e judge.Evidence) {
 	}
 }
 
-// arrived is the share of what the application does past the page cache, or syncs, that at least is seen at the device
-// that it is done on.
+// arrived is the minimum share of the application's I/O, direct or synced, that shows at its device.
 const arrived = 0.1
 
-// missed reports whether the device saw almost nothing of what the application did: then its limit was not what
-// bounded that.
+// missed reports whether almost nothing of the application's I/O showed at the device. Then its rate was not bounded by
+// the device's limit.
 func (r Row) missed() bool {
 	return r.Mode != Buffered && r.Members <= 1 && r.Device >= 0 && r.Device < r.App*arrived
 }

@@ -2,9 +2,9 @@ package row
 
 import "plimsoll/internal/limit/judge"
 
-// judgeMember judges one of several devices that a file system spreads its data over, each under the limit: by what came to
-// that one of them. What the application saw is of all together, and with stripes may be as many times the limit as there are
-// devices; of what has a copy on each, a read comes to one, and of what is on one, nothing comes to the others.
+// judgeMember judges one of several devices over which a file system spreads its data, each under the limit, by what
+// reached that device. The application saw the total. With stripes that may be as many times the limit as there are
+// devices. If each device has a copy, a read goes to one of them; data that is on one device doesn't reach the others.
 func (r *Row) judgeMember(m *measured) {
 	whole := r.whole()
 	app, dev := r.appCourse(m.result.Samples), r.course(m.samples, r.until(), byDevice)
@@ -18,9 +18,9 @@ func (r *Row) judgeMember(m *measured) {
 	least := most
 	switch {
 	case (judge.Evidence{Asked: r.Asked * float64(r.Members), Tolerance: m.tolerance}).Above(r.App):
-		// More than all of them together may let through, so that it is the application's.
+		// This is more than all of them together may let through, so it is the application's.
 	case group != nil && judged.total() > r.withMetadata(group.total()):
-		// A thread of the kernel did it, which may have been for somebody else.
+		// A thread of the kernel did it, possibly for others.
 		least = group.of(r.Elapsed, whole)
 	case group == nil && dev.total() > r.withMetadata(app.total()):
 		least = 0

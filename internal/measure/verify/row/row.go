@@ -7,45 +7,49 @@ import (
 	"plimsoll/internal/limit/judge"
 )
 
-// A Row is one limit in one mode. Rates are in bytes or I/Os per second, as the key says.
+// A Row is the result for one limit in one mode. Rates are in bytes or I/Os per second, as the key says.
 //
-// The finding is about App or the row's share of Device. Why a limit is not held, and what would mend it, is the caller's, who knows what the files lie on.
+// The finding is about App or the row's share of Device. The caller adds why a limit is not held and what to do about
+// it, because it knows what the files are on.
 type Row struct {
 	judge.Finding
 	Mode Mode `json:"mode"`
 	// BS is the size of the application's I/Os in bytes.
 	BS int64 `json:"bs"`
-	// Members is over how many devices the file system spreads its data, where that is more than one: each is judged by what came to it.
+	// Members is the number of devices over which the file system spreads its data, if there are several: each is
+	// judged by what reached it.
 	Members int `json:"members,omitempty"`
-	// App is the rate that the application saw, Device what reached the device that is limited,
-	// whoever sent it; -1: unknown. Both leave the first second out, where the row lasted longer and has a steady part.
+	// App is the rate that the application saw. Device is the rate of everything that reached the limited device, from
+	// any process. -1: unknown. If the row was long enough to have a steady part, both omit the first second.
 	App    float64 `json:"app"`
 	Device float64 `json:"device"`
-	// Others is how much of Device was not this row's: other groups' and, where the row is of what the kernel writes back, more than was
-	// written; -1: unknown.
+	// Others is how much of Device was not this row's: that of other groups and, if the row is about data that the
+	// kernel writes back, what exceeds the data written. -1: unknown.
 	Others float64 `json:"others"`
-	// Own is how much of the limit the target used itself beside the worker, 0 where that isn't known to matter. Then Seen is the sum.
+	// Own is how much of the limit the target used itself beside the worker, or 0 if that is not known to matter. Seen
+	// is then the sum.
 	Own float64 `json:"own"`
-	// OtherGroups is what the target's other groups did meanwhile, on control groups of version 1, where each is held by itself or not at all. Seen
-	// is the sum with it where that is above the limit.
+	// OtherGroups is what the target's other groups did in the meantime with version 1 of control groups, which limits
+	// each of them by itself or not at all. Seen includes it if the sum is above the limit.
 	OtherGroups float64 `json:"other_groups"`
-	// Together: Seen is what the target did in all of its groups, of which each for itself may be held.
+	// Together says that Seen is what all groups of the target did, although each by itself may be within the limit.
 	Together bool `json:"together"`
-	// Changed are the values that the kernel's limit was changed to while the row was measured, 0 for none.
+	// Changed are the values that the kernel's limit was changed to while the row was measured; 0 stands for none.
 	Changed []int64 `json:"changed"`
-	// Error reports why the row could not be measured.
+	// Error says why the row could not be measured.
 	Error string `json:"error,omitempty"`
-	// Overshoot is by what share of the limit the first second was above it, 0 if it was not.
+	// Overshoot is how far the first second was above the limit, as a share of the limit; 0 if it was not above.
 	Overshoot float64 `json:"overshoot"`
-	// Converged is after which time the rate stayed within a tenth of the limit, -1 if it never did.
+	// Converged is the time after which the rate stayed within a tenth of the limit, -1 if it never did.
 	Converged time.Duration `json:"converged"`
-	// Elapsed is how long the row was measured.
+	// Elapsed is the length of the measurement.
 	Elapsed time.Duration `json:"elapsed"`
-	// Fix is what would mend a limit that is not held.
+	// Fix is what to do about a limit that is not held.
 	Fix string `json:"fix,omitempty"`
 }
 
-// Words is the verdict as a sentence with its evidence. Why a limit is not held is left out: it has lines of its own.
+// Words returns the verdict as a sentence with its evidence. It omits why a limit is not held, which has lines of its
+// own.
 func (r Row) Words() string {
 	f := r.Finding
 	switch {
@@ -59,7 +63,7 @@ func (r Row) Words() string {
 	return f.String()
 }
 
-// Rate writes a rate in the unit of the row's key.
+// Rate returns a rate in the unit of the row's key.
 func (r Row) Rate(v float64) string {
 	if v < 0 {
 		return "unknown"
@@ -67,7 +71,7 @@ func (r Row) Rate(v float64) string {
 	return r.Key.PerSecond(v)
 }
 
-// amount picks what the key limits.
+// amount returns the part of n that the key limits.
 func (r Row) amount(n count) float64 {
 	switch r.Key {
 	case limit.ReadBPS:

@@ -1,13 +1,13 @@
 // Package row measures one row of limit verify: whether a limit on I/O holds in one way of doing I/O.
 //
-// A limit is a number in a file of the kernel's until somebody has written against it. Whether it holds
-// depends on how: direct I/O is charged to who does it, a sync to who syncs, and what
-// is left in the page cache to whoever writes it back, which on control groups of version 1 is
-// the root group. So each limit is tried in each mode, in the groups and in the file system that it is
-// meant for, and what the application saw is put beside what reached the device.
+// A limit is only a number in a file of the kernel's until something has written against it. Whether it holds depends
+// on the kind of I/O. Direct I/O is charged to the process that does it, and a sync to the process that syncs. Data
+// left in the page cache is charged to whatever writes it back, with version 1 of control groups the root group. So
+// each limit is tested in each mode, in the groups and in the file system that it is meant for, and the application's
+// rate is compared with what reached the device.
 //
-// It knows neither containers nor how a limit is set: it is given a worker that is in
-// the groups already, and the numbers that were asked for.
+// The package knows neither containers nor how limits are set: its caller provides a worker that is already in the
+// groups, and the limits to test.
 package row
 
 import (
@@ -28,22 +28,22 @@ import (
 // A Mode is a way of doing I/O that a limit may or may not hold.
 type Mode string
 
-// The modes, from the one that every limit holds to the one that few do.
+// The modes, from the one that every limit holds to the one that few hold.
 const (
-	// Direct passes the page cache by (O_DIRECT).
+	// Direct bypasses the page cache (O_DIRECT).
 	Direct Mode = "direct"
-	// DSync writes through the page cache and waits each time (O_DSYNC).
+	// DSync writes through the page cache and waits for each write (O_DSYNC).
 	DSync Mode = "dsync"
 	// BufferedSync writes to the page cache and syncs once at the end; the time of the sync counts.
 	BufferedSync Mode = "buffered+fsync"
-	// Buffered writes to the page cache, and the kernel's flusher writes back; or reads through the cache.
+	// Buffered writes to the page cache, from which the kernel's flusher writes back; or it reads through the cache.
 	Buffered Mode = "buffered"
 )
 
-// Modes lists all modes, in their order.
+// Modes lists all modes, in order.
 var Modes = []Mode{Direct, DSync, BufferedSync, Buffered}
 
-// partner is the other limit of the same direction.
+// partner returns the other limit of the same direction.
 func partner(k limit.Key) limit.Key {
 	switch k {
 	case limit.ReadBPS:
@@ -60,12 +60,12 @@ func partner(k limit.Key) limit.Key {
 var keys = []limit.Key{limit.ReadBPS, limit.ReadIOPS, limit.WriteBPS, limit.WriteIOPS}
 
 const (
-	// DefaultTime is how long each row is measured. A limiter counts in slices of a tenth of a second
-	// and lets the first one through: under three seconds that shows.
+	// DefaultTime is how long each row is measured. A limiter counts in slices of a tenth of a second and lets the
+	// first one through, which shows in less than three seconds.
 	DefaultTime = 5 * time.Second
-	// LeastTime is the least that says something.
+	// LeastTime is the minimum time for a meaningful result.
 	LeastTime = 3 * time.Second
-	// DefaultTolerance is how far above or below the limit still counts as held.
+	// DefaultTolerance is how far above or below the limit a rate still counts as held.
 	DefaultTolerance = judge.Tolerance
 )
 
@@ -73,43 +73,44 @@ const (
 type Request struct {
 	// Agent is a worker in the groups and on the file system that the limits are for.
 	Agent *agent.Agent
-	// Device is the device that the limits were set on; FS is where the kernel shows it.
+	// Device is the device on which the limits were set; FS is where the kernel shows it.
 	Device device.Device
 	FS     device.FS
-	// Members is over how many devices, each under the limits, the file system spreads its data, with Device; 0: it is on one.
+	// Members is the number of devices, Device included, over which the file system spreads its data; the limits apply
+	// to each. 0: the data is on one device.
 	Members int
-	// Group is the group of I/O that the worker is in and that the limits are for, RootGroup the root group where the
-	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
+	// Group is the worker's I/O group, to which the limits apply. RootGroup is the root group if version 1 has the
+	// controller. They distinguish the worker's I/O from that of others; nil: it is not distinguished.
 	Group, RootGroup *hierarchy.Group
-	// OtherGroups are the target's in version 1, which holds each by itself. None of them is Group.
+	// OtherGroups are the target's other groups with version 1, which limits each by itself. Group is not among them.
 	OtherGroups []*hierarchy.Group
-	// OneGroup: the target's processes are in one group only, so that its groups do nothing together.
+	// OneGroup says that all processes of the target are in one group, so there is no I/O of several groups to add up.
 	OneGroup bool
-	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
-	// for; nil: the same.
+	// Asked holds the limits to test, in bytes or I/Os per second. Under holds the kernel's limits, if they differ;
+	// nil: they are the same.
 	Asked, Under map[limit.Key]int64
-	// Free is how many bytes of scratch small writes may be spread over, whose file is twice as large as what they write; 0: as many as
-	// they need. What else is tried is not made smaller.
+	// Free is how many bytes of scratch space small writes may be spread over; their file is twice as large as what
+	// they write. 0: as many as they need. It does not affect the other tests.
 	Free int64
-	// Used is how much of each limit the target used itself before the rows, as Busy returns it.
+	// Used is how much of each limit the target itself used before the rows, as returned by Busy.
 	Used map[limit.Key]float64
-	// Modes are tried of each limit, and one that says nothing of it is a row that says so; nil: all that say something of it.
+	// Modes are the modes to test for each limit. A mode that says nothing about a limit yields a row that says so.
+	// nil: all modes that say something about it.
 	Modes []Mode
-	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
-	// the limit, 0: DefaultTolerance.
+	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of the limit, 0: DefaultTolerance.
 	Time      time.Duration
 	Tolerance float64
-	// Changed, if set, reports whether the kernel's limit behind a row is no longer what it was when Asked was read, and what it is now, 0 for
-	// none. It is called again and again while a row is measured.
+	// Changed, if set, reports whether the kernel's limit of a row has changed since Asked was read, and what it is
+	// now, 0 for none. It is called repeatedly while a row is measured.
 	Changed func(limit.Key, Mode) (now int64, changed bool)
-	// Look, if set, is called as often, by one at a time.
+	// Look, if set, is called at the same interval, never concurrently.
 	Look func()
-	// OnRow, if set, is told each row as it is done.
+	// OnRow, if set, receives each row when it is done.
 	OnRow func(Row)
 }
 
-// Run measures a row for each limit and mode. A row that could not be measured holds its error and is no
-// error of Run's, unless the worker itself is gone or ctx is over.
+// Run measures a row for each limit and mode. A row that could not be measured contains its error. Run itself returns
+// an error only if the worker is gone or ctx is done.
 func Run(ctx context.Context, r Request) ([]Row, error) {
 	if r.Time == 0 {
 		r.Time = DefaultTime
@@ -143,15 +144,15 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 	return rows, nil
 }
 
-// wants reports whether a mode is among those that were asked for.
+// wants reports whether a mode was asked for.
 func (r Request) wants(mode Mode) bool { return r.Modes == nil || slices.Contains(r.Modes, mode) }
 
-// tries reports whether a mode says something of a limit: all do of writes, but reads don't sync.
+// tries reports whether a mode says something about a limit: all modes do for writes, but reads have no sync.
 func tries(key limit.Key, mode Mode) bool {
 	return key.Writes() || mode == Direct || mode == Buffered
 }
 
-// pairs calls f with each limit and mode that is tried.
+// pairs calls f for each limit and mode to test.
 func (r Request) pairs(f func(limit.Key, Mode)) {
 	for _, key := range keys {
 		for _, mode := range Modes {
@@ -162,14 +163,14 @@ func (r Request) pairs(f func(limit.Key, Mode)) {
 	}
 }
 
-// Rows is how many rows of the request are tried: those of a mode that says nothing of a limit are not among them.
+// Rows returns the number of rows to measure. Modes that say nothing about a limit don't count.
 func (r Request) Rows() int {
 	n := 0
 	r.pairs(func(limit.Key, Mode) { n++ })
 	return n
 }
 
-// Room is how many bytes of scratch the request's largest file takes.
+// Room returns the number of bytes of scratch space that the request's largest file takes.
 func (r Request) Room() int64 {
 	if r.Time == 0 {
 		r.Time = DefaultTime
@@ -216,28 +217,28 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 	return row, nil
 }
 
-// A measured is what one job did.
+// A measured is the measurement of one job.
 type measured struct {
 	result *workload.Result
-	// samples are what the device did by the counters of its own, as seen from outside.
+	// samples are what the device did by its own counters, as seen from outside.
 	samples []sample
 	// tolerance is a share of the limit; 0: judge.Tolerance.
 	tolerance float64
-	// busy: the target itself used the limit before.
+	// busy says that the target itself used the limit before.
 	busy bool
-	// oneGroup: its processes are in one group only.
+	// oneGroup says that its processes are in one group only.
 	oneGroup bool
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
-	// flushing is when the flusher was told to write back what was left in the page cache, and flushed when it had; 0 where nothing was left
-	// there.
+	// flushing is when the flusher was told to write back the rest of the page cache, and flushed when it had finished;
+	// 0 if nothing was left there.
 	flushing, flushed time.Duration
 }
 
-// trialID names the trials: a worker has one at a time.
+// trialID is the id of the trials: a worker has one at a time.
 const trialID = "verify"
 
-// measure lays the job's file out, does the job and follows the device meanwhile.
+// measure writes the job's file, does the job, and follows the device in the meantime.
 func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measured, error) {
 	flush := mode == Buffered && job.RW == load.Write
 	spec := workload.Spec{Name: "verify", Kind: workload.Block, Job: job, Unsettled: flush}

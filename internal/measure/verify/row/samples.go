@@ -15,47 +15,47 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// sampleEvery is the interval at which the application and the device are followed: the length of a
-// limiter's slice.
+// sampleEvery is the interval at which the application and the device are followed: the length of a limiter's slice.
 const sampleEvery = 100 * time.Millisecond
 
-// A sample is how much a device has done by a time since the start.
+// A sample is the total of a device's work by a time since the start.
 type sample struct {
 	at time.Duration
 	count
-	// charged is what was charged to groups by then, nil where the kernel doesn't count that.
+	// charged is what was charged to groups by then; nil if the kernel doesn't count that.
 	charged *charges
 }
 
-// A count is what was done so far: by a device, or by the device for a group.
+// A count is the total of the work of a device, or of a device for one group.
 type count struct{ reads, writes, readBytes, writtenBytes int64 }
 
-// plus is n and times as much of o.
+// plus returns n + times*o.
 func (n count) plus(o count, times int64) count {
 	return count{n.reads + times*o.reads, n.writes + times*o.writes, n.readBytes + times*o.readBytes, n.writtenBytes + times*o.writtenBytes}
 }
 
-// charges are what the kernel has charged on the request's device so far.
+// charges are the kernel's charges on the request's device so far.
 //
-// They tell a row from its neighbours: the device's own counters are of all who use it. In version 1 an I/O is
-// charged when it is submitted, before a limit makes it wait: over a short time the figures may be ahead of the
-// device's, over all of a row they are the same.
+// They separate a row from its neighbours, because the device's own counters include all its users. Version 1 charges
+// an I/O when it is submitted, before a limit makes it wait. Over a short time the charges may be ahead of the device's
+// counters; over a whole row they agree.
 type charges struct {
 	// group is what was charged to the group that the limit is for.
 	group count
-	// root is what was charged to version 1's root group: what the kernel writes back, whoever wrote it. nil in version 2, where each group
-	// is charged for that.
+	// root is what was charged to version 1's root group: what the kernel writes back, regardless of the writer. nil
+	// with version 2, which charges the writers' groups.
 	root *count
-	// otherGroups is what was charged in version 1 to the target's other groups, each of which has a limit for itself or none.
+	// otherGroups is what version 1 charged to the target's other groups, each of which has its own limit or none.
 	otherGroups count
-	// others is what was charged in version 1 to all groups but the target's, the root group among them; nil in version 2.
+	// others is what version 1 charged to all groups except the target's, including the root group; nil with version 2.
 	others *count
 }
 
-// followEvery is how often the device is looked at: what escapes a limit may be over in a few hundredths of a second.
+// followEvery is the interval at which the device's counters are read: I/O that escapes a limit may take only a few
+// hundredths of a second.
 const followEvery = 20 * time.Millisecond
 
-// A follower reads a device's counters until its end.
+// A follower reads a device's counters until it is ended.
 type follower struct {
 	begin      time.Time
 	stop, done chan struct{}
@@ -95,12 +95,12 @@ func (f *follower) end() []sample {
 	return f.samples
 }
 
-// flush has the kernel's flusher write back what is in the page cache, as it would some seconds later, or as
-// soon as there is much of it. It takes as long as a limit makes it.
+// flush makes the kernel's flusher write back the page cache, as it would some seconds later, or as soon as there is
+// much dirty data. It takes as long as the limit makes it.
 func (r Request) flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
-		// Who shares the volume may have put something else there by now.
+		// Another user of the volume may have replaced the folder by now.
 		dir, err := workload.OpenFolder(r.Agent.Info().HostPath)
 		if err != nil {
 			done <- fmt.Errorf("the scratch folder: %w", err)
@@ -138,7 +138,7 @@ func counters(fs device.FS, d device.Device) (count, error) {
 	return count{reads: n[0], writes: n[4], readBytes: n[2] * 512, writtenBytes: n[6] * 512}, nil
 }
 
-// charges reads them; nil where the kernel doesn't count, or where the request names no group.
+// charges reads the charges; nil if the kernel doesn't count them, or if the request names no group.
 func (r Request) charges() *charges {
 	if r.Group == nil {
 		return nil
@@ -159,14 +159,14 @@ func (r Request) charges() *charges {
 	if r.RootGroup == nil {
 		return nil
 	}
-	// A group that has done nothing there is not listed; the root group is, wherever the kernel counts.
+	// A group that has done nothing on the device is not listed. The root group is, wherever the kernel counts.
 	root, counted, err := read(r.RootGroup)
 	if err != nil || !counted {
 		return nil
 	}
 	c := &charges{group: group, root: &root}
 	for _, g := range r.OtherGroups {
-		// One that has gone has no count any more: its part is others' from then on.
+		// A group that has gone has no count any more: its part counts as others' from then on.
 		if n, _, err := read(g); err == nil {
 			c.otherGroups = c.otherGroups.plus(n, 1)
 		}

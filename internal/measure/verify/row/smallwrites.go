@@ -7,13 +7,14 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// small reports whether the row is of small writes through the page cache, on whose number the limit is. They leave a block out between
-// them, so that a file system that writes in place hands each over by itself. One that chooses new places (a copy on write, or a journal
-// of data) puts them beside each other, and what comes to the device is fewer and larger.
+// small reports whether the row is about the number of small writes through the page cache. They leave a gap of one
+// block between them, so a file system that writes in place submits each by itself. A file system that chooses new
+// places (a copy on write, or a journal of data) puts them side by side, and fewer and larger I/Os reach the device.
 func (r *Row) small() bool { return r.Key.Writes() && r.Key.IOPS() && r.Mode.cached() }
 
-// writes is how many the application did, and between which bounds are those of them that came to the device. In version 1, what was not
-// charged to the row's group is in the root group's count; in version 2, a file system that doesn't say who wrote may have it charged to others.
+// writes returns how many writes the application did, and the bounds of how many of them reached the device. With
+// version 1, what was not charged to the row's group is in the root group's count. With version 2, a file system that
+// doesn't record the writer may have them charged to others.
 func (r *Row) writes(m *measured) (wrote, least, most float64) {
 	most = r.course(m.samples, forever, byDevice).total()
 	least = most
@@ -26,8 +27,8 @@ func (r *Row) writes(m *measured) (wrote, least, most float64) {
 	return r.appCourse(m.result.Samples).total(), least, most
 }
 
-// merged fills in the verdict where the application saw more than the limit, and what came to the device of it may be no more
-// than the limiter lets through. It returns what was seen: what came, where that is less.
+// merged fills in the verdict if the application saw more than the limit, but its I/Os that reached the device may be
+// within the limit. It returns the rate to report: that at the device, if it is lower.
 func (r *Row) merged(m *measured, seen float64) (came float64, few bool) {
 	wrote, least, most := r.writes(m)
 	e := judge.Evidence{Asked: r.Asked, Window: r.Elapsed, Tolerance: m.tolerance}
@@ -43,11 +44,12 @@ func (r *Row) merged(m *measured, seen float64) (came float64, few bool) {
 	return e.Least, true
 }
 
-// blameMerging says so where a row is unproved because fewer writes came to the device than the application did.
+// blameMerging gives merging as the reason if a row is unproved because fewer writes reached the device than the
+// application did.
 func (r *Row) blameMerging(m *measured) {
 	wrote, _, came := r.writes(m)
 	if len(m.samples) < 2 || came == 0 || came >= wrote*reachedShare {
-		return // Or it went elsewhere, which is told.
+		return // Or they went elsewhere, which is reported already.
 	}
 	how := "the file system or the kernel has made larger ones of them"
 	if r.Members > 1 {

@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// lookFor is how long the target is looked at before anything is measured.
+// lookFor is how long the target is observed before anything is measured.
 const lookFor = time.Second
 
-// largeWrite is the size of a write of the page cache's, in bytes.
+// largeWrite is the size of a write from the page cache, in bytes.
 const largeWrite = 1 << 20
 
-// inFlight is what may be in flight at the two ends of a row.
+// inFlight returns how much may be in flight at the two ends of a row.
 func (r *Row) inFlight() float64 {
 	if r.Key.IOPS() {
 		return 2 * depth
@@ -45,13 +45,14 @@ func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
 	return used
 }
 
-// judgeWithTarget judges what the worker and the target itself did together, where the target did a part of it; false if it did none that matters.
-// Direct I/O that is more than the worker's is the target's. Of a sync it may be the file system's, unless the target was busy before.
+// judgeWithTarget judges the I/O of the worker and the target together. It returns false if the target did none that
+// matters. Direct I/O in excess of the worker's is the target's. An excess of a sync may be the file system's, unless
+// the target was busy before.
 func (r *Row) judgeWithTarget(m *measured) bool {
 	if r.Mode != Direct && !m.busy || r.small() {
 		return false
 	}
-	// All of the row's time: the target's I/Os are large and come in pieces, whose slope is no rate.
+	// Use all of the row's time: the target's I/Os are large and come in pieces, whose slope is not a rate.
 	app := r.appCourse(m.result.Samples).of(r.Elapsed, true)
 	device := r.Device
 	r.Device = r.course(m.samples, r.until(), byDevice).of(r.Elapsed, true)
@@ -59,7 +60,7 @@ func (r *Row) judgeWithTarget(m *measured) bool {
 	share := under.mean(r.Elapsed)
 	used := share - app
 	inFlight := r.inFlight()
-	// Without a sign of the target before, what the worker has in flight at the row's ends is none of the target's.
+	// If the target was idle before, the worker's I/O in flight at the row's ends must not count as the target's.
 	if share < 0 || used <= r.Asked*judge.Tolerance || !m.busy && used*r.Elapsed.Seconds() <= inFlight {
 		r.Device = device
 		return false
@@ -69,12 +70,12 @@ func (r *Row) judgeWithTarget(m *measured) bool {
 	rate, d, pause := under.letThrough(r.Asked)
 	e := judge.Evidence{Window: d, InFlight: inFlight}
 	if d == 0 {
-		// Even if nothing else moves: one of the target's I/Os more or less at the ends of the row.
+		// Even if nothing else moves, one of the target's I/Os more or less may fall within the row.
 		rate, e.Window, e.InFlight, e.Doubt = share, r.Elapsed, inFlight+2*pause.Seconds()*r.Asked, judge.TooShort
 	}
 	e.Least, e.Most = rate, rate
 	if r.course(m.samples, r.until(), byOthers).mean(r.Elapsed) > r.Asked*judge.Tolerance {
-		e.Least = app // Others' charges may have been for what came before, or will come later.
+		e.Least = app // Others may have been charged for what came before, or will come later.
 	}
 	r.decide(m, e)
 	if d == 0 && r.Cause == judge.TooShort {
@@ -83,8 +84,8 @@ func (r *Row) judgeWithTarget(m *measured) bool {
 	return true
 }
 
-// judgeGroups judges what the target did in all of its groups where its others did a part that matters. Version 1 holds each of them
-// by itself, so that together they may do more than the limit while each is held.
+// judgeGroups judges the I/O of all of the target's groups, if the others did a part that matters. Version 1 limits
+// each group by itself, so together they may do more than the limit although each is held.
 func (r *Row) judgeGroups(m *measured) {
 	c := r.course(m.samples, r.Elapsed, byOtherGroups)
 	if c == nil {
@@ -101,7 +102,7 @@ func (r *Row) judgeGroups(m *measured) {
 	if m.oneGroup || r.Members > 1 || r.Verdict == judge.NotHeld || r.Mode == Buffered && r.Key.Writes() {
 		return
 	}
-	// A charge comes before the wait: of each group's, an I/O more or less lies at the ends.
+	// A charge comes before the wait: for each group, an I/O more or less may fall within the row.
 	sum := r.Seen + r.OtherGroups
 	f := judge.Evidence{Asked: r.Asked, Least: sum, Most: sum, Window: r.Elapsed, Tolerance: m.tolerance, InFlight: r.inFlight()}.Of(r.Key)
 	if f.Verdict != judge.NotHeld {
@@ -115,20 +116,20 @@ func (r *Row) judgeGroups(m *measured) {
 	r.Together, r.Finding = true, f
 }
 
-// Elsewhere is not a way of I/O: its rows are other groups of the target's processes, beside the limited one. Verify
-// observes them and does not try them.
+// Elsewhere is not a way of doing I/O. Its rows are about other groups with processes of the target, beside the limited
+// one, which verify observes but does not test.
 const Elsewhere Mode = "elsewhere"
 
-// A Group is a group other than the limited one that has processes of the target and lacks the limit.
+// A Group is a group other than the limited one that contains processes of the target and lacks the limit.
 type Group struct {
-	// Text says which processes are in it, and what limit it has.
+	// Text says which processes are in it, and which limit it has.
 	Text string
-	// Rate is what it did on the device while the rows were measured, a second; -1: unknown.
+	// Rate is what it did per second on the device while the rows were measured; -1: unknown.
 	Rate    float64
 	Elapsed time.Duration
 }
 
-// Row is the row of a group: the limit doesn't hold the processes in it.
+// Row returns the row of a group, which says that the limit doesn't cover its processes.
 func (g Group) Row(key limit.Key, asked int64) Row {
 	r := Row{
 		Finding: judge.Finding{Key: key, Asked: float64(asked), Seen: g.Rate, Verdict: judge.NotHeld, Why: g.Text},
