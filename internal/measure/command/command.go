@@ -1,6 +1,7 @@
 // Package command runs the program of the workload command, in the worker, and times it.
 //
-// It is apart from package workload, which those read that must not be able to start anything: records and reports.
+// It is separate from package workload, because packages that must not be able to start programs import that one:
+// records and reports.
 package command
 
 import (
@@ -33,7 +34,7 @@ type run struct {
 	cmd      *exec.Cmd
 }
 
-// Prepare makes the sources of a command, and an empty destination.
+// Prepare creates the sources of a command, and an empty destination.
 func Prepare(ctx context.Context, spec workload.Spec, f workload.Folders) (workload.Runner, error) {
 	spec = spec.WithDefaults()
 	if err := spec.Validate(); err != nil {
@@ -61,7 +62,7 @@ func Prepare(ctx context.Context, spec workload.Spec, f workload.Folders) (workl
 	return c, nil
 }
 
-// command puts the command together.
+// command builds the command.
 func (c *run) command() error {
 	fill := strings.NewReplacer("{source}", c.source.Dir, "{destination}", c.out).Replace
 	dir := fill(c.spec.Dir)
@@ -80,19 +81,19 @@ func (c *run) command() error {
 	return nil
 }
 
-// defaultPath is the PATH where there is none, as in an image that sets none.
+// defaultPath is the PATH if none is set, as in an image without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment is what a command finds in its environment. It is small, so that it is the same in every place.
+// environment returns the environment of a command. It is small, so that it is the same in every place.
 func environment(more []string, home string) []string {
 	env := []string{"PATH=" + cmp.Or(os.Getenv("PATH"), defaultPath), "HOME=" + home, "LANG=C.UTF-8"}
 	if runtime.GOOS == "windows" {
-		env = append(os.Environ(), "LANG=C.UTF-8") // Nothing starts there without SystemRoot and its like.
+		env = append(os.Environ(), "LANG=C.UTF-8") // Without SystemRoot and the like, nothing starts on Windows.
 	}
 	return append(env, more...)
 }
 
-// find looks for the program of a command, as its own process will: by the PATH of the environment that it is to have.
+// find looks up the program of a command as the command's own process will: in the PATH of its environment.
 func find(name string, env []string) (string, error) {
 	old := os.Getenv("PATH")
 	defer os.Setenv("PATH", old)
@@ -108,12 +109,12 @@ func find(name string, env []string) (string, error) {
 	return path, nil
 }
 
-// Find finds the program of spec where this process is, without a run.
+// Find finds the program of spec from this process, without running it.
 func Find(c *workload.CommandSpec) (string, error) {
 	return find(c.Argv[0], environment(c.Variables(), "/"))
 }
 
-// Run implements Runner. The window is from the start of the program to its end.
+// Run implements Runner. The window lasts from the start of the program to its end.
 func (c *run) Run(ctx context.Context, _ func(load.Sample)) (*workload.Result, error) {
 	keep := int(c.spec.Output)
 	stdout, stderr := &counted{Buffer: tail.Buffer{Max: keep}}, &counted{Buffer: tail.Buffer{Max: keep}}
@@ -132,7 +133,7 @@ func (c *run) Run(ctx context.Context, _ func(load.Sample)) (*workload.Result, e
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay): // Its status says it; it left something running that had its output open.
+	case errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay): // Its status says so; it left something running that had its output open.
 		err = nil
 	}
 	if err != nil || e.Exit != 0 {
@@ -141,8 +142,8 @@ func (c *run) Run(ctx context.Context, _ func(load.Sample)) (*workload.Result, e
 	one := load.Class{Name: "command", Lat: &hist.Histogram{}, Ops: 1}
 	one.Lat.Record(int64(r.Elapsed))
 	r.Classes = []load.Class{one}
-	// The command's own I/O, the reading of its program and libraries included: the kernel adds what a process did to the one that
-	// waited for it.
+	// The command's own I/O, including the reading of its program and libraries: when a process ends, the kernel adds
+	// its counts to those of the process that waited for it.
 	if read2, written2, ok := ownBytes(); ok {
 		r.Classes = append(r.Classes, load.Class{Name: "read", Bytes: read2 - read}, load.Class{Name: "write", Bytes: written2 - written})
 	}
@@ -150,10 +151,10 @@ func (c *run) Run(ctx context.Context, _ func(load.Sample)) (*workload.Result, e
 	return r, nil
 }
 
-// Close implements Runner. The sources stay for the next trial; the output goes, with its dirty pages.
+// Close implements Runner. The sources stay for the next trial; the output is removed, with its dirty pages.
 func (c *run) Close() error { return os.RemoveAll(c.out) }
 
-// counted keeps the end of what is written and counts all of it.
+// counted keeps the end of what is written, and counts all of it.
 type counted struct {
 	tail.Buffer
 	n int64
@@ -167,7 +168,7 @@ func (c *counted) Write(p []byte) (int, error) {
 
 var _ io.Writer = (*counted)(nil)
 
-// filesIn counts the files in a folder, and their bytes, as far as they can be seen.
+// filesIn counts the files in a folder, and their bytes, as far as they are visible.
 func filesIn(dir string) (files, bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// runToEnd runs a command until it and what it started have ended; with ctx they are killed. They are a process group of
-// their own, and the program itself dies with this process, whatever that dies of.
+// runToEnd runs a command until it and the processes that it started have ended; when ctx is done, they are killed.
+// They are a process group of their own, and the program itself is killed if this process ends, for whatever reason.
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
-	// The kernel sends the signal when the thread ends that made the process (prctl(2), PR_SET_PDEATHSIG).
+	// The kernel sends the signal when the thread ends that created the process (prctl(2), PR_SET_PDEATHSIG).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -36,7 +36,7 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	close(done)
 	<-watched
-	// Processes that it left behind would go on in the next trial.
+	// Processes that it left behind would go on during the next trial.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	return err
 }
@@ -49,7 +49,8 @@ func signalOf(s *os.ProcessState) string {
 	return ""
 }
 
-// ownBytes is what this process, and those that it has waited for, read and wrote by system calls (proc(5), rchar and wchar).
+// ownBytes returns what this process, and those that it has waited for, read and wrote by system calls (proc(5), rchar
+// and wchar).
 func ownBytes() (read, written int64, ok bool) {
 	b, err := os.ReadFile("/proc/self/io")
 	if err != nil {

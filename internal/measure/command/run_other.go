@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// runToEnd runs a command until it has ended; with ctx it is killed.
+// runToEnd runs a command until it has ended; when ctx is done, it is killed.
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
@@ -27,8 +27,8 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// signalOf would name the signal that ended a process: its exit status says all there is here.
+// signalOf returns "": on this system the exit status says everything about a process's end.
 func signalOf(*os.ProcessState) string { return "" }
 
-// ownBytes would be what this process and its children moved, which isn't told here.
+// ownBytes is unknown on this system.
 func ownBytes() (read, written int64, ok bool) { return 0, 0, false }

@@ -11,25 +11,26 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// What the control groups around a worker do to it: its own, and all above it that can be seen from here, since each holds what is below
-// it. A worker reads what it can itself, but sees no more than the root of its own view of the groups. On the host, or in a container that
-// shows none, that isn't its group, and a quota of Plimsoll's own unit or pod would stay unseen.
+// This file reads what control groups do to a worker: its own group, and all visible groups above it, because each
+// binds those below. A worker reads what it can itself, but sees no more than the root of its own view of the groups.
+// On the host, or in a container that has no such view, that root is not its group, and a quota of Plimsoll's own unit
+// or pod would remain unseen.
 
-// throttles reads how often the CPU controller has stopped each agent's groups; an entry is nil if that isn't known.
+// throttles reads how often the CPU controller has stopped each agent's groups; an entry is nil if that is unknown.
 func (w *Witness) throttles(agents []*agent.Agent) [][]cgroupio.CPUGroup {
 	all := make([][]cgroupio.CPUGroup, len(agents))
 	for i, a := range agents {
 		if pid := a.Session.Info().PID; pid > 0 {
-			// No controller: nothing stops it.
+			// Without a controller nothing stops it.
 			all[i], _ = cgroupio.ReadThrottles(w.fs, pid)
 		}
 	}
 	return all
 }
 
-// addThrottles gives results what happened to their groups between two readings, and its sum where the
-// worker itself saw nothing. The readings are a little further apart than the ends of the window, and a
-// ramp lies between them too.
+// addThrottles adds to results what happened to their groups between two readings, and to their sum if the worker
+// itself saw nothing. The readings are a little further apart than the ends of the window, and a ramp lies between them
+// too.
 func addThrottles(results []workload.Result, before, after [][]cgroupio.CPUGroup) {
 	for i := range results {
 		t := &results[i].Throttled
@@ -52,7 +53,7 @@ func addThrottles(results []workload.Result, before, after [][]cgroupio.CPUGroup
 	}
 }
 
-// reached reads how often the memory limits of each agent's groups were reached so far.
+// reached reads how often the memory limits of each agent's groups have been reached so far.
 func (w *Witness) reached(agents []*agent.Agent) [][]cgroupio.MemoryReached {
 	all := make([][]cgroupio.MemoryReached, len(agents))
 	for i, a := range agents {
@@ -67,7 +68,7 @@ func (w *Witness) reached(agents []*agent.Agent) [][]cgroupio.MemoryReached {
 	return all
 }
 
-// addReached puts the memory limits that were reached between two readings into the clients' records. The cell's own is among them.
+// addReached records for the clients which memory limits were reached between two readings, including the cell's own.
 func addReached(where []record.Where, before, after [][]cgroupio.MemoryReached) {
 	for i := range min(len(where), len(before)) {
 		for _, b := range after[i] {
@@ -84,7 +85,7 @@ func addReached(where []record.Where, before, after [][]cgroupio.MemoryReached) 
 	}
 }
 
-// A cost is what iocost has counted for an agent's group at one time.
+// A cost is what iocost had counted for an agent's group at one time.
 type cost struct {
 	at    time.Time
 	used  map[device.Number]time.Duration
@@ -97,13 +98,13 @@ func (w *Witness) costs(agents []*agent.Agent) []cost {
 	for i, a := range agents {
 		if info := a.Session.Info(); info.PID > 0 {
 			all[i].at = time.Now()
-			all[i].used, all[i].group, _ = cgroupio.ReadCosts(w.fs, info.PID) // None: nothing holds it.
+			all[i].used, all[i].group, _ = cgroupio.ReadCosts(w.fs, info.PID) // None: nothing limits it.
 		}
 	}
 	return all
 }
 
-// addCosts puts into the clients' records how much of the time of the devices under their places they used by iocost's models, between two
+// addCosts records for the clients which share of their devices' time they used by iocost's models between two
 // readings.
 func addCosts(where []record.Where, each []seen, before, after []cost) {
 	for i := range min(len(where), len(after)) {
@@ -116,7 +117,7 @@ func addCosts(where []record.Where, each []seen, before, after []cost) {
 	}
 }
 
-// addDirty puts into the clients' records how much unwritten data limits on memory leave them.
+// addDirty records for the clients how much dirty data their memory limits allow.
 func (w *Witness) addDirty(where []record.Where, agents []*agent.Agent) {
 	for i, a := range agents {
 		info := a.Session.Info()
@@ -129,7 +130,7 @@ func (w *Witness) addDirty(where []record.Where, agents []*agent.Agent) {
 	}
 }
 
-// addCPUSets puts into the clients' records that they may use some of the machine's CPUs only, and by which group.
+// addCPUSets records for clients that may use only some of the machine's CPUs which those are, and by which group.
 func (w *Witness) addCPUSets(t *record.Trial, agents []*agent.Agent) {
 	for i := range t.Results {
 		h, info := t.Results[i].Host, agents[i].Session.Info()

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// flushLook is for how long other programs' flushes are counted before a trial where some were seen, and flushFloor how many
-	// in that time are more than the end of the trial's own preparation.
+	// flushLook is how long other programs' flushes are counted before a trial, if any were seen. flushFloor is how
+	// many in that time are more than the end of the trial's own preparation explains.
 	flushLook  = 10 * time.Millisecond
 	flushFloor = 3
 )
@@ -21,19 +21,19 @@ type counts struct {
 	window  time.Duration
 }
 
-// flushRates are flushes a second, by the number of the disk.
+// flushRates are flushes per second, by the number of the disk.
 type flushRates map[device.Number]float64
 
-// A flushWatch counts what other programs flush between trials, when the workers do nothing. The flushes of a disk are everybody's, and
-// the kernel counts them for the whole disk only.
+// A flushWatch counts what other programs flush between trials, while the workers do nothing. The kernel counts flushes
+// per disk, so those of all programs are together.
 type flushWatch struct {
-	// last are the counts at the end of the trial before, at its time.
+	// last are the counts at the end of the last trial, with their time.
 	last workload.DiskCounts
 	at   time.Time
 }
 
-// look begins before a trial whose workers are ready, and ends with the function that it returns. On a quiet machine it takes no time. The layout of a
-// trial's files flushes too, so a disk that was flushed since the last trial is looked at once more.
+// look begins before a trial whose workers are ready; the function that it returns ends it. On a quiet machine it takes
+// no time. The layout of a trial's files flushes too, so a disk with flushes since the last trial is checked once more.
 func (w *flushWatch) look(proc string, each []seen) func() flushRates {
 	begin, before := time.Now(), workload.ReadDisks(proc)
 	layers := false
@@ -54,7 +54,7 @@ func (w *flushWatch) look(proc string, each []seen) func() flushRates {
 	}
 }
 
-// ratesOf are those of disks that were flushed more than now and then.
+// ratesOf returns the rates of disks that were flushed more than now and then.
 func ratesOf(a, b workload.DiskCounts, d time.Duration) flushRates {
 	disks, known := a.Until(b)
 	if !known || d <= 0 {

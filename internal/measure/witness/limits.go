@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// limits are those on the rates of each agent's I/O that are in force now, by anyone, on all devices that its place stands on.
-// An entry is nil where there is none, or where that can't be told: no controller, another machine.
+// limits returns the limits on the rates of each agent's I/O that are in force now, whoever set them, on all devices
+// under its place. An entry is nil if there are none, or if they can't be read: no controller, another machine.
 func (w *Witness) limits(agents []*agent.Agent, each []seen) [][]limit.Applied {
 	all := make([][]limit.Applied, len(agents))
 	host, err := cgroup.Open(w.fs)
@@ -26,7 +26,7 @@ func (w *Witness) limits(agents []*agent.Agent, each []seen) [][]limit.Applied {
 	return all
 }
 
-// addLimits puts the limits that were there at one of two readings into the clients' records. The cell's own are among them.
+// addLimits records for the clients the limits that one of two readings found, including the cell's own.
 func addLimits(where []record.Where, before, after [][]limit.Applied) {
 	for i := range min(len(where), len(before)) {
 		where[i].Foreign = before[i]
@@ -38,7 +38,8 @@ func addLimits(where []record.Where, before, after [][]limit.Applied) {
 	}
 }
 
-// devicesOf are the numbers of all devices of a stack that a limit can be set on: an I/O goes through each of them.
+// devicesOf returns the numbers of all devices of a stack on which a limit can be set: an I/O goes through each of
+// them.
 func devicesOf(s *device.Stack) []device.Number {
 	var all []device.Number
 	var visit func(*device.Node)
@@ -59,7 +60,7 @@ func devicesOf(s *device.Stack) []device.Number {
 	return all
 }
 
-// nameOf is the name of a device of the stack, its number where it isn't known.
+// nameOf returns the name of a device of the stack, or its number if the name is unknown.
 func (s *seen) nameOf(number device.Number) string {
 	name := number.String()
 	var visit func(*device.Node)

@@ -8,14 +8,15 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A wait is how long the threads of a virtual machine were ready to run and had no CPU of this machine's.
+// A wait is how long the threads of a virtual machine were ready to run and had no CPU of this machine.
 type wait struct {
 	at    time.Time
 	total time.Duration
 	known bool
 }
 
-// waits reads each agent's, if it runs in a virtual machine: what else this machine does is not to be seen from inside.
+// waits reads the wait of each agent that runs in a virtual machine: the other work of this machine is not visible from
+// inside.
 func (w *Witness) waits(agents []*agent.Agent) []wait {
 	all := make([]wait, len(agents))
 	for i, a := range agents {
@@ -27,8 +28,8 @@ func (w *Witness) waits(agents []*agent.Agent) []wait {
 	return all
 }
 
-// addWaits gives results what their machines have waited between two readings, as a share of the time of the machine's processors. A
-// thread that ended in between takes its own along.
+// addWaits adds to results how long their machines have waited between two readings, as a share of the time of the
+// machine's processors. The wait of a thread that ended in between is lost.
 func addWaits(results []workload.Result, agents []*agent.Agent, before, after []wait) {
 	for i := range results {
 		a, b := before[i], after[i]

@@ -1,9 +1,8 @@
-// Package witness reports what happened below the application in a trial: the disk
-// under the place, and how many bytes the disk, the process and its
-// control group counted.
+// Package witness reports what happened below the application in a trial: the disk under the place, and how many bytes
+// the disk, the process and its control group counted.
 //
-// The counters themselves are read by the worker at both ends of the measured window;
-// the witness knows which of them belong to the place.
+// The worker itself reads the counters at both ends of the measured window; the witness knows which of them belong to
+// the place.
 package witness
 
 import (
@@ -24,30 +23,32 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A Witness remembers what each agent's place stands on. It belongs to one goroutine.
+// A Witness remembers what is under each agent's place. It belongs to one goroutine.
 type Witness struct {
 	fs    device.FS
 	known map[subject]seen
-	// flushes looks for what other programs flush.
+	// flushes watches for flushes of other programs.
 	flushes flushWatch
 }
 
-// A subject is what is looked at: an agent's place, or the file or device under test, of which a line of several stages has several.
+// A subject is what the witness looks at: an agent's place, or the file or device under test. A line of several stages
+// has several.
 type subject struct {
 	agent  *agent.Agent
 	target string
 }
 
-// A seen is what was found out about one agent's place.
+// A seen is what is known about one agent's place.
 type seen struct {
 	stack   *device.Stack
 	from    *record.From    // nil: the sources have no place of their own
 	devices []device.Number // all of stack
 	version int             // of the io controller
-	// layers are what the worker's kernel shows below the place, host those of this machine below a virtual one's disk or share.
+	// layers are what the worker's kernel shows below the place; host are the layers of this machine below a virtual
+	// machine's disk or share.
 	layers, host        []device.Layer
 	inMemory, unflushed string
-	// unseen reports why what is beneath isn't known.
+	// unseen says why the layers beneath are unknown.
 	unseen      string
 	maybeMemory bool
 	memory      int64
@@ -60,7 +61,7 @@ func New(fs device.FS) *Witness {
 
 // Before implements trial.Witness.
 func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Trial) {
-	// Agents come and go with the blocks; a handful is kept.
+	// Agents come and go with the blocks; only recent ones are kept.
 	if len(w.known) > 256 {
 		clear(w.known)
 	}
@@ -110,10 +111,10 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	case info.Guest:
 		s.stack = guestStack(mountOf(a))
 	case info.PID == 0:
-		// The worker's device numbers mean nothing here.
+		// The worker's device numbers have no meaning here.
 		s.stack = &device.Stack{Mount: mountOf(a), Why: "the worker does not run on this machine"}
 	case info.HostPath != "" && a.Hello.Mount.FSType == "overlay":
-		// The upper folder may be named in a way that only the runtime understands.
+		// Only the runtime may understand the name of the upper folder.
 		s.stack, err = w.fs.Of(info.HostPath)
 	default:
 		s.stack, err = w.fs.OfMount(mountOf(a))
@@ -136,17 +137,17 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 		s.memory, _ = cgroupio.ReadMemoryLimit(w.fs, info.PID)
 	}
 	if info.Guest {
-		s.memory, s.version = 0, 2 // What is around the machine is not what the worker is in.
+		s.memory, s.version = 0, 2 // The groups around the machine are not those of the worker.
 		return s
 	}
 	_, _, s.version, _ = cgroupio.ReadCgroupIO(w.fs, info.PID, s.stack.Device)
 	return s
 }
 
-// beneathGuest adds what the disk or share of a virtual machine stands on here.
+// beneathGuest adds what is under the disk or share of a virtual machine on this machine.
 func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 	if d := s.stack.Device; d != nil {
-		// The disk has a cache for the guest as long as QEMU says so; the guest's kernel counts the flushes that it then sends.
+		// The disk has a cache for the guest if QEMU says so. The guest's kernel counts the flushes that it then sends.
 		s.layers = []device.Layer{{Parts: []device.Part{{Name: d.Name, Major: d.Major, Minor: d.Minor}}}}
 	}
 	if hostPath == "" {
@@ -163,8 +164,8 @@ func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 	}
 }
 
-// did returns what the layers of a place did in a client's window. A virtual machine doesn't see those of its host, which are counted from
-// before the window to after it, and so are all where the worker can't see the counters.
+// did returns what the layers of a place did in a client's window. A virtual machine doesn't see those of its host, so
+// they are counted from before the window to after it. So are all layers if the worker can't see the counters.
 func (s *seen) did(r *workload.Result, info engine.Info, host counts, others flushRates) []record.Layer {
 	var out []record.Layer
 	switch {
@@ -180,7 +181,8 @@ func (s *seen) did(r *workload.Result, info engine.Info, host counts, others flu
 	return out
 }
 
-// guestStack is what a worker in a virtual machine stands on: the machine's own disk, whose counters it reads there.
+// guestStack returns the stack under a worker in a virtual machine: the machine's own disk, whose counters the worker
+// reads there.
 func guestStack(m device.Mount) *device.Stack {
 	s := &device.Stack{Mount: m}
 	if name, ok := strings.CutPrefix(m.Source, "/dev/"); ok {
@@ -191,7 +193,7 @@ func guestStack(m device.Mount) *device.Stack {
 	return s
 }
 
-// lookFrom finds what an agent's sources stand on, if they have a place of their own.
+// lookFrom finds what is under an agent's sources, if they have a place of their own.
 func (w *Witness) lookFrom(a *agent.Agent) *record.From {
 	m := a.Hello.SourceMount
 	if m == nil {
@@ -216,7 +218,7 @@ func (w *Witness) lookFrom(a *agent.Agent) *record.From {
 	return f
 }
 
-// mountOf is the mount as the worker sees it.
+// mountOf returns the mount as the worker sees it.
 func mountOf(a *agent.Agent) device.Mount { return deviceMount(a.Hello.Mount) }
 
 func deviceMount(m wire.Mount) device.Mount {
@@ -226,8 +228,7 @@ func deviceMount(m wire.Mount) device.Mount {
 	}
 }
 
-// fill puts the evidence of one client into a trial. A trial that failed has no
-// results, and so no bytes to compare.
+// fill adds the evidence of one client to a trial. A failed trial has no results, and so no bytes to compare.
 func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	info := a.Session.Info()
 	where := whereOf(s.stack)
@@ -235,7 +236,7 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	where.From, where.Isolation = s.from, info.Isolation
 	where.Path = folder(info.HostPath, target)
 	if target != "" && t.Spec.Kind == workload.Stage && where.FSType != device.RawBlock {
-		where.Path = filepath.Dir(target) // One of several files of a line, as a rule.
+		where.Path = filepath.Dir(target) // As a rule it is one of several files of a line.
 	}
 	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
 	where.Kernel = a.Hello.Kernel
@@ -254,28 +255,27 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	t.Truth = append(t.Truth, check.Truth(&t.Results[client], s.stack.Device, s.stack.Why, read, written))
 }
 
-// whereOf is the part of the fingerprint that a stack knows.
+// whereOf returns the part of the fingerprint that a stack determines.
 func whereOf(s *device.Stack) record.Where {
 	return record.Where{FSType: s.Mount.FSType, Options: s.Mount.Options, Source: s.Mount.Source, Device: s.Device}
 }
 
-// folder is the user's folder under a place: the session's own folder in it comes
-// and goes. target is the file or device under test, if there is one.
+// folder returns the user's folder under a place: the session's own folder in it is temporary. target is the file or
+// device under test, if there is one.
 func folder(hostPath, target string) string {
 	if target != "" {
 		return target
 	}
 	if hostPath == "" || !strings.HasPrefix(filepath.Base(hostPath), "plimsoll-") {
-		return "" // A container's layer has no folder here.
+		return "" // A container's layer has no folder on the host.
 	}
 	return filepath.Dir(hostPath)
 }
 
-// contained reports whether the worker has a control group of its own.
+// contained reports whether the worker has its own control group.
 func contained(i engine.Info) bool { return i.Runtime != "" || i.Container != "" }
 
-// groupBytes is what a client's group moved on dev; -1 where the worker could not
-// see its group.
+// groupBytes returns what a client's group moved on dev; -1 if the worker could not see its group.
 func groupBytes(r *workload.Result, dev *device.Device) (read, written int64) {
 	if dev == nil || r.Cgroup == nil {
 		return -1, -1
