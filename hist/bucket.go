@@ -22,8 +22,8 @@ func Index(v uint64) int {
 	return min((e+1)<<bucketBits+int(v>>(e&63)&(perGroup-1)), Buckets-1)
 }
 
-// Value returns the middle of bucket i in nanoseconds, rounded down: what fio
-// prints for it. An i outside of the layout counts as the nearest bucket.
+// Value returns the middle of bucket i in nanoseconds, rounded down, as fio prints it. An i outside the layout counts
+// as the nearest bucket.
 func Value(i int) uint64 {
 	i = min(max(i, 0), Buckets-1)
 	if i < 2*perGroup {

@@ -17,9 +17,9 @@ import (
 	"math/bits"
 )
 
-// A Histogram counts latencies. The zero value is empty and ready to use; to every method
-// that only reads, nil is an empty one too. It takes 15 KB and is copied by assignment. Its methods must not be called from several goroutines at once when one of
-// them changes it.
+// A Histogram counts latencies. The zero value is empty and ready to use; methods that only read treat nil as empty. A
+// Histogram takes 15 KB and is copied by assignment. Its methods must not be called concurrently if one of the calls
+// changes it.
 type Histogram struct {
 	count uint64
 	sum   uint64
@@ -43,7 +43,7 @@ func (h *Histogram) Record(ns int64) {
 	h.bins[Index(v)]++
 }
 
-// Merge adds what o holds to h. A nil o is empty.
+// Merge adds the contents of o to h. A nil o is empty.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.empty() {
 		return
@@ -54,13 +54,13 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.max = max(h.max, o.max)
 	h.count += o.count
 	h.sum = addSat(h.sum, o.sum)
-	// No value lies outside of the buckets of o's own least and greatest.
+	// All values of o lie between the buckets of its minimum and maximum.
 	lo, hi := Index(o.min), Index(o.max)+1
 	add(h.bins[lo:hi], o.bins[lo:hi])
 }
 
-// add adds src to dst, four at a time: Go's compiler doesn't vectorize, and a
-// report merges thousands of histograms.
+// add adds src to dst, four values at a time: Go's compiler doesn't vectorize, and a report merges thousands of
+// histograms.
 func add(dst, src []uint64) {
 	for len(src) >= 4 && len(dst) >= 4 {
 		s, d := (*[4]uint64)(src), (*[4]uint64)(dst)
@@ -75,8 +75,8 @@ func add(dst, src []uint64) {
 	}
 }
 
-// addSat adds and stays at the greatest value instead of wrapping: 2^64 ns are
-// 584 years of summed latency, which only a broken clock can reach.
+// addSat adds, and saturates at the greatest value instead of wrapping. 2^64 ns are 584 years of summed latency, which
+// only a broken clock can reach.
 func addSat(a, b uint64) uint64 {
 	s, carry := bits.Add64(a, b, 0)
 	if carry != 0 {
@@ -96,7 +96,7 @@ func (h *Histogram) Count() uint64 {
 	return h.count
 }
 
-// Min returns the least recorded latency in nanoseconds, exactly; 0 if h is empty.
+// Min returns the lowest recorded latency in nanoseconds, exactly; 0 if h is empty.
 func (h *Histogram) Min() int64 {
 	if h.empty() {
 		return 0
@@ -104,7 +104,7 @@ func (h *Histogram) Min() int64 {
 	return int64(h.min)
 }
 
-// Max returns the greatest recorded latency in nanoseconds, exactly; 0 if h is empty.
+// Max returns the highest recorded latency in nanoseconds, exactly; 0 if h is empty.
 func (h *Histogram) Max() int64 {
 	if h.empty() {
 		return 0
@@ -151,9 +151,8 @@ func (h *Histogram) StdDev() float64 {
 	return math.Sqrt(sq / float64(h.count))
 }
 
-// Percentile returns the latency in nanoseconds under which p percent of the
-// values lie: the middle of the first bucket at which the count reaches that
-// share, as in fio, but never less than Min nor more than Max. p below 0 counts
+// Percentile returns the latency in nanoseconds below which p percent of the values lie. Like fio it returns the middle
+// of the first bucket at which the count reaches that share, but never less than Min or more than Max. p below 0 counts
 // as 0, above 100 as 100; NaN and an empty histogram give 0.
 func (h *Histogram) Percentile(p float64) int64 {
 	if h.empty() || math.IsNaN(p) {
@@ -176,12 +175,12 @@ func (h *Histogram) Percentile(p float64) int64 {
 	return h.Max()
 }
 
-// value is the middle of bucket i, drawn into the range of what was recorded.
+// value returns the middle of bucket i, limited to the range of the recorded values.
 func (h *Histogram) value(i int) uint64 {
 	return min(max(Value(i), h.min), h.max)
 }
 
-// All returns the buckets that hold anything, in rising order, as index and count.
+// All returns the non-empty buckets, in rising order, as index and count.
 func (h *Histogram) All() iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		if h.empty() {
@@ -195,7 +194,7 @@ func (h *Histogram) All() iter.Seq2[int, uint64] {
 	}
 }
 
-// Equal reports whether h and o hold the same. A nil histogram equals an empty one.
+// Equal reports whether h and o have the same contents. A nil histogram equals an empty one.
 func (h *Histogram) Equal(o *Histogram) bool {
 	if h == nil || o == nil {
 		return h.empty() && o.empty()

@@ -51,9 +51,8 @@ type sparse struct {
 	Bins [][]uint64 `json:"bins"`
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. It is strict: an unknown or
-// missing key, a bucket out of range or order, an empty bucket, or totals that
-// the buckets contradict are errors, and leave h as it was.
+// UnmarshalJSON reads what MarshalJSON writes. It is strict. An unknown or missing key, a bucket out of range or order,
+// an empty bucket, or totals that contradict the buckets are errors, and leave h unchanged.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return errors.New("histogram is null; leave the key out where there is none")
@@ -150,7 +149,7 @@ func (h *Histogram) check() error {
 	return nil
 }
 
-// mulSat multiplies and stays at the greatest value instead of wrapping.
+// mulSat multiplies, and saturates at the greatest value instead of wrapping.
 func mulSat(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	if hi != 0 {

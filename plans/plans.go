@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Default is the plan that runs when none is named, and that gives the jobs of a job file their engines and places.
+// Default is the plan that runs if none is named. It also supplies the engines and places for the jobs of a job file.
 const Default = "places"
 
 //go:embed *.yaml
