@@ -14,14 +14,13 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// formatZlibJSON is the first byte of a blob: the rest is JSON in a zlib stream
-// with dictionary. Other formats, and other dictionaries, get other bytes, so
-// that old blobs stay readable.
+// formatZlibJSON is the first byte of a blob whose rest is JSON in a zlib stream with dictionary. Other formats and
+// other dictionaries get other bytes, so that old blobs stay readable.
 const formatZlibJSON = 'z'
 
-// dictionary is a made-up trial, so that the names of fields and usual values
-// take no space: a blob is a third as big as without, and unpacked twice as fast. It
-// must never change. What it lacks is stored in full, so it need not keep up with the records.
+// dictionary is an invented trial, so that the names of fields and usual values take no space: a blob is a third as big
+// as without, and unpacked twice as fast. It must never change. Content that it lacks is stored in full, so it need not
+// keep up with the records.
 //
 //go:embed dictionary.json
 var dictionary []byte
@@ -30,12 +29,12 @@ var dictionary []byte
 // take all memory. A trial of 100 clients over an hour has about 30 MB of samples.
 const maxBlob = 256 << 20
 
-// errTooLarge is the answer to a blob above maxBlob.
+// errTooLarge is the error for a blob above maxBlob.
 var errTooLarge = fmt.Errorf("it has more than %d MiB", maxBlob>>20)
 
-// deflaters are kept, as making one costs more than using it on 3 KB.
+// deflaters are reused, because making one costs more than using it on 3 KB.
 var deflaters = sync.Pool{New: func() any {
-	// No error: the level is a valid one.
+	// There is no error: the level is valid.
 	z, _ := zlib.NewWriterLevelDict(nil, zlib.DefaultCompression, dictionary)
 	return z
 }}
@@ -68,8 +67,8 @@ type decoder struct {
 	in   bytes.Reader
 	z    io.ReadCloser
 	text bytes.Buffer
-	// Every trial of a cell has the same spec, and almost always the same
-	// fingerprint; as they are half of the text, they are decoded once.
+	// All trials of a cell have the same spec, and almost always the same fingerprint. These are half of the text, so
+	// they are decoded once.
 	specs  cache[workload.Spec]
 	wheres cache[perClient[record.Where]]
 }
@@ -77,10 +76,10 @@ type decoder struct {
 // A cache holds values by their JSON text.
 type cache[T any] map[string]T
 
-// maxCached bounds a cache, in case that all texts differ.
+// maxCached bounds a cache, in case all texts differ.
 const maxCached = 1000
 
-// get decodes text, or returns what that gave before. No text gives the zero value.
+// get decodes text, or returns the earlier result for the same text. An empty text gives the zero value.
 func (c *cache[T]) get(text []byte) (T, error) {
 	if v, ok := (*c)[string(text)]; ok || len(text) == 0 {
 		return v, nil
@@ -96,8 +95,7 @@ func (c *cache[T]) get(text []byte) (T, error) {
 	return v, nil
 }
 
-// trialText is a trial of which Spec and Where are not decoded yet: the outer
-// fields hide the inner ones of the same name.
+// trialText is a trial whose Spec and Where are not decoded yet: the outer fields hide the inner ones of the same name.
 type trialText struct {
 	record.Trial
 	Spec  json.RawMessage         `json:"spec"`
@@ -105,8 +103,8 @@ type trialText struct {
 	Truth perClient[record.Truth] `json:"truth"`
 }
 
-// perClient is a list with one entry a client. In schema 1 it was the one entry
-// itself, for all clients; that gives a list of one.
+// perClient is a list with one entry per client. In schema 1 it was a single entry for all clients, not in a list; that
+// becomes a list of one.
 type perClient[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -140,7 +138,7 @@ func (d *decoder) decode(blob []byte, v any) error {
 		return err
 	}
 	if n > maxBlob {
-		d.text = bytes.Buffer{} // Give the memory back.
+		d.text = bytes.Buffer{} // Release the memory.
 		return errTooLarge
 	}
 	return json.Unmarshal(d.text.Bytes(), v)
@@ -154,8 +152,7 @@ func (d *decoder) reset() (err error) {
 	return d.z.(zlib.Resetter).Reset(&d.in, dictionary)
 }
 
-// decodeTrial unpacks a trial; histograms is nil if they aren't wanted or there
-// are none.
+// decodeTrial unpacks a trial; histograms is nil if they aren't wanted or there are none.
 func (d *decoder) decodeTrial(rec, histograms []byte) (record.Trial, error) {
 	var text trialText
 	err := d.decode(rec, &text)

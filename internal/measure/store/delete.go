@@ -8,15 +8,14 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Delete removes runs with their trials and gives their space back to the file
-// system. It removes all or none, unless the disk is full. The error is a *RefError for an
-// unknown run and wraps ErrAlive for one that is being measured.
+// Delete removes runs with their trials and returns their space to the file system. It removes all or none, unless the
+// disk is full. The error is a *RefError for an unknown run, and wraps ErrAlive for a run that is being measured.
 func (s *Store) Delete(ids ...string) error {
 	for _, id := range ids {
 		if _, err := s.Run(id); err != nil && !isDamage(err) {
 			return err
 		}
-		// Owned until the end, so that no process resumes a run that is about to go.
+		// Owned until the end, so that no process resumes a run that is being deleted.
 		release, err := s.Own(id)
 		if err != nil {
 			return fmt.Errorf("remove run %s: %w", id, err)
@@ -46,12 +45,11 @@ func (s *Store) Delete(ids ...string) error {
 	return nil
 }
 
-// pieceTrials is how many trials deletePieces removes at once. They change some ten
-// pages.
+// pieceTrials is the number of trials that deletePieces removes at once. They change some ten pages.
 const pieceTrials = 4
 
-// deletePieces removes runs on a full disk, where the log of one big removal has no
-// room: a few trials at a time, each time making room for the next.
+// deletePieces removes runs on a full disk, where there is no room for the log of one big removal: it removes a few
+// trials at a time, each time making room for the next.
 func (s *Store) deletePieces(ids []string) error {
 	for _, id := range ids {
 		for left := int64(1); left > 0; {
@@ -80,9 +78,8 @@ func (s *Store) deletePieces(ids []string) error {
 	return nil
 }
 
-// shrink cuts free pages off the file. Unlike VACUUM it needs no second copy of
-// the database. Where the disk has no room even for a short log the pages stay,
-// and later trials use them.
+// shrink removes free pages from the file. Unlike VACUUM it needs no second copy of the database. If the disk has no
+// room even for a short log, the pages stay, and later trials use them.
 func (s *Store) shrink() error {
 	// 2,048 pages are 8 MiB: other writers get their turn in between.
 	for _, pages := range []int{2048, 16} {
@@ -94,14 +91,14 @@ func (s *Store) shrink() error {
 	return nil
 }
 
-// shrinkBy cuts off that many pages at a time until none is free.
+// shrinkBy removes that many pages at a time until none is free.
 func (s *Store) shrinkBy(pages int) error {
 	for before := -1; ; {
 		var free int
 		if err := s.db.QueryRow("PRAGMA freelist_count").Scan(&free); err != nil {
 			return err
 		}
-		// Its count stands still if others fill pages as fast as they are freed.
+		// The count does not fall if others fill pages as fast as they are freed.
 		if free == 0 || free == before {
 			return s.drain("PRAGMA wal_checkpoint(TRUNCATE)")
 		}

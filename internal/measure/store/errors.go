@@ -14,18 +14,17 @@ import (
 // ErrAlive says that a run is being measured by a living process.
 var ErrAlive = errors.New("the run is being measured")
 
-// ErrDone says that a trial is done already; what was measured is never
-// overwritten by another measurement.
+// ErrDone says that a trial is already done: a measurement is never overwritten by another.
 var ErrDone = errors.New("the trial is done already")
 
-// A RefError says that a reference names no run, or several.
+// A RefError says that a reference matches no run, or several.
 type RefError struct {
-	// Ref is what was asked for.
+	// Ref is the reference.
 	Ref string
-	// Candidates are the runs that it may mean, newest first, 8 at most: those
-	// that match if several do, else the newest.
+	// Candidates are the runs that it may mean, newest first, at most 8: those that match if several do, otherwise the
+	// newest.
 	Candidates []string
-	// Matches is how many runs match.
+	// Matches is the number of runs that match.
 	Matches int
 }
 
@@ -43,18 +42,18 @@ func (e *RefError) Error() string {
 	return fmt.Sprintf("run %q is not known; the newest are %s (see: plimsoll results ls)", e.Ref, list)
 }
 
-// A DamageError says that one record can't be read, or those on damaged pages. Others still can.
+// A DamageError says that one record, or all those on damaged pages, can't be read. Others still can.
 type DamageError struct {
 	Run string
 	// Key, Block and Attempt name the trial; Key is empty for the run's own record and for pages.
 	Key            string
 	Block, Attempt int
-	// Lost is how many trials the damaged pages hold: 0 for one record, LostUnknown where the index is damaged too.
+	// Lost is the number of trials on the damaged pages: 0 for one record, LostUnknown if the index is damaged too.
 	Lost int
 	Err  error
 }
 
-// LostUnknown is a DamageError's Lost where the number of trials is not known.
+// LostUnknown is a DamageError's Lost if the number of trials is unknown.
 const LostUnknown = -1
 
 // Error implements error.
@@ -73,7 +72,7 @@ func (e *DamageError) Error() string {
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Err }
 
-// explain adds the path and what would help to an error of SQLite.
+// explain adds to an error of SQLite the path and what would help.
 func (s *Store) explain(verb string, err error) error {
 	var newer *NewerError
 	if errors.As(err, &newer) {
@@ -90,14 +89,14 @@ func (s *Store) explain(verb string, err error) error {
 	case sqlite3.SQLITE_CORRUPT:
 		away := "move it away with its -wal and -shm files, or name another state folder with --state"
 		fix = "; it is damaged, and nothing can be exported from it: restore a copy, or " + away
-		// Advice must not fail as what was asked for did: export needs the list of the runs.
+		// The advice must not fail for the same reason: export needs the list of the runs.
 		if ids, err := s.listIDs(""); err == nil && len(ids) > 0 {
 			fix = fmt.Sprintf("; it is damaged: save the readable part (plimsoll results export %s -o FILE), then %s", strings.Join(ids[:min(len(ids), maxCandidates)], " "), away)
 		}
 	case sqlite3.SQLITE_BUSY:
 		fix = fmt.Sprintf("; another process kept it locked for %v", busyTimeout)
 	case sqlite3.SQLITE_IOERR:
-		// A full disk is one of its reasons: the log's index is a file that is mapped.
+		// A full disk is one possible reason: the log's index is a mapped file.
 		fix = "; the disk is full or refused: free some, or name another state folder with --state"
 	}
 	return fmt.Errorf("%s the database %s: %w%s", verb, s.path, err, fix)

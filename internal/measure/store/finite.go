@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// finite refuses a record with a number that neither JSON nor SQLite can hold,
-// and names its field: NaN and the infinities come from a division by zero
-// somewhere in the measuring, and must be found, not kept.
+// finite refuses a record with a number that neither JSON nor SQLite can hold, and names its field. NaN and the
+// infinities come from a division by zero somewhere in the measurement, which must be found, not recorded.
 func finite(name string, v any) error {
 	path, x, bad := findNonFinite(reflect.ValueOf(v))
 	if !bad {
@@ -31,7 +30,7 @@ func findNonFinite(v reflect.Value) (path string, x float64, bad bool) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			// Unexported fields are their type's own business: times, histograms.
+			// Unexported fields are left to their types: times, histograms.
 			if f := v.Type().Field(i); f.IsExported() {
 				if p, x, bad := findNonFinite(v.Field(i)); bad {
 					return "." + jsonName(f) + p, x, true

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// NewRunID returns an id that sorts by time, such as 20261121-153000-3f9a: the
-// second in UTC and four digits from random (crypto/rand.Reader). Two runs that
-// start within one second have the same id once in 65,536 times; Own refuses
+// NewRunID returns an id that sorts by time, such as 20261121-153000-3f9a: the second in UTC and four digits from
+// random (crypto/rand.Reader). Two runs that start within one second have the same id once in 65,536 times; Own refuses
 // the second one.
 func NewRunID(now time.Time, random io.Reader) (string, error) {
 	var b [2]byte
@@ -24,9 +23,8 @@ func NewRunID(now time.Time, random io.Reader) (string, error) {
 // isLast reports whether ref is of the form last or last~N.
 func isLast(ref string) bool { return ref == "last" || strings.HasPrefix(ref, "last~") }
 
-// Resolve returns the full id of the run that ref names: a full id, the
-// beginning of just one, "last" for the run started last, or "last~N" for the Nth
-// before it. The error is a *RefError if that is no run or several.
+// Resolve returns the full id of the run that ref names: a full id, the beginning of a single one, "last" for the run
+// started last, or "last~N" for the Nth before it. The error is a *RefError if ref matches no run or several.
 func (s *Store) Resolve(ref string) (string, error) {
 	if isLast(ref) {
 		return s.resolveLast(ref)
@@ -71,7 +69,7 @@ func (s *Store) resolveLast(ref string) (string, error) {
 // maxCandidates keeps error messages readable.
 const maxCandidates = 8
 
-// unknown is the answer to a reference that no run matches.
+// unknown returns the error for a reference that matches no run.
 func (s *Store) unknown(ref string) error {
 	ids, err := s.ids("")
 	if err != nil {
@@ -89,7 +87,7 @@ func (s *Store) ids(where string, args ...any) ([]string, error) {
 	return ids, nil
 }
 
-// listIDs is ids with SQLite's own errors.
+// listIDs is ids, with SQLite's own errors.
 func (s *Store) listIDs(where string, args ...any) ([]string, error) {
 	rows, err := s.db.Query("SELECT id FROM runs "+where+" ORDER BY started DESC, id DESC", args...)
 	if err != nil {
@@ -107,6 +105,5 @@ func (s *Store) listIDs(where string, args ...any) ([]string, error) {
 	return ids, rows.Err()
 }
 
-// IDs returns the ids of all runs, the one started last first. Unlike Runs it
-// reads no record.
+// IDs returns the ids of all runs, the one started last first. Unlike Runs it reads no records.
 func (s *Store) IDs() ([]string, error) { return s.ids("") }

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// inode is the number of a file as /proc/locks has it; "" if there is none.
+// inode returns the number of a file as in /proc/locks, or "" if there is none.
 func inode(path string) string {
 	var st unix.Stat_t
 	if eintr.Retry(func() error { return unix.Stat(path, &st) }) != nil {

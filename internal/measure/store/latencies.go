@@ -68,7 +68,7 @@ func (l latencies) responses() bool {
 	return false
 }
 
-// encode packs l; nil stays nil.
+// encode packs l; for nil it returns nil.
 func (l latencies) encode() ([]byte, error) {
 	if l == nil {
 		return nil, nil
@@ -140,7 +140,7 @@ func decodeLatencies(blob []byte, t *record.Trial) error {
 	return nil
 }
 
-// A latencyReader takes a blob apart.
+// A latencyReader parses a blob.
 type latencyReader struct{ rest []byte }
 
 func openLatencies(blob []byte) (*latencyReader, error) {
@@ -166,8 +166,7 @@ func (r *latencyReader) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// count reads a number that must be want, which bounds all loops by the rest of the
-// record.
+// count reads a number that must be want. So the rest of the record bounds all loops.
 func (r *latencyReader) count(what string, want int) error {
 	n, err := r.uvarint()
 	if err == nil && n != uint64(want) {
@@ -176,7 +175,7 @@ func (r *latencyReader) count(what string, want int) error {
 	return err
 }
 
-// histogram reads one, or nil.
+// histogram reads a histogram, or nil.
 func (r *latencyReader) histogram() (*hist.Histogram, error) {
 	n, err := r.uvarint()
 	if err != nil || n == 0 {

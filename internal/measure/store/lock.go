@@ -12,27 +12,25 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// ownTries and ownPause bound how long Own waits for an Alive of another process,
-// which holds the lock for a moment, to go away.
+// ownTries and ownPause bound how long Own waits for another process's Alive, which holds the lock for a moment.
 const (
 	ownTries = 20
 	ownPause = 10 * time.Millisecond
 )
 
-// lockPath is the file whose lock means that run id is being measured.
+// lockPath returns the file whose lock means that run id is being measured.
 func (s *Store) lockPath(id string) string {
 	return filepath.Join(filepath.Dir(s.path), "runs", id+".lock")
 }
 
-// Own marks run id as being measured by this process, until release is called
-// or the process dies in any way; Close alone doesn't end it. The error wraps ErrAlive if the run has an
-// owner.
+// Own marks run id as being measured by this process, until release is called or the process dies for any reason; Close
+// alone doesn't end it. The error wraps ErrAlive if the run has an owner.
 func (s *Store) Own(id string) (release func() error, err error) {
 	if !runID.MatchString(id) {
 		return nil, s.unknown(id)
 	}
 	path := s.lockPath(id)
-	// Whoever may read the database may see who is alive.
+	// All users who may read the database may see which runs are alive.
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the locks: %w; name another state folder with --state", err)
 	}
@@ -54,14 +52,13 @@ func (s *Store) Own(id string) (release func() error, err error) {
 	return nil, fmt.Errorf("run %s: %w by process %s", id, ErrAlive, ownerOf(path))
 }
 
-// lockFile locks path and writes this process's id into it, for humans.
+// lockFile locks path and writes this process's id into it, for people.
 func lockFile(path string) (*os.File, error) {
 	f, err := filelock.Take(path, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	// The file's text is for messages only: that it can't be written (a full
-	// disk) is no reason not to own the run.
+	// The file's text is for messages only. If it can't be written (a full disk), the run can still be owned.
 	if f.Truncate(0) == nil {
 		fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
@@ -87,9 +84,9 @@ func isLock(name string) bool {
 	return ok && runID.MatchString(id)
 }
 
-// Alive reports whether a living process owns run id, this one included. Where this user may not ask, as of another user's
-// run of an older version, it does if the kernel lists its lock, or doesn't let that be seen either: a run whose record
-// says that it is measured isn't called broken then.
+// Alive reports whether a living process owns run id, this one included. If this user may not try the lock, as for
+// another user's run of an older version, Alive reports whether the kernel lists the lock. If that can't be seen
+// either, it reports true, so that a run whose record says that it is being measured isn't called broken.
 func (s *Store) Alive(id string) (bool, error) {
 	if !runID.MatchString(id) {
 		return false, s.unknown(id)

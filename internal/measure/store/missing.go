@@ -4,12 +4,12 @@ import "plimsoll/internal/text/size"
 
 // Missing counts records that can't be read.
 type Missing struct {
-	// N is how many records are known to be among them. More is set if damaged pages hide others.
+	// N is the number of records known to be missing. More is set if damaged pages hide others.
 	N    int
 	More bool
 }
 
-// Add counts what a fault hides.
+// Add counts the records that an error hides.
 func (m *Missing) Add(bad *DamageError) {
 	switch {
 	case bad.Lost == LostUnknown:

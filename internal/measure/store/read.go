@@ -16,14 +16,13 @@ import (
 
 // TrialsOptions chooses trials and how much of each is read.
 type TrialsOptions struct {
-	// Histograms asks for the latencies. Without it Lat and Response of every class are nil, and
-	// reading takes a tenth of the memory and two thirds of the time.
+	// Histograms asks for the latencies. Without it Lat and Response of every class are nil, and reading takes a tenth
+	// of the memory and two thirds of the time.
 	Histograms bool
-	// Key, if set, is the only cell; Block, if not nil, the only block.
+	// Key, if set, selects one cell; Block, if not nil, one block.
 	Key   string
 	Block *int
-	// Attempts asks for failed attempts that were tried again, too, each before
-	// its successors.
+	// Attempts also asks for failed attempts that were retried, each before its successors.
 	Attempts bool
 }
 
@@ -70,8 +69,8 @@ func (s *Store) EachTrial(run string, opt TrialsOptions) iter.Seq2[record.Trial,
 	}
 }
 
-// batchSize is how many trials travel together: enough to hide the cost of a
-// channel, few enough to keep all CPUs busy with a hundred trials.
+// batchSize is the number of trials that are passed on together: enough to hide the cost of a channel, few enough to
+// keep all CPUs busy with a hundred trials.
 const batchSize = 16
 
 // A rawTrial is a row before decoding.
@@ -153,7 +152,7 @@ func (b *batch) decode(d *decoder, run string) {
 	b.in = nil
 }
 
-// readRows sends the rows in batches until send says that no more are wanted.
+// readRows sends the rows in batches until send reports that no more are wanted.
 func (s *Store) readRows(ctx context.Context, run string, opt TrialsOptions, send func(*batch) bool) error {
 	in := make([]rawTrial, 0, batchSize)
 	flush := func() bool {
@@ -174,11 +173,11 @@ func (s *Store) readRows(ctx context.Context, run string, opt TrialsOptions, sen
 	} else if err != nil {
 		err = s.explain("read the trials of run "+run+" from", err)
 	}
-	flush() // Also before an error: these were read.
+	flush() // On an error too: these were read.
 	return err
 }
 
-// walk reads rows in their order until each is done with them.
+// walk reads rows in order until each returns false.
 func (s *Store) walk(ctx context.Context, run string, opt TrialsOptions, each func(rawTrial) bool) error {
 	rows, err := s.queryTrials(ctx, run, opt)
 	if err != nil {
@@ -197,7 +196,7 @@ func (s *Store) walk(ctx context.Context, run string, opt TrialsOptions, each fu
 	return rows.Err()
 }
 
-// A rowName tells trials of a run apart.
+// A rowName identifies a trial of a run.
 type rowName struct {
 	key            string
 	block, attempt int
@@ -209,11 +208,11 @@ func (r *rawTrial) scan(rows *sql.Rows) error {
 	return rows.Scan(&r.key, &r.block, &r.attempt, &r.rec, &r.histograms)
 }
 
-// salvage reads the trials of a run that seen lacks one by one, past pages that are damaged, and adds them to seen. Neither an
-// index nor the table as a whole can be walked there.
+// salvage reads the trials of a run that are not in seen one by one, past damaged pages, and adds them to seen. Neither
+// an index nor the table as a whole can be walked there.
 func (s *Store) salvage(ctx context.Context, run string, opt TrialsOptions, seen map[rowName]bool) (all []rawTrial) {
 	last := int64(salvageRows)
-	// The last row may be on a page that is whole.
+	// The last row may be on an intact page.
 	_ = s.db.QueryRowContext(ctx, "SELECT rowid FROM trials ORDER BY rowid DESC LIMIT 1").Scan(&last)
 	for id := int64(1); id <= last && ctx.Err() == nil; id++ {
 		rows, err := s.queryRow(ctx, run, opt, id)
@@ -230,7 +229,8 @@ func (s *Store) salvage(ctx context.Context, run string, opt TrialsOptions, seen
 	return all
 }
 
-// lost is how many of the trials that are asked for can't be read, by the index, which has no blobs; LostUnknown if that is damaged too.
+// lost returns how many of the selected trials can't be read, by the index, which has no blobs; LostUnknown if the
+// index is damaged too.
 func (s *Store) lost(ctx context.Context, run string, opt TrialsOptions, read int) int {
 	where, args := opt.where("run = ?", run)
 	var all int
@@ -240,14 +240,14 @@ func (s *Store) lost(ctx context.Context, run string, opt TrialsOptions, read in
 	return all - read
 }
 
-// salvageRows is how many rows salvage tries where it can't find the last one.
+// salvageRows is the number of rows that salvage tries if it can't find the last one.
 const salvageRows = 100_000
 
 func (s *Store) queryTrials(ctx context.Context, run string, opt TrialsOptions) (*sql.Rows, error) {
 	return s.query(ctx, "run = ?", run, opt, " ORDER BY block, ord, attempt")
 }
 
-// queryRow asks for one row by its number, without an index, which may be damaged.
+// queryRow reads one row by its number, without an index, which may be damaged.
 func (s *Store) queryRow(ctx context.Context, run string, opt TrialsOptions, id int64) (*sql.Rows, error) {
 	return s.query(ctx, fmt.Sprintf("rowid = %d AND +run = ?", id), run, opt, "")
 }
@@ -262,7 +262,7 @@ func (s *Store) query(ctx context.Context, condition, run string, opt TrialsOpti
 		" FROM trials WHERE "+where+order, args...)
 }
 
-// where adds what is chosen to a condition on the run.
+// where adds the selection to a condition on the run.
 func (opt TrialsOptions) where(where, run string) (string, []any) {
 	args := []any{run}
 	if !opt.Attempts {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// unwritable returns what a URI needs for a database that is there and may not be written,
-// or "". SQLite reads one in write-ahead mode only if it may write beside it, if the log's files are there
-// already, or if it is told that nothing can change (https://www.sqlite.org/wal.html#readonly).
+// unwritable returns the URI options for an existing database that may not be written, or "". SQLite reads one in
+// write-ahead mode only if it may write beside it, if the log's files already exist, or if it is told that nothing can
+// change (https://www.sqlite.org/wal.html#readonly).
 func unwritable(path string) string {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err == nil {
@@ -26,12 +26,11 @@ func unwritable(path string) string {
 	if errors.Is(err, syscall.EROFS) {
 		return "&immutable=1"
 	}
-	// Somebody else may write to it: what lies in a log that comes now would be missed, but
-	// no more than that.
+	// Another process may still write to it. Content of a log that is created now would be missed, but nothing worse.
 	return "&mode=ro&immutable=1"
 }
 
-// prepareRead sees whether a database that may not be written can be understood.
+// prepareRead checks that a database that may not be written can be understood.
 func (s *Store) prepareRead(migrations []string) error {
 	have, err := s.version(context.Background(), s.db, len(migrations))
 	if err != nil {

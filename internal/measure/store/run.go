@@ -13,10 +13,10 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// runID allows what is safe as a file name anywhere, as the lock of a run is one.
+// runID allows names that are safe as file names anywhere, because the lock of a run is a file.
 var runID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 
-// PutRun keeps run, in place of what was kept under its ID before; its trials stay.
+// PutRun records run, replacing an earlier record with its ID; the run's trials stay.
 func (s *Store) PutRun(run record.Run) error {
 	if !runID.MatchString(run.ID) || isLast(run.ID) {
 		return fmt.Errorf("run %q: an id is 1 to 100 letters, digits, dashes and underscores, and not \"last\"", run.ID)
@@ -31,7 +31,7 @@ func (s *Store) PutRun(run record.Run) error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	err = s.transact(func(tx *sql.Tx) error {
-		// Not INSERT OR REPLACE, which deletes the old row, and its trials with it.
+		// Not INSERT OR REPLACE, which deletes the old row together with its trials.
 		_, err := tx.Exec(`INSERT INTO runs (id, plan, status, started, ended, blocks, record)
 			VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, status = excluded.status, started = excluded.started,
@@ -45,7 +45,7 @@ func (s *Store) PutRun(run record.Run) error {
 	return s.gone(run.ID)
 }
 
-// micros is t in the columns: microseconds since 1970, 0 for the zero time.
+// micros converts t for the columns: microseconds since 1970, 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -53,8 +53,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// Run returns the run of that full id; see Resolve for abbreviations. The error
-// is a *RefError if there is none.
+// Run returns the run with that full id; see Resolve for abbreviations. The error is a *RefError if there is none.
 func (s *Store) Run(id string) (record.Run, error) {
 	var text []byte
 	err := s.db.QueryRow("SELECT record FROM runs WHERE id = ?", id).Scan(&text)
@@ -81,34 +80,33 @@ func decodeRun(id string, text []byte) (record.Run, error) {
 	return run, nil
 }
 
-// A Filter chooses runs. The zero value chooses all.
+// A Filter selects runs. The zero value selects all.
 type Filter struct {
 	// Plan and Status, if set, are the plan's name and the status in the record.
 	Plan, Status string
-	// Limit, if above 0, is how many runs are returned at most.
+	// Limit, if above 0, is the maximum number of runs returned.
 	Limit int
 }
 
-// A Summary is a run with what its trials amount to. Trials that were tried
-// again count once, as the last attempt.
+// A Summary is a run with counts of its trials. Trials that were retried count once, as the last attempt.
 type Summary struct {
 	record.Run
-	// Trials is how many trials are recorded, Failed how many of them failed.
+	// Trials is the number of trials recorded, Failed the number of those that failed.
 	Trials int `json:"trials"`
 	Failed int `json:"failed"`
-	// BlocksDone is how many blocks hold a trial of every cell that the run has met.
-	// The only block of a run that has not ended doesn't count.
+	// BlocksDone is the number of blocks that hold a trial of every cell that the run has reached. A single block of a
+	// run that has not ended doesn't count.
 	BlocksDone int `json:"blocks_done"`
-	// Alive is whether a living process measures the run. A run with status
-	// running that is not alive was killed: it is broken, and can be resumed.
+	// Alive reports whether a living process measures the run. A run with status running that is not alive was killed:
+	// it is broken, and can be resumed.
 	Alive bool `json:"alive"`
 }
 
 // Broken reports whether the run's process died before it ended the run.
 func (s Summary) Broken() bool { return s.Status == record.Running && !s.Alive }
 
-// Runs returns the chosen runs, the one started last first. If some can't be
-// read it returns the others, and an error that joins a *DamageError for each.
+// Runs returns the selected runs, the one started last first. If some can't be read, it returns the others, and an
+// error that joins a *DamageError for each.
 func (s *Store) Runs(f Filter) ([]Summary, error) {
 	limit := -1
 	if f.Limit > 0 {

@@ -15,9 +15,8 @@ import (
 // (https://sqlite.org/pragma.html#pragma_application_id).
 const applicationID = 0x706c696d
 
-// migrations take a database from one schema version to the next; the version
-// of a database is how many of them it has seen (PRAGMA user_version). An entry
-// that was released is never edited: add another.
+// migrations take a database from one schema version to the next; the version of a database is the number of migrations
+// applied to it (PRAGMA user_version). A released entry is never edited: add another.
 var migrations = []string{schema1, schema2}
 
 // schema1 is the first schema. Times are microseconds since 1970, 0 unknown.
@@ -64,10 +63,9 @@ CREATE TABLE trials (
 CREATE INDEX trials_order ON trials (run, superseded, block, ord, status, key, attempt);
 `
 
-// schema2 changes no table: since then a trial's blob holds one truth and one where a
-// client, in lists, and a plimsoll that knows schema 1 alone has to refuse what it would misread.
-// Blobs of schema 1 are read as they are (perClient); rewriting a large database would take
-// minutes and as much space again.
+// schema2 changes no table. Since then a trial's blob has the truth and the where of each client in lists, and a
+// plimsoll that knows only schema 1 must refuse what it would misread. Blobs of schema 1 are read as they are
+// (perClient); rewriting a large database would take minutes and as much space again.
 const schema2 = `SELECT 1;`
 
 // A NewerError says that a database was made by a later plimsoll.
@@ -97,8 +95,8 @@ func (s *Store) prepare(migrations []string) error {
 		return err
 	}
 	if have == 0 {
-		// Lets Delete give space back piecemeal. It must come before anything is
-		// written, and writes to the header each time, so a new database it is.
+		// This lets Delete return space piecemeal. It must come before anything is written, and it writes to the header
+		// each time, so it is done for new databases only.
 		if _, err := c.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
 			return err
 		}
@@ -112,14 +110,14 @@ func (s *Store) prepare(migrations []string) error {
 	return s.migrate(ctx, c, migrations)
 }
 
-// migrate applies what is missing in one transaction.
+// migrate applies missing migrations in one transaction.
 func (s *Store) migrate(ctx context.Context, c *sql.Conn, migrations []string) error {
 	tx, err := c.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	// Once more, now that no other process can migrate.
+	// Check again, now that no other process can migrate.
 	have, err := s.version(ctx, tx, len(migrations))
 	if err != nil {
 		return err
@@ -141,11 +139,11 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns the schema version, 0 for an empty database. It refuses other
-// programs' databases and versions above known.
+// version returns the schema version, 0 for an empty database. It refuses databases of other programs, and versions
+// above known.
 func (s *Store) version(ctx context.Context, q querier, known int) (int, error) {
 	var version, app, tables int
-	// One statement, so that all three are of one moment.
+	// A single statement, so that all three values are of the same moment.
 	err := q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
 		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).
 		Scan(&version, &app, &tables)
@@ -165,9 +163,8 @@ func (s *Store) version(ctx context.Context, q querier, known int) (int, error) 
 
 var errForeign = errors.New("it is a database of another program")
 
-// walMode switches to the write-ahead log, which stays on for good. Of several
-// processes that make a database at once all but one are refused at first, and
-// SQLite's busy handler is not asked then, so the waiting is done here.
+// walMode switches to the write-ahead log, which then stays on. If several processes create a database at once, all but
+// one are refused at first without SQLite's busy handler being asked, so walMode waits itself.
 func walMode(ctx context.Context, c *sql.Conn) error {
 	for end := time.Now().Add(busyTimeout); ; time.Sleep(10 * time.Millisecond) {
 		var mode string
@@ -183,7 +180,7 @@ func walMode(ctx context.Context, c *sql.Conn) error {
 	}
 }
 
-// code returns SQLite's extended result code, 0 if err is of another kind.
+// code returns SQLite's extended result code, or 0 if err is of another kind.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {

@@ -1,26 +1,20 @@
-// Package store keeps records: runs and their trials, with every sample and
-// every histogram, in one SQLite database in the state directory.
+// Package store keeps records: runs and their trials, with every sample and every histogram, in one SQLite database in
+// the state directory.
 //
-// A row holds twice what a trial was. The columns hold the few scalars that are
-// asked for (which cell, which block, done or failed, the figure); the blobs
-// hold the whole record.Trial, its histograms apart from the rest, because most
-// readers want ten thousand trials and none of their histograms. Nothing is
-// computed here, and nothing is rounded.
+// A row holds a trial twice. The columns hold the few scalars that are queried (which cell, which block, done or
+// failed, the figure). The blobs hold the whole record.Trial; its histograms are in a blob of their own, because most
+// readers want ten thousand trials and none of their histograms. Nothing is computed here, and nothing is rounded.
 //
-// What survives: a trial whose PutTrial returned nil is there after kill -9 of
-// this process at any later instruction, because SQLite's write-ahead log is in
-// the kernel's hands by then. After a power cut the last few trials may be
-// missing, but the database is whole: syncing the disk after every trial
-// (synchronous FULL) would make the tool write to the disk that it measures.
+// What survives: once PutTrial has returned nil, the trial survives a kill -9 of this process at any later instruction,
+// because SQLite's write-ahead log is in the kernel's hands by then. After a power cut the last few trials may be
+// missing, but the database is whole: syncing the disk after every trial (synchronous FULL) would make the tool write
+// to the disk that it measures.
 //
-// Several processes may use one database at once. Writers take turns and wait
-// for each other up to busyTimeout. Which process measures a run is told by a
-// lock on a file beside the database (Own, Alive), which ends with its process
-// however that dies; the status in the record can't tell, since a killed
-// process leaves it at "running".
+// Several processes may use one database at once. Writers take turns and wait for each other up to busyTimeout. A lock
+// on a file beside the database shows which process measures a run (Own, Alive); it ends with its process, however that
+// dies. The status in the record can't show this, since a killed process leaves it at "running".
 //
-// Put methods take no context on purpose: what was measured is to be kept also
-// when the run was just cancelled.
+// Put methods deliberately take no context: a measurement must be recorded even if the run was just cancelled.
 package store
 
 import (
@@ -49,22 +43,19 @@ type Store struct {
 	db   *sql.DB
 	// readOnly is set for a database that may not be written.
 	readOnly bool
-	// file is what path was when it was opened: see gone.
+	// file identifies the file at path when it was opened: see gone.
 	file os.FileInfo
-	// write lets this process's writers queue here, where waiting is a wake-up
-	// and not SQLite's sleep and retry.
+	// write queues this process's writers here, where waiting ends with a wake-up instead of SQLite's sleep and retry.
 	write sync.Mutex
 
-	// owned keeps the locks of Own from the garbage collector, which would close
-	// them, when a caller drops its release function.
+	// owned keeps the locks of Own from the garbage collector, which would close them if a caller drops its release
+	// function.
 	owned sync.Map // of *os.File
 }
 
-// Open opens the database at path and brings its schema up to date. It makes
-// the database, and its folders with mode 0700, when they are missing. A database that
-// may not be written, as on a read-only file system, can be read; its Puts fail. The error
-// names the path and what would help; it is a *NewerError for a database of a
-// later plimsoll.
+// Open opens the database at path and updates its schema. It creates the database, and its folders with mode 0700, if
+// they are missing. A database that may not be written, as on a read-only file system, can be read; its Puts fail. The
+// error names the path and what would help; it is a *NewerError for a database of a later plimsoll.
 func Open(path string) (*Store, error) {
 	return open(path, migrations)
 }
@@ -85,8 +76,7 @@ func open(path string, migrations []string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", abs, err)
 	}
-	// One writer and a few readers; idle connections are kept, as opening one
-	// runs all the pragmas again.
+	// One writer and a few readers. Idle connections are kept, because opening one runs all the pragmas again.
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
 	s := &Store{path: abs, db: db, readOnly: readOnly != ""}
@@ -123,11 +113,11 @@ func dsn(path string) string {
 		"_busy_timeout": {fmt.Sprint(busyTimeout.Milliseconds())},
 		"_foreign_keys": {"on"},
 		"_synchronous":  {"NORMAL"},
-		// A transaction that reads first and then writes can't wait for another
-		// writer; one that is a writer from its start can.
+		// A transaction that reads before it writes can't wait for another writer; one that is a writer from its start
+		// can.
 		"_txlock": {"immediate"},
-		// Pages of 4 KiB, 1,000 by default. A short log leaves little to be written
-		// back while a trial measures, and a full disk has less of it to merge.
+		// Pages of 4 KiB; the default is 1,000. A short log leaves little to be written back while a trial measures,
+		// and a full disk has less of it to merge.
 		"_pragma": {"wal_autocheckpoint(128)"},
 		// Hardening against damaged and foreign files.
 		"_defensive": {"true"},
@@ -139,10 +129,10 @@ func dsn(path string) string {
 // sqliteMagic begins every SQLite database (https://sqlite.org/fileformat2.html).
 const sqliteMagic = "SQLite format 3\x00"
 
-// checkHeader refuses what is plainly no database, before SQLite gets a chance
-// to write beside it. A missing or empty file is fine.
+// checkHeader refuses a file that is clearly not a database, before SQLite can write beside it. A missing or empty file
+// is fine.
 func checkHeader(path string) error {
-	// Before it is opened: a named pipe would wait for a writer, and no interrupt would end that.
+	// Check before opening: a named pipe would wait for a writer, and no interrupt would end that.
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file and so not a database of plimsoll; name another state folder with --state", path)
 	}

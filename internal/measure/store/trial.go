@@ -10,13 +10,11 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// PutTrial keeps a trial of a run that is kept already. When it returns nil the
-// trial survives the death of this process.
+// PutTrial records a trial of a recorded run. Once it returns nil, the trial survives the death of this process.
 //
-// A second trial of the same cell and block is a new attempt if the first one
-// failed: both are kept, and readers get the last one unless they ask for all.
-// If the first one is done the error is ErrDone. The same trial put again (it
-// has the same start) takes the place of what was kept.
+// A second trial of the same cell and block is a new attempt if the first one failed: both are kept, and readers get
+// the last one unless they ask for all. If the first one is done, the error is ErrDone. If the same trial is put again
+// (with the same start), it replaces the earlier record.
 func (s *Store) PutTrial(t record.Trial) error {
 	if err := checkTrial(t); err != nil {
 		return err
@@ -44,12 +42,12 @@ func (s *Store) PutTrial(t record.Trial) error {
 	return s.gone(t.Run)
 }
 
-// name is how errors call a trial.
+// name returns the name of a trial in errors.
 func name(t record.Trial) string {
 	return fmt.Sprintf("run %s, trial %s, %s", t.Run, t.Key, record.BlockName(t.Block))
 }
 
-// checkTrial refuses what could not be found again.
+// checkTrial refuses a trial that could not be found again.
 func checkTrial(t record.Trial) error {
 	switch {
 	case t.Run == "" || t.Key == "":
@@ -62,9 +60,8 @@ func checkTrial(t record.Trial) error {
 	return finite(name(t), t)
 }
 
-// transact runs f in a transaction that is a writer from its start. When the
-// disk is full it merges the write-ahead log, which may take more space than what is
-// in it, and tries once more.
+// transact runs f in a transaction that is a writer from its start. If the disk is full, it merges the write-ahead log,
+// which may take more space than its contents, and tries once more.
 func (s *Store) transact(f func(*sql.Tx) error) error {
 	err := s.try(f)
 	if code(err)&0xff == sqlite3.SQLITE_FULL && s.drain("PRAGMA wal_checkpoint(TRUNCATE)") == nil {
@@ -107,7 +104,7 @@ func insertTrial(tx *sql.Tx, t record.Trial, rec, histograms []byte) error {
 	return err
 }
 
-// nextAttempt numbers t among the attempts at its cell and block, from 1.
+// nextAttempt returns the number of t among the attempts at its cell and block, from 1.
 func nextAttempt(tx *sql.Tx, t record.Trial) (int, error) {
 	var attempt int
 	var status string
@@ -128,18 +125,18 @@ func nextAttempt(tx *sql.Tx, t record.Trial) (int, error) {
 	return attempt + 1, nil
 }
 
-// A Slot is one cell in one block: what a resumed run needs to know of a trial.
+// A Slot is one cell in one block: what a resumed run must know about a trial.
 type Slot struct {
 	Key   string
 	Block int
-	// Status is that of the last attempt, record.Done or record.Failed.
+	// Status is the status of the last attempt, record.Done or record.Failed.
 	Status string
-	// Attempts is how often it was tried.
+	// Attempts is the number of attempts.
 	Attempts int
 }
 
-// Slots returns what was tried in a run, in the order of blocks and trials. It
-// doesn't read the trials themselves. An unknown run has none.
+// Slots returns what was attempted in a run, in the order of blocks and trials. It doesn't read the trials themselves.
+// For an unknown run it returns nothing.
 func (s *Store) Slots(run string) ([]Slot, error) {
 	rows, err := s.db.Query(`SELECT key, block, status, attempt FROM trials
 		WHERE run = ? AND superseded = 0 ORDER BY block, ord`, run)

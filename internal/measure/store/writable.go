@@ -15,17 +15,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// startTimeout is how long CheckWritable waits for another writer, whose write takes under a
-// millisecond.
+// startTimeout is how long CheckWritable waits for another writer, whose write takes less than a millisecond.
 const startTimeout = 2 * time.Second
 
-// startRoom is what has to be free for records before anything is measured, in bytes: the log of 128 pages of 4 KiB, and
-// as much again in the database when it is merged (dsn).
+// startRoom is the space in bytes that must be free for records before anything is measured: the log of 128 pages of 4
+// KiB, and as much again in the database when the log is merged (dsn).
 const startRoom = 1 << 20
 
-// CheckWritable takes the turn of a writer and gives it back, and sees whether there is room for
-// records: before minutes are spent on measuring. The error says who keeps the database locked, if that can be found out,
-// and what would help.
+// CheckWritable takes a writer's turn and gives it back, and checks that there is room for records, before minutes are
+// spent on measuring. The error names the process that locks the database, if known, and what would help.
 func (s *Store) CheckWritable() error {
 	if s.readOnly {
 		return fmt.Errorf("the database %s is read-only; the folder must exist and be writable: name another state folder with --state", s.path)
@@ -59,14 +57,14 @@ func (s *Store) CheckWritable() error {
 	return nil
 }
 
-// checkRoom writes a file of n bytes in dir and removes it: a quota, a network's disk and one that compresses
-// don't say beforehand what they can take.
+// checkRoom writes a file of n bytes in dir and removes it, because quotas, network disks and compressing file systems
+// don't say beforehand how much they can take.
 func checkRoom(dir string, n int) (err error) {
 	f, err := os.CreateTemp(dir, ".room-*")
 	if err != nil {
 		return err
 	}
-	// At once, so that nothing is left by one that is killed; Windows removes no open file.
+	// Remove it at once, so that a killed process leaves nothing. Windows removes no open file.
 	early := os.Remove(f.Name())
 	defer func() {
 		err = errors.Join(err, f.Close())
@@ -79,10 +77,10 @@ func checkRoom(dir string, n int) (err error) {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	return f.Sync() // Where space is given out late, that is when it is found missing.
+	return f.Sync() // File systems that allocate late report a lack of space here.
 }
 
-// lockListed reports whether /proc/locks has a lock on a file, or that can't be known.
+// lockListed reports whether /proc/locks has a lock on a file, or whether that is unknown.
 func lockListed(path string) bool {
 	want := inode(path)
 	b, err := os.ReadFile("/proc/locks")
@@ -112,7 +110,7 @@ func (s *Store) holders() string {
 	defer f.Close()
 	var all []string
 	seen := map[string]bool{strconv.Itoa(os.Getpid()): true}
-	// "2: POSIX  ADVISORY  WRITE 1234 fe:00:5678 120 120" (proc_locks(5)); who reads is no obstacle.
+	// "2: POSIX  ADVISORY  WRITE 1234 fe:00:5678 120 120" (proc_locks(5)); readers are no obstacle.
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		w := strings.Fields(lines.Text())
 		if len(w) < 6 || w[3] != "WRITE" || seen[w[4]] {
