@@ -21,22 +21,24 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// env looks up the environment variables that say where daemons are, DOCKER_HOST and its like, and paths.MachineVar. nil: os.Getenv.
+	// env looks up the environment variables that locate daemons, such as DOCKER_HOST, and paths.MachineVar. nil:
+	// os.Getenv.
 	env func(string) string
 	// stateDir holds the database and Plimsoll's own data folders.
 	stateDir string
-	// hard is cancelled by a second interrupt: what is left to clean up must then be
-	// quick. nil: never.
+	// hard is cancelled by a second interrupt: cleaning up must then be quick. nil: never.
 	hard context.Context
-	// hangup is called for SIGHUP, if one is set; nil where no command listens for the signal: a daemon reads its configuration again.
+	// hangup is called for SIGHUP, if it is set; a daemon reads its configuration again. nil if no command listens for
+	// the signal.
 	hangup *atomic.Pointer[func()]
-	// targets says where containers are looked for. nil: where this machine has them.
+	// targets says where to look for containers. nil: the usual places of this machine.
 	targets *target.Options
-	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: interrupts are not answered.
+	// quiet is set while an interrupt is the normal way to end a command and needs no message. nil: interrupts are not
+	// answered.
 	quiet *atomic.Bool
 }
 
-// hardContext is hard, or one that never ends.
+// hardContext returns hard, or a context that never ends.
 func (a *app) hardContext() context.Context {
 	if a.hard == nil {
 		return context.Background()
@@ -44,7 +46,7 @@ func (a *app) hardContext() context.Context {
 	return a.hard
 }
 
-// engines makes engines as the command line and the environment say.
+// engines returns a source of engines as configured by the command line and the environment.
 func (a *app) engines() engines.Source {
 	return engines.Source{State: a.stateDir, Machine: a.machine(), Env: a.env, Say: func(text string) { fmt.Fprintln(a.stderr, text) }}
 }
@@ -58,7 +60,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// ExitStatus is what the command ends with.
+// ExitStatus returns the exit status of the command.
 func (e *exitError) ExitStatus() int { return e.status }
 
 // usageError is usage.Errorf: exit status 2.
@@ -80,13 +82,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitDone
 	}
 	if nobodyReads(err) {
-		return exitFailure // Whoever closed it has seen enough.
+		return exitFailure // The reader closed it, having seen enough.
 	}
 	fmt.Fprintf(a.stderr, "plimsoll: %s\n", clean.Text(err.Error()))
 	return statusOf(err)
 }
 
-// statusOf is the exit status that an error stands for.
+// statusOf returns the exit status for an error.
 func statusOf(err error) int {
 	var own interface{ ExitStatus() int }
 	switch {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// exactly makes wrong numbers of arguments wrong usage.
+// exactly returns a check that makes a wrong number of arguments an error of usage.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -12,7 +12,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// first returns the first of args, or what stands in for it.
+// first returns the first of args, or otherwise if there is none.
 func first(args []string, otherwise string) string {
 	if len(args) > 0 {
 		return args[0]

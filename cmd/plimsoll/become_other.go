@@ -4,5 +4,5 @@ package main
 
 import "errors"
 
-// becomeProgram can't be done where a process keeps its program.
+// becomeProgram is not possible on systems where a process can't replace its program.
 func becomeProgram(string, []string) error { return errors.ErrUnsupported }

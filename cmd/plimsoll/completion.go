@@ -8,8 +8,7 @@ import (
 	"plimsoll/plans"
 )
 
-// completeWith lets cobra's "completion" be found and refuse a shell that it
-// doesn't know.
+// completeWith lists cobra's "completion" in the help, and makes it refuse a shell that it doesn't know.
 func completeWith(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -25,7 +24,7 @@ func completeWith(root *cobra.Command) {
 	}
 }
 
-// completePlan offers the built-in plans beside files.
+// completePlan offers the built-in plans in addition to files.
 func completePlan(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -33,7 +32,7 @@ func completePlan(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 	return plans.Names(), cobra.ShellCompDirectiveDefault
 }
 
-// completeRuns offers the recorded runs, the newest first. It makes no database.
+// completeRuns offers the recorded runs, the newest first. It does not create a database.
 func (a *app) completeRuns(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	db, err := a.openResults()
@@ -41,7 +40,7 @@ func (a *app) completeRuns(*cobra.Command, []string, string) ([]cobra.Completion
 		return nil, none
 	}
 	defer db.Close()
-	runs, _ := db.Runs(store.Filter{}) // What can be read is offered.
+	runs, _ := db.Runs(store.Filter{}) // Offer what can be read.
 	if len(runs) == 0 {
 		return nil, none
 	}

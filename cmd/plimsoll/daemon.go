@@ -17,14 +17,14 @@ import (
 	"plimsoll/internal/text/jsonlist"
 )
 
-// defaultPolicy is where the policy is looked for.
+// defaultPolicy is the default path of the policy.
 const defaultPolicy = "/etc/plimsoll/policy.yaml"
 
-// leastEvery is how often all limits may be looked at, or all engines be asked: either takes a good part of a second where there are thousands
-// of containers.
+// leastEvery is the minimum interval at which all limits are checked, or all engines are asked: with thousands of
+// containers either takes a good part of a second.
 const leastEvery = time.Second
 
-// A daemonOptions is what the command line of the daemon says.
+// A daemonOptions holds the daemon's flags.
 type daemonOptions struct {
 	policy, run, blockio     string
 	check, dry, status, json bool
@@ -86,7 +86,7 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	return cmd
 }
 
-// daemon does what the flags say.
+// daemon does what the flags ask for.
 func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	o.check = o.check || o.dry
 	switch {
@@ -106,7 +106,7 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	return a.keep(ctx, o)
 }
 
-// keep runs the keeper until ctx is over.
+// keep runs the keeper until ctx is done.
 func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	if err := paths.Old(o.run); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
 	if a.quiet != nil {
-		a.quiet.Store(true) // An interrupt is how one ends it.
+		a.quiet.Store(true) // An interrupt is the normal way to end it.
 	}
 	if a.hangup != nil {
 		reload := k.Reload
@@ -149,7 +149,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	return err
 }
 
-// daemonCheck shows what a policy gives to what runs now.
+// daemonCheck shows what a policy would set for the containers that run now.
 func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	p, _, err := keeper.Load(o.policy)
 	if err != nil {
@@ -165,13 +165,13 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		return err
 	}
 	if err != nil {
-		// The others are shown.
+		// The other containers are shown.
 		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
 	}
 	return a.print(keeper.Check(l.Holder, o.policy, p, a.ceilings, running), o.json)
 }
 
-// importBlockIO prints the policy that a block I/O configuration is.
+// importBlockIO converts a block I/O configuration to a policy, and prints it.
 func (a *app) importBlockIO(path string) error {
 	text, err := policy.ReadBlockIO(path)
 	if err != nil {

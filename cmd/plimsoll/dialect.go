@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/state/paths"
 )
 
-// dialectCommands are the commands of the tools whose lines Plimsoll takes.
+// dialectCommands returns the commands of the tools whose command lines Plimsoll accepts.
 func (a *app) dialectCommands() []*cobra.Command {
 	var all []*cobra.Command
 	for _, t := range line.Tools() {
@@ -16,7 +16,7 @@ func (a *app) dialectCommands() []*cobra.Command {
 	return all
 }
 
-// dialectCommand makes the command of a tool. The tool's own arguments aren't flags of ours.
+// dialectCommand returns the command of a tool. The tool's own arguments aren't flags of Plimsoll.
 func (a *app) dialectCommand(tool line.Tool) *cobra.Command {
 	return &cobra.Command{
 		Use:                tool.Use,

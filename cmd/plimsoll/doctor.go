@@ -16,8 +16,8 @@ import (
 	"plimsoll/load"
 )
 
-// doctorCommand looks at the machine. It exits with 5 only if not even the host
-// engine can measure; anything else that is missing is an answer.
+// doctorCommand checks the machine. It exits with 5 only if not even the host engine can measure; anything else that is
+// missing is part of the answer.
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON, left, sweep bool
 	cmd := &cobra.Command{
@@ -61,7 +61,7 @@ can measure here.`,
 				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(host),
 			})
 			if cmd.Context().Err() != nil {
-				// A part that could not be asked is not missing.
+				// A part that was not checked is not missing.
 				return errors.New("interrupted before everything was tried: there is no result")
 			}
 			if asJSON {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/text/layout"
 )
 
-// Exit statuses. exits says what they mean.
+// Exit statuses. exits explains them.
 const (
 	exitDone        = 0
 	exitFailure     = 1
@@ -19,11 +19,10 @@ const (
 	exitCannot      = 5
 )
 
-// exits is the one table of the exit statuses: the help and docs/reference/exit-codes.md show
-// it.
+// exits is the only table of the exit statuses. The help and docs/reference/exit-codes.md show it.
 var exits = []struct {
 	status int
-	// short is for the help of the whole, long for the topic.
+	// short is for the general help, long for the topic.
 	short, long string
 }{
 	{exitDone, "done", "Done. A run that skipped some cells is done too: the report has the reasons."},
@@ -43,8 +42,7 @@ func shortExits() string {
 	return strings.Join(words, "; ")
 }
 
-// exitTopic is "plimsoll help exit-codes". It does nothing, so cobra lists it as a
-// topic of the help.
+// exitTopic is "plimsoll help exit-codes". It runs nothing, so cobra lists it as a topic of the help.
 func exitTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit status of every command:\n")

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// A filled value is one of a flag that is not taken without text. An empty one is most often a shell's variable that isn't set:
-// were it the same as no flag, "clear web --device $DISK" would clear all devices.
+// A filled is the value of a flag that refuses an empty text. An empty text is most often an unset shell variable. If
+// it counted as no flag, "clear web --device $DISK" would clear all devices.
 type filled struct{ pflag.Value }
 
 // Set implements pflag.Value.
@@ -19,7 +19,7 @@ func (v filled) Set(s string) error {
 	return v.Value.Set(s)
 }
 
-// notEmpty makes flags of cmd, which it has already, refuse an empty text.
+// notEmpty makes existing flags of cmd refuse an empty text.
 func notEmpty(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
@@ -28,7 +28,7 @@ func notEmpty(cmd *cobra.Command, names ...string) {
 		}
 		f.Value = filled{f.Value}
 		if f.DefValue == "[]" {
-			f.DefValue = "" // That of an empty list is left out of the help by its type, which is now another.
+			f.DefValue = "" // The help omits the default of an empty list by its type, which this changes.
 		}
 	}
 }

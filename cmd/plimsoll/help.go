@@ -12,11 +12,11 @@ import (
 	"plimsoll/internal/text/nearest"
 )
 
-// suggestWithin is how many letters may differ for a command to be suggested:
-// cobra's own default, which SuggestionsFor doesn't apply.
+// suggestWithin is the maximum number of letters in which a suggested command may differ. It is cobra's own default,
+// which SuggestionsFor doesn't apply.
 const suggestWithin = 2
 
-// helpCommand is cobra's, but for an unknown topic, which is wrong usage.
+// helpCommand is cobra's, except that an unknown topic is an error of usage.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
@@ -43,7 +43,7 @@ func helpCommand() *cobra.Command {
 			if len(rest) > 0 {
 				return unknownCommand(about, rest[0])
 			}
-			// As cobra's own does, so that --help and --version are listed.
+			// As cobra's own help command does, so that --help and --version are listed.
 			about.InitDefaultHelpFlag()
 			about.InitDefaultVersionFlag()
 			return about.Help()
@@ -51,7 +51,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// needsSubcommand refuses words that are no subcommand.
+// needsSubcommand refuses words that are not a subcommand.
 func needsSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
@@ -59,7 +59,7 @@ func needsSubcommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownCommand says that cmd has no such command, and which may have been meant.
+// unknownCommand returns the error that cmd has no such command, with suggestions.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	hint := ": "
 	cmd.SuggestionsMinimumDistance = suggestWithin
@@ -72,8 +72,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usageError("%s has no command %q%ssee '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
 }
 
-// flagError makes a fault of a flag wrong usage, and says which flag may have been
-// meant.
+// flagError makes a faulty flag an error of usage, with suggestions.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var bad *pflag.InvalidValueError
@@ -96,10 +95,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError("%w%ssee '%s --help'", err, hint, cmd.CommandPath())
 }
 
-// groupFault is cobra's error for flags that exclude each other, which are the second list.
+// groupFault matches cobra's error for flags that exclude each other, which are the second list.
 var groupFault = regexp.MustCompile(`^if any flags in the group \[[^\]]*\] are set none of the others can be; \[([^\]]*)\] were all set$`)
 
-// together words the error of flags that exclude each other, which is wrong usage like any other.
+// together rewords the error for flags that exclude each other; it is an error of usage like any other.
 func together(err error) error {
 	if err == nil {
 		return nil

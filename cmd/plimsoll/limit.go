@@ -23,7 +23,7 @@ const targetHelp = `TARGET is a container of Docker, Podman, containerd, CRI-O o
 or id (docker:web where two engines have a web), or pid:N, cgroup:PATH,
 unit:NAME.service or volume:NAME.`
 
-// limitCommand groups what holds things to limits.
+// limitCommand groups the commands about limits.
 func (a *app) limitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limit",
@@ -48,15 +48,15 @@ file system, the way of writing and the version of the control groups: "explain"
 	return cmd
 }
 
-// limitWhere are the flags that say what a limit is for.
+// limitWhere holds the flags that say what a limit is for.
 type limitWhere struct {
 	hold.Where
 	all, json bool
-	// run is the daemon's folder, which is asked what it holds.
+	// run is the daemon's folder, for asking it what it holds.
 	run string
 }
 
-// registerRun adds the flag of the daemon's folder, for commands whose changes a daemon may undo.
+// registerRun adds the flag for the daemon's folder, for commands whose changes a daemon may undo.
 func (w *limitWhere) registerRun(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.run, "run", paths.Daemon(), "folder of the daemon, to ask whether it holds the target too")
 	notEmpty(cmd, "run")
@@ -75,10 +75,10 @@ func (w *limitWhere) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("volume", "path", "device", "all")
 }
 
-// A limiter is what the limit commands work with.
+// A limiter finds targets and changes limits for the limit commands.
 type limiter struct{ *hold.Holder }
 
-// newLimiter looks at this machine. Its Close must be called.
+// newLimiter returns a limiter for this machine. Its Close must be called.
 func (a *app) newLimiter() (*limiter, error) {
 	if err := paths.Old(a.stateDir, a.machine()); err != nil {
 		return nil, err
@@ -97,18 +97,18 @@ func (a *app) newLimiter() (*limiter, error) {
 	return &limiter{h}, nil
 }
 
-// resolved turns percentages into numbers.
+// resolved converts percentages to numbers.
 func (a *app) resolved(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 	return ceiling.Resolve(a.stateDir, ask, s)
 }
 
-// ceilings are the greatest rates that were measured of a device.
+// ceilings returns the highest rates that were measured on a device.
 func (a *app) ceilings(name string) (limit.Limits, error) { return ceiling.Named(a.stateDir, name) }
 
-// Close ends the connections to the engines.
+// Close closes the connections to the engines.
 func (l *limiter) Close() { l.Finder.Close() }
 
-// limitError gives an error the exit status that it stands for. A refusal has its own.
+// limitError adds to an error its exit status. A refusal has its own.
 func limitError(err error) error {
 	var fault *cgroup.Fault
 	var missing *hold.MissingError
@@ -122,7 +122,7 @@ func limitError(err error) error {
 	return err
 }
 
-// limitFlags registers an option for each kind of limit, or for some, and returns what reads them.
+// limitFlags registers an option for each kind of limit, or for those in keys, and returns a function that reads them.
 func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error) {
 	if len(keys) == 0 {
 		keys = limit.Keys
@@ -156,7 +156,7 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 	}
 }
 
-// print prints a result: its text, or JSON.
+// print prints a result, as text or JSON.
 func (a *app) print(result interface{ Text() string }, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(jsonlist.Of(result))

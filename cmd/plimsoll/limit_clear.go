@@ -63,7 +63,7 @@ it ended. Limits that another program set there stay, unless --device-wide names
 	return cmd
 }
 
-// targetOr is the check of the arguments of a command that takes a TARGET, and none with a flag.
+// targetOr returns the check of the arguments of a command that takes either a TARGET or the flag.
 func targetOr(flag string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && cmd.Flags().Changed(flag) {
@@ -73,7 +73,7 @@ func targetOr(flag string) cobra.PositionalArgs {
 	}
 }
 
-// changeLimits makes a change of the limits of a target, or of none, and prints what became of it.
+// changeLimits changes the limits of a target, or of none, and prints the result.
 func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Maker, target.Ref) (*change.Result, error)) (err error) {
 	var ref target.Ref
 	if len(args) > 0 {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/limit/iocost"
 )
 
-// limitCostCommand sets what iocost knows of a disk and shall do with it.
+// limitCostCommand sets iocost's model of a disk, and its latency targets.
 func (a *app) limitCostCommand() *cobra.Command {
 	var qos, model []string
 	var dry, asJSON bool

@@ -49,7 +49,7 @@ Exit status: 0; 1 if there is no such TARGET; 2 if a path doesn't exist; 5 if on
 	return c
 }
 
-// limitExplain explains paths and targets, and refuses those that can't be limited once all is printed.
+// limitExplain explains paths and targets. Once all are printed, it refuses those that can't be limited.
 func (a *app) limitExplain(ctx context.Context, names []string, asJSON bool) error {
 	holder := func() (*hold.Holder, error) {
 		l, err := a.newLimiter()

@@ -14,13 +14,13 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// A hookOptions is what the command line of the hook says.
+// A hookOptions holds the hook's flags.
 type hookOptions struct {
 	policy, run, runtime string
 	bestEffort           bool
 }
 
-// limitHookCommand holds a container to the policy before its program begins.
+// limitHookCommand applies the policy's limits to a container before its program begins.
 func (a *app) limitHookCommand() *cobra.Command {
 	var o hookOptions
 	cmd := &cobra.Command{
@@ -79,7 +79,8 @@ func (a *app) hook(o hookOptions) error {
 	return hook.Apply(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, a.stdin, a.stderr)
 }
 
-// hookFailed reports why a container isn't held, err, where that is seen. It is nil if the container may start all the same.
+// hookFailed reports err, why a container has no limits, where users will see it. It returns nil if the container may
+// start nevertheless.
 func (a *app) hookFailed(o hookOptions, err error) error {
 	if err == nil {
 		return nil
@@ -91,14 +92,14 @@ func (a *app) hookFailed(o hookOptions, err error) error {
 	return nil
 }
 
-// wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
+// wrapRuntime adds the hook to a bundle that is about to be created, and becomes the runtime.
 func (a *app) wrapRuntime(o hookOptions, args []string) error {
 	program, err := exec.LookPath(o.runtime)
 	if err != nil {
 		return usageError("--runtime %s: %w", o.runtime, err)
 	}
 	command := hook.Command{Policy: o.policy, Run: o.run, State: a.stateDir, BestEffort: o.bestEffort}
-	// The engine that calls may keep what its runtime prints to itself.
+	// The engine that called may not show what its runtime prints.
 	if err := a.hookFailed(o, command.Add(args)); err != nil {
 		return err
 	}

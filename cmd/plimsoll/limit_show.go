@@ -59,7 +59,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 	return cmd
 }
 
-// limitShow shows the limits of what was named, those of the root group, or those of the machine.
+// limitShow shows the limits of a target, those of the root group, or those of the machine.
 func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide, asJSON bool) (err error) {
 	var out interface{ Text() string }
 	switch {
@@ -80,7 +80,7 @@ func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide
 	return a.print(out, asJSON)
 }
 
-// daemonState returns what asks the daemon of a folder for what it holds.
+// daemonState returns a function that asks the daemon of a folder for its state.
 func daemonState(run string) func() (*keeper.Status, error) {
 	return func() (*keeper.Status, error) {
 		s, err := daemon.Ask(run)

@@ -19,11 +19,12 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// limitVerifyFlags are those of limit verify.
+// limitVerifyFlags are the flags of limit verify.
 type limitVerifyFlags struct {
 	limitWhere
 	modes []string
-	// named is set where the modes were named: each of them is answered for, also by a row that it says nothing of a limit.
+	// named is set if the user named the modes. Each of them then gets a row, even if the mode says nothing about a
+	// limit.
 	named     bool
 	probe     bool
 	time      time.Duration
@@ -92,7 +93,7 @@ not held; 5 it can't be held or tried here.`,
 	return cmd
 }
 
-// check is what is wrong with the flags.
+// check returns the modes, or what is wrong with the flags.
 func (f limitVerifyFlags) check() ([]row.Mode, error) {
 	var modes []row.Mode
 	names := make([]string, len(row.Modes))
@@ -111,7 +112,7 @@ func (f limitVerifyFlags) check() ([]row.Mode, error) {
 		return nil, usageError("--modes is empty: there are %s", there)
 	case f.time < row.LeastTime || f.time > time.Hour:
 		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, row.LeastTime)
-	case !(f.tolerance > 0 && f.tolerance <= 100): // NaN is refused, too.
+	case !(f.tolerance > 0 && f.tolerance <= 100): // NaN is refused too.
 		return nil, usageError("--tolerance %v: more than 0, and up to 100 percent; no limiter holds to the byte", f.tolerance)
 	}
 	return modes, nil
@@ -160,7 +161,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	return verify.Ended(all, limitError(err))
 }
 
-// again is a command line's target and what it is for, to be given to another command.
+// again returns a command line's target and place, for use in another command.
 func again(name string, where limitWhere) string {
 	words := []string{clean.Shell(name)}
 	for _, f := range [][2]string{{"--volume", where.Volume}, {"--path", where.Path}, {"--device", where.Device}} {

@@ -15,7 +15,7 @@ import (
 
 func main() {
 	ignoreClosedPipes()
-	// Nobody here writes to it; net/http does, whatever a stranger on a socket sent.
+	// Plimsoll itself doesn't use it, but net/http logs whatever a stranger sends to a socket.
 	log.SetOutput(io.Discard)
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	ctx, stop := a.interrupts(context.Background())
@@ -24,12 +24,13 @@ func main() {
 	os.Exit(status)
 }
 
-// interrupts returns a context that the first interrupt ends: what runs is
-// stopped, cleaned up and kept. A second one ends a.hard: cleaning up must be quick. A
-// third kills plimsoll the usual way; the next start removes what it left. Each of the
-// first two is answered with a line: who sees none presses again, and before it is
-// taken two interrupts are one to the kernel and to Go's runtime, and so are two SIGTERM here within sameInterrupt. A hangup is none where
-// a.hangup takes it.
+// interrupts returns a context that the first interrupt ends: what runs is stopped, cleaned up and kept. A second
+// interrupt ends a.hard: cleaning up must be quick. A third kills plimsoll the usual way; the next start removes what
+// it left.
+//
+// Each of the first two is answered with a line, because a user who sees no answer presses again. Until the first one
+// is handled, the kernel and Go's runtime merge two interrupts into one; interrupts merges two SIGTERM within
+// sameInterrupt. A hangup is not an interrupt if a.hangup handles it.
 func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, soft := context.WithCancel(ctx)
 	var hard context.CancelFunc
@@ -53,7 +54,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			if !ok {
 				return
 			}
-			// First: a terminal that is stopped holds up the words.
+			// First, because a stopped terminal holds up the message.
 			step.cancel()
 			if !quiet.Load() {
 				newProgress(a.stderr).Note(step.words)
@@ -73,11 +74,11 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// sameInterrupt is how long after a SIGTERM or SIGHUP another signal is the same interrupt: timeout(1) signals its command and then its
-// whole process group. Each SIGINT counts: it is a key pressed at a terminal.
+// sameInterrupt is how long after a SIGTERM or SIGHUP another signal counts as the same interrupt: timeout(1) signals
+// its command and then its whole process group. Each SIGINT counts by itself, as a key pressed at a terminal.
 const sameInterrupt = 50 * time.Millisecond
 
-// oneInterrupt takes the signals that belong to one interrupt; false: there will be no more.
+// oneInterrupt receives the signals that belong to one interrupt. It returns false if no more will come.
 func oneInterrupt(signals <-chan os.Signal) bool {
 	for over := time.After(sameInterrupt); ; {
 		select {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/conf/userfile"
 )
 
-// An outputFile is standard output that keeps its first error: data that got lost is no success, even if the
-// writer ignored the error.
+// An outputFile is standard output that keeps its first error: lost data is no success, even if the writer ignored the
+// error.
 type outputFile struct {
 	w  io.Writer
 	mu sync.Mutex
@@ -41,7 +41,7 @@ func (o *outputFile) lost() error {
 	return o.err
 }
 
-// printJSON prints v for machines. Signs of HTML stay as they are: advice is commands, with < and >.
+// printJSON prints v as JSON. It does not escape HTML, because advice contains commands with < and >.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
@@ -49,7 +49,7 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// writeFile writes an output file whole or not at all.
+// writeFile writes an output file completely or not at all.
 func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
 	err := userfile.WriteWhole(ctx, path, write)
 	if errors.Is(err, userfile.ErrBlockDevice) {
@@ -58,11 +58,11 @@ func writeFile(ctx context.Context, path string, write func(io.Writer) error) er
 	return err
 }
 
-// spareDatabase refuses an output file that is the database itself, or one of its companions.
+// spareDatabase refuses an output file that is the database itself, or one of its auxiliary files.
 func (a *app) spareDatabase(path string) error {
 	out, err := os.Stat(path)
 	if err != nil {
-		return nil // There is nothing to spare.
+		return nil // There is nothing to protect.
 	}
 	for _, name := range []string{"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"} {
 		if st, err := os.Stat(filepath.Join(a.stateDir, name)); err == nil && os.SameFile(st, out) {

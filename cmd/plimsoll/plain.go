@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// plain reads a line that was pasted from a web page, and says how it was read, unless --quiet is in it.
+// plain cleans up a command line that was pasted from a web page, and reports how it was read, unless it contains
+// --quiet.
 func (a *app) plain(args []string) []string {
 	plain, changed := line.Plain(args)
 	if changed && !slices.Contains(plain, "--quiet") {

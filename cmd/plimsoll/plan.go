@@ -33,7 +33,7 @@ func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byt
 	return planfile.Read(ctx, arg, a.stdin, func(note string) { fmt.Fprintln(a.stderr, "note: "+note) })
 }
 
-// terms is the value of --only. Given again, it adds its terms to those before.
+// terms is the value of --only. Each use of the flag adds terms.
 type terms string
 
 // String implements pflag.Value.

@@ -45,8 +45,7 @@ fault as file:line:column: message, and the exit status is 2.`,
 	return cmd
 }
 
-// planFaults prints the faults of a plan, one a line, so that editors can jump to
-// them, and returns how many there are.
+// planFaults prints the faults of a plan, one per line so that editors can jump to them, and returns their number.
 func (a *app) planFaults(file string, err error) error {
 	var faults strict.Errors
 	if !errors.As(err, &faults) {
@@ -61,7 +60,7 @@ func (a *app) planFaults(file string, err error) error {
 	return a.planCount(file, err)
 }
 
-// planCount says how many faults a plan has; nil for none.
+// planCount returns an error with the number of a plan's faults, or nil if there are none.
 func (a *app) planCount(file string, err error) error {
 	var faults strict.Errors
 	switch {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// progress prints a run's progress on standard error: one line that is rewritten on a
-// terminal, one line a block elsewhere.
+// progress prints a run's progress on standard error: on a terminal a single line that is rewritten, elsewhere a line
+// per block.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -20,8 +20,8 @@ type progress struct {
 	blocks   int
 	block    int
 	failed   int
-	// begin and first are when and after how many trials this process started,
-	// for the time left: a resumed run has done some already.
+	// begin is when this process started, and first how many trials were done by then, for the time left: a resumed run
+	// has done some already.
 	begin time.Time
 	first int
 }
@@ -82,7 +82,7 @@ func (p *progress) left(n int) string {
 	return fmt.Sprintf(", about %s left", size.Duration((per * time.Duration(p.trials-n)).Round(time.Second)))
 }
 
-// clear goes back to the beginning of a terminal's line and empties it.
+// clear returns to the beginning of a terminal's line and clears it.
 func (p *progress) clear() string {
 	if p.terminal {
 		return "\r\x1b[K"

@@ -38,8 +38,8 @@ Exit status: 0 done; 1 error; 2 wrong usage or an unknown run.`,
 	return cmd
 }
 
-// openResults opens the database if there is one: looking at results makes
-// none. Without one both the store and the error are nil.
+// openResults opens the database if there is one; showing results creates none. Without a database, both the store and
+// the error are nil.
 func (a *app) openResults() (*store.Store, error) {
 	path := filepath.Join(a.stateDir, "plimsoll.db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func (a *app) openResults() (*store.Store, error) {
 	return store.Open(path)
 }
 
-// openRecorded is openResults for a run that has to be there.
+// openRecorded is openResults for a run that must exist.
 func (a *app) openRecorded(ref string) (*store.Store, error) {
 	db, err := a.openResults()
 	if err == nil && db == nil {

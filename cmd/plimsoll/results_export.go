@@ -59,8 +59,7 @@ as its last attempt; --attempts adds the earlier ones.`,
 	return cmd
 }
 
-// exportTo writes a file. One that lacks records which can't be read is
-// written nevertheless: the database may be past saving.
+// exportTo writes a file. It writes the file even if some records can't be read: the database may be beyond repair.
 func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt export.Options, file string) error {
 	if file == "-" || file == "" {
 		return export.Write(a.stdout, db, ids, opt, a.damaged)

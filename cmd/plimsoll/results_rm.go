@@ -51,7 +51,7 @@ measured, it removes none of them.`,
 	return cmd
 }
 
-// removeAll removes every run, those included whose record can't be read.
+// removeAll removes every run, including runs whose record can't be read.
 func (a *app) removeAll(yes, asJSON bool) error {
 	db, err := a.openResults()
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *app) removeAll(yes, asJSON bool) error {
 	return nil
 }
 
-// remove removes runs after it asked.
+// remove removes runs after asking.
 func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 	r, err := results.NewRemoval(db, ids)
 	if err != nil {
@@ -99,14 +99,14 @@ func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 	return nil
 }
 
-// confirm asks on the terminal. No answer is no.
+// confirm asks on the terminal. No answer means no.
 func (a *app) confirm(question string) (bool, error) {
 	f, ok := a.stdin.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) && !isatty.IsCygwinTerminal(f.Fd()) {
 		return false, usageError("there is no terminal to ask on: give --yes to remove")
 	}
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	line, _ := bufio.NewReader(f).ReadString('\n') // At the end of input the answer is what there is.
+	line, _ := bufio.NewReader(f).ReadString('\n') // At the end of input, use what was read.
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return true, nil

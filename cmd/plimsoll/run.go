@@ -81,7 +81,7 @@ not; 5 nothing of the plan can be done here.`,
 	return c
 }
 
-// runPlan prepares a run, does it, and reports.
+// runPlan prepares a run, measures it, and reports.
 func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := paths.Old(a.stateDir, a.machine()); err != nil {
 		return err
@@ -127,12 +127,12 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return runErr
 	}
 	if runErr != nil && a.hardContext().Err() != nil {
-		// Who interrupts twice doesn't wait for a report.
+		// A user who interrupts twice doesn't want to wait for a report.
 		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' goes on", runErr, job.Run.ID, a.stateFlag())
 	}
 	seen, err := a.present(db, job.Run.ID, f, runErr != nil)
 	if runErr != nil {
-		// The last line says how to go on, whatever else went wrong.
+		// The last line says how to go on, whatever else failed.
 		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' goes on", runErr, job.Run.ID, a.stateFlag()))
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	return outcomeError(seen)
 }
 
-// prepare makes a new run, or finds the one to resume. The run is this process's until release is called.
+// prepare creates a new run, or finds the one to resume. The run is owned by this process until release is called.
 func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runs.Job, release func() error, err error) {
 	c := runs.Command{Args: args, Plan: f.plan, Destructive: f.destructive}
 	if a.stateDir != paths.State() {

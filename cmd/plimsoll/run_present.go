@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/measure/store"
 )
 
-// present writes the files of a run's report and prints it, shortly if the run was interrupted.
+// present writes the files of a run's report and prints the report, in short form if the run was interrupted.
 func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (o report.Outcome, err error) {
 	r, err := results.Report(db, id, report.Options{Flags: a.stateFlag()}, a.damaged)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) 
 	if f.json {
 		format = "json"
 	}
-	// The files come first: the answer is to be what the screen ends with.
+	// The files come first, so that the screen ends with the answer.
 	if f.out != "" {
 		err = a.writeReportFiles(set, f.out)
 	}
@@ -37,7 +37,7 @@ func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) 
 	return r.Outcome(), errors.Join(err, report.Render(a.stdout, format, set, term))
 }
 
-// outcomeError gives the outcome of a run its exit status, nil if nothing went wrong.
+// outcomeError gives the outcome of a run its exit status; nil if everything went well.
 func outcomeError(o report.Outcome) error {
 	switch {
 	case o.NotHeld > 0:
@@ -48,8 +48,8 @@ func outcomeError(o report.Outcome) error {
 	return nil
 }
 
-// whereMore says where all of a run's report is, to follow its short form. out is the
-// folder that the page was written to, if it was.
+// whereMore says where the full report of a run is, for the end of its short form. out is the folder of the page, if it
+// was written.
 func (a *app) whereMore(id, out string) [][2]string {
 	more := [][2]string{{"All tables:", "plimsoll report " + id + " --full" + a.stateFlag()}}
 	if out == "" {
@@ -58,8 +58,7 @@ func (a *app) whereMore(id, out string) [][2]string {
 	return append(more, [2]string{"The page:", filepath.Join(out, "report.html")})
 }
 
-// checkOut makes the report's folder and tries to write there, before minutes are
-// spent on measuring.
+// checkOut creates the report's folder and tries to write there, before minutes are spent on measuring.
 func checkOut(dir string) error {
 	if dir == "" {
 		return nil

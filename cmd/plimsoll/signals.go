@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// stopSignals are what asks plimsoll to end: Ctrl-C, kill, and the end of its terminal, unless
-// nohup(1) took care that this one doesn't count.
+// stopSignals returns the signals that ask plimsoll to end: Ctrl-C, kill, and the end of its terminal, unless nohup(1)
+// has disabled the last.
 func stopSignals() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -18,16 +18,15 @@ func stopSignals() []os.Signal {
 	return all
 }
 
-// ignoreClosedPipes makes writing to a standard output or error without a reader an
-// error of that write. Go's way is to end the program on the spot (os/signal, "SIGPIPE"), which
-// would leave containers and folders. The signal is taken, not ignored: children
-// would inherit that.
+// ignoreClosedPipes makes writing to a standard output or error without a reader an error of that write. By default Go
+// ends the program at once (os/signal, "SIGPIPE"), which would leave containers and folders behind. The signal is
+// caught, not ignored, because children would inherit that.
 func ignoreClosedPipes() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
-// nobodyReads reports whether err is that the reader of standard output has gone, as
-// that of 'plimsoll results ls | head -1' does. Other broken pipes are news.
+// nobodyReads reports whether err says that the reader of standard output has gone, as in 'plimsoll results ls | head
+// -1'. Other broken pipes are real errors.
 func nobodyReads(err error) bool {
 	var p *fs.PathError
 	return errors.Is(err, syscall.EPIPE) && errors.As(err, &p) && p.Path == os.Stdout.Name()

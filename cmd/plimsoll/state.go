@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// machine is the folder of what all Plimsolls of this machine share.
+// machine returns the folder that all Plimsolls of this machine share.
 func (a *app) machine() string { return paths.Machine(a.stateDir, a.env) }
 
-// stateFlag is the flag that a command to be copied needs, if any.
+// stateFlag returns the --state flag for commands in messages, if it is needed.
 func (a *app) stateFlag() string {
 	if a.stateDir == paths.State() {
 		return ""
@@ -23,8 +23,8 @@ func (a *app) stateFlag() string {
 	return " --state " + clean.Shell(a.stateDir)
 }
 
-// aboutUser prints what a user who isn't root has to know before a run: where the records go, if that is no usual folder, and what root
-// would add.
+// aboutUser prints what a user who isn't root must know before a run: where the records go, if that is not the usual
+// folder, and what root would add.
 func (a *app) aboutUser(p *plan.Plan) {
 	if a.stateDir == paths.Homeless {
 		fmt.Fprintf(a.stderr, "there is no home folder, so records go to %s in the current folder; --state names another\n", paths.Homeless)

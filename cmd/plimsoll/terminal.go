@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/measure/report"
 )
 
-// terminal says what w can show: colours only on a terminal whose user didn't
-// set NO_COLOR, and the width of the terminal; of COLUMNS where there is none, as in a pipe.
+// terminal returns what w can show: colours only on a terminal whose user hasn't set NO_COLOR, and the width of the
+// terminal, or the width in COLUMNS if w is not a terminal, such as a pipe.
 func terminal(w io.Writer) report.Terminal {
 	var t report.Terminal
 	if out, ok := w.(*outputFile); ok {
@@ -31,7 +31,7 @@ func terminal(w io.Writer) report.Terminal {
 	return t
 }
 
-// terminalHeight is how many lines w shows, 0 if it is no terminal.
+// terminalHeight returns the number of lines of w, or 0 if it is not a terminal.
 func terminalHeight(w io.Writer) int {
 	if out, ok := w.(*outputFile); ok {
 		w = out.w

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalWidth asks the terminal; 0 if f is none (/dev/null is a character device too).
+// terminalWidth asks the terminal for its width; 0 if f is not a terminal (/dev/null is a character device too).
 func terminalWidth(f *os.File) int { width, _ := terminalSize(f); return width }
 
-// terminalSize is both, 0 if f is none.
+// terminalSize returns the width and height of the terminal, or 0 if f is not one.
 func terminalSize(f *os.File) (width, height int) {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

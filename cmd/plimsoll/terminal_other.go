@@ -4,8 +4,8 @@ package main
 
 import "os"
 
-// terminalWidth is unknown here: COLUMNS decides, and colours stay off without it.
+// terminalWidth is unknown on this system: COLUMNS decides, and without it there are no colours.
 func terminalWidth(*os.File) int { return 0 }
 
-// terminalSize is unknown here.
+// terminalSize is unknown on this system.
 func terminalSize(*os.File) (width, height int) { return 0, 0 }

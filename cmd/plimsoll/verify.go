@@ -71,7 +71,8 @@ another disk or machine: "-" is standard output.`,
 	return c
 }
 
-// verify writes a file and compares it, or compares it with a journal. The report is nil where standard output is the journal's.
+// verify writes a file and compares it, or compares it with a journal. The report is nil if standard output receives
+// the journal.
 func (a *app) verify(ctx context.Context, f verifyFlags, path string) (*durability.Report, error) {
 	switch {
 	case f.check && f.journal == "":

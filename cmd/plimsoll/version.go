@@ -22,8 +22,8 @@ var commit string
 // version goes into each record: 0.1.0, or 0.1.0+COMMIT.
 var version = strings.TrimSuffix(release+"+"+commit, "+")
 
-// workerSystems are the systems that a container may have; the Makefile builds
-// a worker for each. A plimsoll for Windows has one for Windows itself, too.
+// workerSystems are the systems that a container may have; the Makefile builds a worker for each. A plimsoll for
+// Windows also has one for Windows.
 var workerSystems = func() []string {
 	all := []string{"linux/amd64", "linux/arm64"}
 	if runtime.GOOS == "windows" {
@@ -32,15 +32,15 @@ var workerSystems = func() []string {
 	return all
 }()
 
-// A buildInfo is what this program is made of.
+// A buildInfo says what this program consists of.
 type buildInfo struct {
 	Version string `json:"version"`
 	// Go is the compiler's version, OS and Arch are what it was built for.
 	Go   string `json:"go"`
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
-	// Commit is the source's, with "+changes" if that was not clean; empty where the
-	// build didn't record it.
+	// Commit is the commit of the source, with "+changes" if the source was modified; empty if the build didn't record
+	// it.
 	Commit string `json:"commit,omitempty"`
 	// Workers are the embedded workers' SHA-256 by system. Two programs with the same
 	// hash do the same I/O.

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// Bounds of the interval: below the first the kernel's slices are all that is seen.
+// Bounds of the interval. Below the first, only the kernel's slices would show.
 const (
 	leastInterval = 100 * time.Millisecond
 	mostInterval  = time.Hour
@@ -77,7 +77,7 @@ Without one, all containers that run here are watched.`,
 	return cmd
 }
 
-// parse reads what is not of a flag's own type.
+// parse reads the values that need parsing.
 func (o *watchOptions) parse(interval string, once bool, args []string) (err error) {
 	if o.interval, err = size.ParseDuration(interval); err != nil {
 		return usageError("--interval: %w", err)
@@ -105,10 +105,10 @@ func (o *watchOptions) parse(interval string, once bool, args []string) (err err
 	return nil
 }
 
-// watch measures and prints until it is done, or interrupted.
+// watch measures and prints until it is done or interrupted.
 func (a *app) watch(ctx context.Context, opt watchOptions) error {
 	if opt.count != 1 && a.quiet != nil {
-		a.quiet.Store(true) // Ctrl-C is how one ends it.
+		a.quiet.Store(true) // Ctrl-C is the normal way to end it.
 	}
 	var h *hold.Holder
 	if !opt.devices {
@@ -129,7 +129,8 @@ func (a *app) watch(ctx context.Context, opt watchOptions) error {
 	return limitError(w.Run(ctx, opt.interval, opt.count, a.watchScreen(opt)))
 }
 
-// watchScreen returns what shows an interval: as a line of JSON, as a screen that is written anew on a terminal, or as a block.
+// watchScreen returns a function that shows an interval: as a line of JSON, as a screen that a terminal redraws, or as
+// a block of text.
 func (a *app) watchScreen(opt watchOptions) func(*watch.Interval) error {
 	if opt.json {
 		enc := json.NewEncoder(a.stdout)

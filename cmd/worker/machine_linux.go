@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/measure/worker"
 )
 
-// machine is the first process of a virtual machine. Only that may be it: it mounts, and turns the machine off.
+// machine is the first process of a virtual machine. No other process may run it, because it mounts file systems and
+// turns the machine off.
 func machine(ctx context.Context, modules []string) error {
 	if os.Getpid() != 1 {
 		return errors.New("init: this is no virtual machine of plimsoll's")

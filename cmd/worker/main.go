@@ -31,7 +31,7 @@ import (
 )
 
 func main() {
-	// The worker's own memory is measured too (32 MiB at most): collect early.
+	// The worker's own memory is measured too (32 MiB at most), so collect early.
 	debug.SetGCPercent(50)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "worker: %v\n", err)
@@ -44,9 +44,9 @@ func run(args []string) error {
 		return errors.New("this program is started by plimsoll; see plimsoll --help")
 	}
 	ctx := context.Background()
-	// A parent that was killed reads no more. Go's way is to end the program on the spot when it writes to
-	// standard output then, which would leave its folder with what is in it. The signal is taken, not ignored: children
-	// would inherit that.
+	// A parent that was killed reads no more. By default Go then ends the program as soon as it writes to standard
+	// output, which would leave its folder behind. The signal is caught, not ignored, because children would inherit
+	// that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	switch args[0] {
 	case "version":
@@ -84,7 +84,7 @@ func run(args []string) error {
 	return worker.Agent(ctx, exe, folders, worker.Input(), os.Stdout)
 }
 
-// printIdentity proves to the parent that this worker speaks.
+// printIdentity proves to the parent that it is talking to this worker.
 func printIdentity() error {
 	exe, err := os.Executable()
 	if err != nil {

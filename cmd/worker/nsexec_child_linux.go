@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// runChild runs a command as a child, and ends this process with its status, as a shell does. The first process of a PID
-// namespace takes all of it along when it ends, in whatever way: a server that would not end by itself is held so.
+// runChild runs a command as a child, and ends this process with the child's status, as a shell does. When the first
+// process of a PID namespace ends, for whatever reason, all other processes in it end too. That bounds a server that
+// would not end by itself.
 func runChild(path string, argv []string) error {
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -14,16 +14,15 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// nsexec makes mounts that only this process and its children see, and becomes
-// COMMAND. When the last of them ends the kernel removes the mounts: nothing is
-// left behind, whatever was killed.
+// nsexec makes mounts that only this process and its children see, and becomes COMMAND. When the last of these
+// processes ends, the kernel removes the mounts: nothing is left behind, whatever was killed.
 //
 //	--overlay LOWER:UPPER:WORK:MERGED    mount an overlay on MERGED; more LOWERs may follow
 //	                                     the first, each under the one before it
 //	--tmpfs SIZE:TARGET                  mount a tmpfs of SIZE bytes on TARGET; it may be given more than once
-//	--bind FOLDER:TARGET                 make TARGET, in one of these tmpfs, and mount FOLDER there, which one of
-//	                                     them may hide from where it was; it may be given more than once
-//	--child                              run COMMAND as a child in place of becoming it
+//	--bind FOLDER:TARGET                 create TARGET in one of these tmpfs and mount FOLDER there, even if a tmpfs
+//	                                     hides FOLDER's own path; it may be given more than once
+//	--child                              run COMMAND as a child instead of becoming it
 func nsexec(args []string) error {
 	flags := flag.NewFlagSet("nsexec", flag.ContinueOnError)
 	overlay := flags.String("overlay", "", "LOWER:UPPER:WORK:MERGED")
@@ -43,7 +42,8 @@ func nsexec(args []string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	// No mount made here reaches the host, and what the host unmounts meanwhile is not kept here.
+	// Mounts made here don't reach the host, and file systems that the host unmounts in the meantime are not kept
+	// mounted here.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts slaves of the host's: %w", err)
 	}
@@ -83,7 +83,8 @@ func nsexec(args []string) error {
 	return nil
 }
 
-// openFolders opens the folders of FOLDER:TARGETs before anything is mounted over them. They are closed as the command begins.
+// openFolders opens the folders of FOLDER:TARGETs before anything is mounted over them. They are closed when the
+// command begins.
 func openFolders(binds []string) ([]int, error) {
 	var fds []int
 	for _, b := range binds {
@@ -100,7 +101,7 @@ func openFolders(binds []string) ([]int, error) {
 	return fds, nil
 }
 
-// bindFolder mounts an open folder on target, which it makes.
+// bindFolder mounts an open folder on target, which it creates.
 func bindFolder(folder int, target string) error {
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return err
@@ -111,7 +112,7 @@ func bindFolder(folder int, target string) error {
 	return nil
 }
 
-// mountOverlay mounts LOWER:UPPER:WORK:MERGED, where LOWER may be several.
+// mountOverlay mounts LOWER:UPPER:WORK:MERGED; there may be several LOWERs.
 func mountOverlay(arg string) error {
 	p := strings.Split(arg, ":")
 	n := len(p) - 3
