@@ -11,6 +11,6 @@ import (
 func TestManualKnowsTimes(t *testing.T) {
 	enginetest.ManualTimes(t, map[string]time.Duration{
 		"a daemon answers a ping": pingTimeout, "a daemon starts the container of its probe": probeTimeout,
-		"a daemon starts a session": openTimeout, "a daemon ends a session": defaultCloseTimeout, "a daemon says how a container ended": endWait,
+		"a daemon starts a session": openTimeout, "a daemon ends a session": defaultCloseTimeout, "a daemon reports how a container ended": endWait,
 	})
 }
