@@ -66,21 +66,26 @@ func TestRecordedUntilPutBack(t *testing.T) {
 		}
 		k.untouched(t, "its release")
 	})
-	t.Run("of a request", func(t *testing.T) {
+	t.Run("of requests", func(t *testing.T) {
 		k, allowed := newStuck(t)
 		r := Request{Scope: ScopeIn(k.scope.GroupSets[0].Groups, "/srv", k.scope.Places[0].Explanation), Limits: two}
 		r.Limits.DeviceWide = true
-		x := &Temporary{holder: k.Holder, devices: k.DeviceLimits(k.state), held: make([]*limit.Held, 1)}
-		*allowed = 1
-		if err := x.hold(t.Context(), "a run", []Request{r}); !cgroup.NotPutBack(err) {
-			t.Fatalf("hold() = %v", err)
+		for _, writes := range []int{1, 2} { // A limit fails, or none does until the release.
+			*allowed = writes
+			x, err := k.Hold(t.Context(), k.state, "a run", []Request{r})
+			if x == nil || cgroup.NotPutBack(err) != (writes == 1) {
+				t.Fatalf("Hold() = %v, %v", x, err)
+			}
+			if err := x.Release(); !errors.Is(err, syscall.EIO) {
+				t.Errorf("Release() where nothing can be written = %v", err)
+			}
+			k.recorded(t, "before the second release")
+			*allowed = -1
+			if err := x.Release(); err != nil {
+				t.Error(err)
+			}
+			k.untouched(t, "the second release")
 		}
-		k.stillRecorded(t, "after the request")
-		*allowed = -1
-		if err := x.Release(); err != nil {
-			t.Error(err)
-		}
-		k.untouched(t, "its release")
 	})
 	t.Run("of a target", func(t *testing.T) {
 		k, allowed := newStuck(t)

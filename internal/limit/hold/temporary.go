@@ -59,11 +59,14 @@ func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Di
 
 // Hold puts requests in force, all or none. A request without a scope asks for nothing. If several ask for rates of the
 // same device in the root group, their sum is set there for owner. If others are writing to the root group, Hold waits
-// until ctx ends.
+// until ctx ends. After an error the Temporary is nil, unless some limits could not be removed again: it has those.
 func (h *Holder) Hold(ctx context.Context, machine, owner string, all []Request) (*Temporary, error) {
 	t := &Temporary{holder: h, devices: h.DeviceLimits(machine), held: make([]*limit.Held, len(all))}
 	if err := t.hold(ctx, owner, all); err != nil {
-		return nil, errors.Join(err, t.Release())
+		if left := t.Release(); left != nil {
+			return t, errors.Join(err, left)
+		}
+		return nil, err
 	}
 	return t, nil
 }
@@ -140,24 +143,28 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 }
 
 // Release removes what Hold has set; rates that an engine was given stay. If a group has gone, its limits have gone
-// with it. A nil Temporary has set nothing.
+// with it. After an error the next Release removes what is left. A nil Temporary has set nothing.
 func (t *Temporary) Release() error {
 	if t == nil {
 		return nil
 	}
 	var errs []error
-	for _, n := range t.inRoot {
-		if err := t.devices.Release(context.Background(), n); err != nil {
+	t.inRoot = slices.DeleteFunc(t.inRoot, func(n DeviceLimit) bool {
+		err := t.devices.Release(context.Background(), n)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("remove the limit of %s for all its users: %w", n.Disk, err))
 		}
-	}
-	for _, r := range t.requests {
+		return err == nil
+	})
+	t.requests = slices.DeleteFunc(t.requests, func(r Request) bool {
 		c := limit.Change{Remove: slices.DeleteFunc(keysOf(r.change().Set), func(k limit.Key) bool { return k.Rate() && r.ByEngine })}
-		if _, err := t.holder.Apply(context.Background(), r.Scope, c); err != nil && !errors.Is(err, cgroup.ErrGone) {
-			errs = append(errs, fmt.Errorf("remove the limits %s: %w", r.Limits.Name, err))
+		_, err := t.holder.Apply(context.Background(), r.Scope, c)
+		if err == nil || errors.Is(err, cgroup.ErrGone) {
+			return true
 		}
-	}
-	t.inRoot, t.requests = nil, nil
+		errs = append(errs, fmt.Errorf("remove the limits %s: %w", r.Limits.Name, err))
+		return false
+	})
 	return errors.Join(errs...)
 }
 

@@ -95,7 +95,7 @@ func CheckHold(s Session, machine string) error {
 type Hold = hold.Temporary
 
 // HoldAll puts the limits on I/O of sessions in force, all or none, until Release is called. Until ctx ends it waits for others who write to the
-// root group.
+// root group. After an error the Hold is nil, unless some limits could not be removed again: it has those.
 func HoldAll(ctx context.Context, sessions []Session, machine string) (*Hold, error) {
 	requests := make([]hold.Request, len(sessions))
 	last := &limited{&IOLimits{}, &hold.Holder{}, hold.Request{}}

@@ -24,8 +24,8 @@ type attempt struct {
 	// limits apply to each container. target is the file or device under test, if the plan names one.
 	limits limit.Limits
 	target string
-	// machine is Runner.Machine.
-	machine string
+	// pool is where the agents are from. It keeps limits that could not be removed.
+	pool *pool
 	// flush makes the kernel's flusher write back what clients leave in the page cache.
 	flush bool
 	// timeout is extended while buffered writes make progress; it may be nil.
@@ -93,7 +93,7 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush
 		if err == nil && flush != nil && ctx.Err() == nil {
 			err = flush.run(ctx, a, t, t.Where)
 		}
-		err = errors.Join(err, hold.Release())
+		err = errors.Join(err, a.pool.release(hold))
 	} else {
 		after(t)
 	}
@@ -120,7 +120,16 @@ func (a *attempt) hold(ctx context.Context) (*engine.Hold, error) {
 	for i, one := range a.agents {
 		sessions[i] = one.Session
 	}
-	return engine.HoldAll(ctx, sessions, a.machine)
+	// Those of an earlier trial count as another program's while they stay. Their error was returned then.
+	_ = a.pool.releaseLeft()
+	hold, err := engine.HoldAll(ctx, sessions, a.pool.machine)
+	if err != nil && hold != nil {
+		a.pool.left = append(a.pool.left, hold)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return hold, nil
 }
 
 // start is the barrier: everything is prepared, so one short line to each client begins its I/O. It returns the time

@@ -111,7 +111,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	}
 	t.SessionOpen, b.opened = b.opened, 0
 	at := attempt{
-		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, machine: b.Machine, flush: b.Spec.Limits.IO(),
+		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, pool: b.pool, flush: b.Spec.Limits.IO(),
 		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample, prepared: b.Prepared, onStatus: b.OnStatus, asking: b.mayAsk,
 	}
 	err := at.run(ctx, t)

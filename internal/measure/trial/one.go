@@ -163,7 +163,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		return errors.New(why)
 	}
 	at := attempt{
-		agents: agents, flush: r.limitsIO(), witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.sessions(t.Cell)[0].spec.Limits, machine: r.Machine,
+		agents: agents, flush: r.limitsIO(), witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.sessions(t.Cell)[0].spec.Limits, pool: r.pool,
 		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
 	}
 	if err := at.run(ctx, t); err != nil {

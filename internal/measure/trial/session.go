@@ -41,6 +41,8 @@ type pool struct {
 	hard context.Context
 
 	agents map[string]*agent.Agent
+	// left are limits of trials that could not be removed.
+	left []releaser
 	// grace is how long an engine may overrun its context; 0: hangGrace.
 	grace time.Duration
 }
@@ -164,6 +166,30 @@ func (p *pool) drop(s sessionSpec) error {
 	return p.close(a)
 }
 
+// A releaser is limits that a trial has set: an *engine.Hold.
+type releaser interface{ Release() error }
+
+// release removes limits. Those that it can't remove are removed later: before the next trial's limits, or when the
+// agents are closed.
+func (p *pool) release(h releaser) error {
+	err := h.Release()
+	if err != nil {
+		p.left = append(p.left, h)
+	}
+	return err
+}
+
+// releaseLeft removes the limits that release could not.
+func (p *pool) releaseLeft() error {
+	left := p.left
+	p.left = nil
+	var errs []error
+	for _, h := range left {
+		errs = append(errs, p.release(h))
+	}
+	return errors.Join(errs...)
+}
+
 // closeAll closes all agents concurrently: each may have to wait for a daemon.
 func (p *pool) closeAll() error {
 	var wg sync.WaitGroup
@@ -179,7 +205,8 @@ func (p *pool) closeAll() error {
 		i++
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	// Last: the limits of the agents' own groups are gone with these.
+	return errors.Join(append(errs, p.releaseLeft())...)
 }
 
 // closeTimeout bounds the end of one container.

@@ -102,3 +102,35 @@ func TestPoolPatience(t *testing.T) {
 		t.Errorf("the engine was given %v, want an hour", left)
 	}
 }
+
+// A sticky has limits that stay for a number of attempts to remove them.
+type sticky int
+
+func (s *sticky) Release() error {
+	if *s--; *s >= 0 {
+		return errors.New("the limit stays")
+	}
+	return nil
+}
+
+// TestReleasedLater: limits that a trial could not remove are removed before the next trial's, or when the agents are closed. They stayed until
+// another run began.
+func TestReleasedLater(t *testing.T) {
+	p := newPool(nil, "run", "", t.Context())
+	one, three := sticky(1), sticky(3)
+	for _, h := range []*sticky{&one, &three} {
+		if err := p.release(h); err == nil {
+			t.Error("limits that stay are released")
+		}
+	}
+	(&attempt{pool: p}).hold(t.Context())
+	if one != -1 || three != 1 || len(p.left) != 1 {
+		t.Errorf("with the next trial %d, %d, and %d are left; want the second alone", one, three, len(p.left))
+	}
+	if err := p.closeAll(); err == nil {
+		t.Error("the run ends without an error, and a limit stays")
+	}
+	if err := p.closeAll(); err != nil || three != -1 || len(p.left) > 0 {
+		t.Errorf("closeAll() = %v, and %d are left", err, len(p.left))
+	}
+}
