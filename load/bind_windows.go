@@ -19,7 +19,7 @@ func allowedCPUs() ([]int, error) {
 	var process, system uintptr
 	ok, _, err := getProcessAffinityMask.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&process)), uintptr(unsafe.Pointer(&system)))
 	if ok == 0 {
-		return nil, fmt.Errorf("the processors that may be used: %w", err)
+		return nil, fmt.Errorf("ask Windows which processors may be used: %w", err)
 	}
 	var cpus []int
 	for m := uint64(process); m != 0; m &= m - 1 {

@@ -100,7 +100,7 @@ func TestFaults(t *testing.T) {
 			f.put("cg/c/memory.current", "100000000\n")
 			f.put("cg/c/memory.stat", "anon 9\nactive_file 1000000\ninactive_file 1000000\nslab_reclaimable 1000000\n")
 		}, nil, set(limit.Limits{Memory: 64 << 20}), nil, []string{"memory: ROOT/cg/c: the group uses 92.5 MiB that can't be dropped, so the kernel would kill", "under 64 MiB"}},
-		{"file that is not a limit", 2, func(f *fake) { f.put("cg/c/io.max", "254:0 rbps=lots\n") }, nil, set(rate, vda), nil, []string{`ROOT/cg/c/io.max: "rbps=lots" is not a limit`}},
+		{"file that is not a limit", 2, func(f *fake) { f.put("cg/c/io.max", "254:0 rbps=lots\n") }, nil, set(rate, vda), nil, []string{`ROOT/cg/c/io.max: can't read "rbps=lots" as a limit`}},
 		{"quota that is none", 1, func(f *fake) { f.put("cg/cpu/c/cpu.cfs_quota_us", "much\n") }, nil, set(limit.Limits{CPUs: 1}), nil, []string{"is not a quota and period"}},
 		{"memory that is none", 1, func(f *fake) { f.put("cg/memory/c/memory.limit_in_bytes", "much\n") }, nil, set(limit.Limits{Memory: 64 << 20}), nil, []string{"is not a number of bytes"}},
 		{"group gone", 1, func(f *fake) { f.remove("/c") }, nil, set(rate, vda), ErrGone, []string{"the group is gone: its processes have ended"}},

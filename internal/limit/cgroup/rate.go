@@ -249,7 +249,7 @@ func parseMax(b []byte) (maxima, error) {
 					n, err = 0, nil
 				}
 				if err != nil {
-					return nil, fmt.Errorf("%q is not a limit", f)
+					return nil, fmt.Errorf("can't read %q as a limit", f)
 				}
 				m.fields[i] = n
 			}

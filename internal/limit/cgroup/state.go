@@ -166,7 +166,7 @@ func (p *planner) readCPU(g *hierarchy.Group, l *limit.Limits) error {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 	if err != nil {
-		return fmt.Errorf("%s: %q is not a weight", filepath.Join(g.Dir, file), b)
+		return fmt.Errorf("%s: can't read %q as a weight", filepath.Join(g.Dir, file), b)
 	}
 	if g.Version == 2 {
 		n = limit.CPUSharesOf(n)

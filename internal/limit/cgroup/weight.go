@@ -149,7 +149,7 @@ func parseWeights(b []byte) (weights, error) {
 		}
 		n, err := strconv.ParseInt(f[len(f)-1], 10, 64)
 		if err != nil || n < 0 || len(f) > 2 {
-			return weights{}, fmt.Errorf("%q is not a weight", line)
+			return weights{}, fmt.Errorf("can't read %q as a weight", line)
 		}
 		d, err := device.ParseNumber(f[0])
 		switch {
@@ -158,7 +158,7 @@ func parseWeights(b []byte) (weights, error) {
 		case err == nil:
 			w.devices = append(w.devices, deviceValue{d, uint64(n)})
 		default:
-			return weights{}, fmt.Errorf("%q is not a weight", line)
+			return weights{}, fmt.Errorf("can't read %q as a weight", line)
 		}
 	}
 	return w, nil

@@ -233,7 +233,7 @@ func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit
 	if ceilings != nil {
 		var err error
 		if most, err = ceilings(d.Name); err != nil {
-			return most, fmt.Errorf("%s: the measured ceiling of %s: %w", k, d.Name, err)
+			return most, fmt.Errorf("%s: read the measured ceiling of %s: %w", k, d.Name, err)
 		}
 	}
 	c, err := limit.Ask{Percent: map[limit.Key]float64{k: p}}.Resolve(most)

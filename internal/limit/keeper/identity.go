@@ -26,9 +26,9 @@ const (
 	replaced
 )
 
-// errReplaced is the error where the disk with a limit is gone, even if another has its number: the rules must be
+// errReplaced is the error where the disk with a limit is gone, or another disk has its number. The rules must be
 // evaluated again.
-var errReplaced = errors.New("its disk is another one now")
+var errReplaced = errors.New("its disk is gone or was replaced")
 
 // fateOf is the fate of the disk of h.
 func (k *Keeper) fateOf(h *Held) fate {

@@ -216,7 +216,7 @@ func (k kept) check(e *entry) error {
 	}
 	for _, h := range k.Held {
 		if !slices.Contains(limit.Keys, h.Key) {
-			return fmt.Errorf("%q is not a limit", h.Key)
+			return fmt.Errorf("%q is not the key of a limit", h.Key)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func TestUnknown(t *testing.T) {
 		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "not an entry of that name", `{"x":1}`: "not an entry of that name", "[]": "cannot unmarshal",
 		strings.Replace(string(good), `"held":`, `"hold":`, 1):                       "not a record of limits",
 		strings.Replace(string(good), `"process":{"pid":0`, `"process":{"pid":7`, 1): "a record of process 7",
-		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1):   `"\x1b[2J" is not a limit`,
+		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1):   `"\x1b[2J" is not the key of a limit`,
 		string(good) + string(good):                                                  "after top-level value",
 	} {
 		b.stop()
