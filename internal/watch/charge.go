@@ -239,7 +239,7 @@ func total(sub *Subject, list []Charge, seconds float64, of func(cgroupio.Counte
 		if c.Read == nil {
 			continue
 		}
-		// The subject has no data of its own there: all I/O came from above.
+		// The subject has no data on this device, and a device that stands on it is counted: all I/O here was that one's, too.
 		if len(c.above) > 0 && len(c.Places) == 0 && len(sub.Places) > 0 {
 			continue
 		}

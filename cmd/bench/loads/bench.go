@@ -208,7 +208,7 @@ func (c *contest) round(ctx context.Context, oursFirst bool) error {
 	return one(c.ours, &c.oursGot)
 }
 
-// figure is one of what a contest's programs reached.
+// figure is a row of the table: one value of all readings of a contest, ours beside the peer's.
 func (c *contest) figure(name string, get func(reading) float64, goal figure.Goal) figure.Figure {
 	return figure.Figure{Name: name, Ours: each(c.oursGot, get), Peer: each(c.peerGot, get), Goal: goal}
 }
@@ -224,7 +224,7 @@ func each(rs []reading, get func(reading) float64) []float64 {
 func (r reading) perSecond() float64 { return r.iops }
 func (r reading) perIO() float64     { return r.cpu }
 
-// share is how much of the Poisson arrivals asked for there was.
+// share is the part of the requested Poisson arrivals that took place.
 func (r reading) share() float64 { return r.iops / poissonRate }
 
 // table prints the figures of all contests, and the worker's memory in bytes.

@@ -1,4 +1,4 @@
-// Package limitverdict compares the limits of a trial with what the trial saw.
+// Package limitverdict judges from a trial's record whether its limits held. It sets none: package trial does.
 //
 // The comparison depends on how the job reads and writes. Direct and synced I/O is done when the application is told
 // so: there the application's own rate counts, that of each client against its own limit. What goes through the page

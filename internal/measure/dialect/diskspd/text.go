@@ -76,7 +76,7 @@ func (w *printer) span(s *Span, r *SpanResult, sys *System) {
 	}
 }
 
-// A usage is percentages of a processor's time.
+// A cpuUsage is how a processor spent its time, in percent.
 type cpuUsage struct{ busy, user, system, idle float64 }
 
 func (r *SpanResult) usage(i int) cpuUsage {
@@ -90,7 +90,7 @@ func (r *SpanResult) usage(i int) cpuUsage {
 	return u
 }
 
-// average is that of all processors.
+// average is the mean usage of all processors.
 func (r *SpanResult) average() (u cpuUsage) {
 	n := float64(len(r.CPUs))
 	for i := range r.CPUs {

@@ -31,9 +31,9 @@ type Kernel struct {
 // errNoKernel is returned by Find where none is installed.
 var errNoKernel = errors.New("no Linux kernel is installed in /boot or /usr/lib/modules")
 
-// Find returns the kernel of the running version if it is installed below root, else the newest that is; of several builds of one version that with
-// the modules of 9p, which those for clouds lack, and rather the ordinary one. One without modules is passed over: it can't drive the
-// devices of a virtual machine, as a rule.
+// Find returns a kernel that is installed below root. It prefers the running version, then the newest. Of several builds of one
+// version it prefers one with the modules of 9p, which builds for clouds lack, then the distribution's ordinary build. Kernels without
+// modules are ignored, as few of them can drive the devices of a virtual machine.
 func Find(root, running string) (Kernel, error) {
 	paths, _ := filepath.Glob(filepath.Join(root, "boot/vmlinuz-*"))
 	for _, dir := range []string{"usr/lib/modules", "lib/modules"} {

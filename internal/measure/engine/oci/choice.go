@@ -78,22 +78,21 @@ func (o *Engine) runtime(ctx context.Context, want string) (*installedRuntime, [
 	return nil, notes, err
 }
 
-// errBroken says that a runtime is there and runs no container.
+// errBroken reports that runtimes are installed, but none can run a container.
 var errBroken = errors.New("no installed runtime works")
 
-// errBroken reports that a runtime is installed but can't run a container.
+// A brokenError is an errBroken that says why each installed runtime fails.
 type brokenError struct{ error }
 
-// A brokenError says why no installed runtime works.
+// Is makes it an errBroken for errors.Is, without repeating its words.
 func (*brokenError) Is(target error) bool { return target == errBroken }
 
-// Is makes it an errBroken for errors.Is, without repeating its words.
+// tryTimeout is how long a runtime may take to say its version and run a container.
 const tryTimeout = 30 * time.Second
 
-// hungError says that a runtime gave no answer within a time.
+// A hungError reports that a runtime did not answer within this time.
 type hungError time.Duration
 
-// errHung reports that a runtime did not answer in time.
 func (e hungError) Error() string { return fmt.Sprintf("it did not end within %v", time.Duration(e)) }
 
 // tryOnce finds out the version of rt, which is called name, and whether it runs a container. A runtime that hung is not

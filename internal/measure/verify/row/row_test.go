@@ -41,7 +41,7 @@ func charged(p []sample, group, root func(time.Duration) float64) []sample {
 	return p
 }
 
-// course of a device that did the same.
+// points are the samples of a device that writes at a rate for the time d.
 func points(d time.Duration, rate func(at time.Duration) float64) []sample {
 	p := []sample{{}}
 	total := 0.0
