@@ -97,16 +97,6 @@ func setService(j *job, v string) error {
 	return err
 }
 
-func setRate(f func(*job) *pair, most int64) setter {
-	set := pairTo(f, 0, most)
-	return func(j *job, v string) error {
-		if strings.HasSuffix(v, "%") {
-			return fmt.Errorf("%q: a rate is bytes or I/Os a second", v)
-		}
-		return set(j, v)
-	}
-}
-
 func wordService() setter { return setService }
 
 func setSeed(j *job, v string) error {
