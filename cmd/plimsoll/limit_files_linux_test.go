@@ -179,10 +179,10 @@ func TestLimitShowJSON(t *testing.T) {
 			Kind string
 			PID  int
 		}
-		Parts []struct{ Name string }
-		Shown []struct {
-			Part   struct{ Name string }
-			Groups []struct {
+		GroupSets []struct{ Name string } `json:"group_sets"`
+		Shown     []struct {
+			GroupSet struct{ Name string } `json:"group_set"`
+			Groups   []struct {
 				Group   string
 				Limits  limit.Limits
 				Devices map[string]limit.Limits
@@ -194,8 +194,8 @@ func TestLimitShowJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if len(got.Parts) != 1 || len(got.Shown) != 1 || got.Parts[0].Name != p.name || got.Shown[0].Part.Name != p.name || got.Shown[0].Stored != nil || fmt.Sprintf("pid:%d", got.Target.PID) != p.name {
-		t.Fatalf("parts: %s", text)
+	if len(got.GroupSets) != 1 || len(got.Shown) != 1 || got.GroupSets[0].Name != p.name || got.Shown[0].GroupSet.Name != p.name || got.Shown[0].Stored != nil || fmt.Sprintf("pid:%d", got.Target.PID) != p.name {
+		t.Fatalf("group sets: %s", text)
 	}
 	var plain limit.Limits
 	devices := map[string]limit.Limits{}

@@ -18,9 +18,9 @@ type changeJSON struct {
 	Set    map[string]any
 	Remove []string
 	Done   []struct {
-		Part   struct{ Name string }
-		Diff   cgroup.Diff
-		Writes int
+		GroupSet struct{ Name string } `json:"group_set"`
+		Diff     cgroup.Diff
+		Writes   int
 	}
 	Implied []limit.Implied
 }

@@ -1,7 +1,7 @@
 // Package change makes the changes of limits that a user asks for, with limit set and limit clear. It also reports what
 // to know about each change: what shares the limits, what escapes them, who else will set them, and what proves them.
 //
-// Package hold makes the change itself, in all parts of a target or in none. Package change adds the records: of what
+// Package hold makes the change itself, in all group sets of a target or in none. Package change adds the records: of what
 // was set (for limit show), of limits in the root group, and of disks that are divided by weight. Easily got wrong: a
 // limit that is set but could not be recorded is set all the same, and the user is told both.
 package change

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Text returns what was changed, or would be, in a line for each part, and what to know about it.
+// Text returns what was changed, or would be, in a line for each group set, and what to know about it.
 func (r *Result) Text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) {

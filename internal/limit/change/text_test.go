@@ -14,7 +14,7 @@ import (
 // which are all that it takes.
 func TestText(t *testing.T) {
 	forged := "/da\x1b[31mta\nplimsoll: fine"
-	ground := hold.Place{Name: forged, Path: forged, Explanation: &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Major: 8}}}}
+	place := hold.Place{Name: forged, Path: forged, Explanation: &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Major: 8}}}}
 	web, unit := hold.GroupSet{Name: "container web"}, hold.GroupSet{Name: "unit:backup.service", Unit: "backup.service"}
 	root := hold.GroupSet{Name: "the root group", DeviceWide: true}
 	edit := &cgroup.Diff{Edits: []cgroup.Edit{{File: "/cg/io.max", Text: []string{"8:0 wbps=1048576"}, Was: []string{"8:0 wbps=max"}}}}
@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 	}{
 		{"set", Result{Set: set, Done: []hold.Done{done(web, nil), done(root, nil), done(unit, func(d *hold.Done) { d.Properties = []string{"CPUQuota=100%"} })},
 			Policy: rule, policy: "/etc/plimsoll/policy.yaml", proof: "plimsoll limit verify web --state /srv/state"}},
-		{"set, of a foreign name", Result{Scope: &hold.Scope{Places: []hold.Place{ground}, Notes: []string{forged + ": writes are NOT held"}}, Set: rates, Implied: rates.Implied(impliedSizes, 0)}},
+		{"set, of a foreign name", Result{Scope: &hold.Scope{Places: []hold.Place{place}, Notes: []string{forged + ": writes are NOT held"}}, Set: rates, Implied: rates.Implied(impliedSizes, 0)}},
 		{"set, and stored", Result{Set: rates, Done: []hold.Done{done(web, func(d *hold.Done) { d.Kept = "docker 29.6" })}}},
 		{"unchanged", Result{Set: rates, Done: []hold.Done{done(web, func(d *hold.Done) { d.Writes = 0 })}}},
 		{"planned", Result{DryRun: true, Set: rates, Policy: rule, proof: "none", Done: []hold.Done{done(web, func(d *hold.Done) { d.Diff = edit }),

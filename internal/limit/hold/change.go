@@ -60,7 +60,7 @@ func rates(c limit.Change) limit.Change {
 
 // A Done is the effect of a change on one set of groups.
 type Done struct {
-	GroupSet GroupSet     `json:"part"`
+	GroupSet GroupSet     `json:"group_set"`
 	Diff     *cgroup.Diff `json:"diff"`
 	Writes   int          `json:"writes"`
 	// Properties are the properties that systemd set for the groups' unit.

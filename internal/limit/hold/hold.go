@@ -104,8 +104,8 @@ type GroupSet struct {
 // A Scope is a target as found by its reference.
 type Scope struct {
 	Target    target.Target `json:"target"`
-	GroupSets []GroupSet    `json:"parts"`
-	Places    []Place       `json:"grounds"`
+	GroupSets []GroupSet    `json:"group_sets"`
+	Places    []Place       `json:"places"`
 	// Notes are sentences for the user.
 	Notes []string `json:"notes"`
 

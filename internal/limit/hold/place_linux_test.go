@@ -32,7 +32,7 @@ func TestUnlimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	if i := slices.IndexFunc(s.Places, func(g Place) bool { return g.Name == "volume data" }); i < 0 || len(s.Notes) > 0 {
-		t.Errorf("grounds %+v, notes %q", s.Places, s.Notes)
+		t.Errorf("places %+v, notes %q", s.Places, s.Notes)
 	}
 	if _, err := h.Plan(t.Context(), s, limit.Clear()); err != nil || len(s.Notes) > 0 {
 		t.Errorf("clear: %v, notes %q", err, s.Notes)
@@ -75,7 +75,7 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("LookVolume(%+v) = %+v, %v", later, e, err)
 	}
 	if g, err := h.places(&Scope{Target: later}, Where{}); err != nil || "/dev/"+g[0].Explanation.Hard[0].Name != loop {
-		t.Errorf("grounds(%+v) = %+v, %v", later, g, err)
+		t.Errorf("places(%+v) = %+v, %v", later, g, err)
 	}
 	later.Mounts[0].Later = "nfs::/export"
 	if _, err := h.LookVolume(later); err == nil || !strings.Contains(err.Error(), "nfs::/export") || !strings.Contains(err.Error(), "start a container with it") {
@@ -123,6 +123,6 @@ func TestLatencyWhere(t *testing.T) {
 	// A real disk has them.
 	loop := disktest.Loop(t, disktest.Image(t, 1<<20), false)
 	if g, err := h.places(&Scope{}, Where{Device: loop}); err != nil || !g[0].Explanation.Hard[0].MQ {
-		t.Errorf("grounds(%s) = %+v, %v", loop, g, err)
+		t.Errorf("places(%s) = %+v, %v", loop, g, err)
 	}
 }

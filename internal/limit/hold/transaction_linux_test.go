@@ -74,7 +74,7 @@ func both(t *testing.T, h *Holder) (s *Scope, one, two disktest.Group) {
 	return s, one, two
 }
 
-// TestAllOrNone: whichever write of a change is refused, of whichever part, everything is as it was and the error says so.
+// TestAllOrNone: whichever write of a change is refused, of whichever group set, everything is as it was and the error says so.
 func TestAllOrNone(t *testing.T) {
 	h := holder(t)
 	s, one, two := both(t, h)
@@ -105,7 +105,7 @@ func TestAllOrNone(t *testing.T) {
 	}
 }
 
-// TestLaterRefused: what is written after all parts once were is undone with all the rest: of groups that a container
+// TestLaterRefused: what is written after all group sets once were is undone with all the rest: of groups that a container
 // makes meanwhile, and where somebody else writes the same values.
 func TestLaterRefused(t *testing.T) {
 	h := holder(t)
@@ -172,7 +172,7 @@ func TestLaterRefused(t *testing.T) {
 	})
 }
 
-// TestGroupsEnd: a part whose group goes when the first was written undoes that, and one that ends after all were written
+// TestGroupsEnd: a set whose group goes when the first was written undoes that, and one that ends after all were written
 // is no error.
 func TestGroupsEnd(t *testing.T) {
 	h := holder(t)

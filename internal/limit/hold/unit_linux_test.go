@@ -106,7 +106,7 @@ func newUnit(t *testing.T) (group disktest.Group, loop string, sys *fakeSystemd,
 func TestUnit(t *testing.T) {
 	group, loop, sys, h, s := newUnit(t)
 	if len(s.GroupSets) != 1 || s.GroupSets[0].Unit != unitName {
-		t.Fatalf("parts %+v", s.GroupSets)
+		t.Fatalf("group sets %+v", s.GroupSets)
 	}
 	file := filepath.Join(string(group), "blkio.throttle.write_bps_device")
 	check := func(when, property, kernel string, calls int) {
@@ -147,7 +147,7 @@ func TestUnit(t *testing.T) {
 	check("refused", property, kernel, 2)
 	sys.refuse = nil
 
-	// Refused by the kernel: systemd has what it had, also when that is in another part.
+	// Refused by the kernel: systemd has what it had, also when that is in another group set.
 	for n := range 2 {
 		two := *s
 		groups, err := h.Groups.At(string(disktest.NewBlkioGroup(t)))

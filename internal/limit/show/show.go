@@ -33,10 +33,10 @@ type Reader struct {
 	Daemon func() (*keeper.Status, error)
 }
 
-// A Shown is the limits of one part of a target.
+// A Shown is the limits of one group set of a target.
 type Shown struct {
-	Part   hold.GroupSet  `json:"part"`
-	Groups []cgroup.State `json:"groups"`
+	GroupSet hold.GroupSet  `json:"group_set"`
+	Groups   []cgroup.State `json:"groups"`
 	// Above are the groups above its own that limit it as well, the nearest first.
 	Above []cgroup.State `json:"above"`
 	// Places says which of the target's data is on each device.
@@ -124,7 +124,7 @@ func (r *Reader) addWide(x *Answer, notes []hold.DeviceLimit) (err error) {
 	return err
 }
 
-// shown reads the limits of the parts of a scope. For a volume, only limits on its devices count.
+// shown reads the limits of the group sets of a scope. For a volume, only limits on its devices count.
 func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 	all := []Shown{}
 	for _, p := range s.GroupSets {
@@ -139,7 +139,7 @@ func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 				})
 			}
 		}
-		shown := Shown{Part: p, Groups: groups, Places: r.places(p)}
+		shown := Shown{GroupSet: p, Groups: groups, Places: r.places(p)}
 		if p.Target != nil {
 			if shown.Above, err = r.Groups.Above(p.Groups); err != nil {
 				shown.Notes = append(shown.Notes, fmt.Sprintf("the limits of its parent groups are not known: %v", err))
@@ -153,7 +153,7 @@ func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 	return all, nil
 }
 
-// places returns which of a part's data is on each device.
+// places returns which of a group set's data is on each device.
 func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 	if p.Target == nil || p.Target.PID == 0 {
 		return nil
@@ -226,13 +226,13 @@ func (r *Reader) deviceName(d device.Number) string {
 	return dev.Name + " (" + d.String() + ")"
 }
 
-// looseNotes say, for the parts of a scope, which groups lack limits that the part's own group has.
+// looseNotes say, for the group sets of a scope, which groups lack limits that the set's own group has.
 func (r *Reader) looseNotes(shown []Shown) (notes []string) {
 	now := procfs.Look("/proc")
 	for _, p := range shown {
 		if len(p.Groups) > 0 {
 			// An error means that it has gone, which the lines of its limits say.
-			more, _ := r.StrayNotes(p.Part, p.Groups[0].Devices, now, r.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
+			more, _ := r.StrayNotes(p.GroupSet, p.Groups[0].Devices, now, r.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
 			notes = append(notes, more...)
 		}
 	}
@@ -244,7 +244,7 @@ func together(s *hold.Scope, shown []Shown) (notes []string) {
 	for _, d := range s.Devices() {
 		var each []limit.Limits
 		for _, p := range shown {
-			if p.Part.Target != nil && !p.Part.DeviceWide && len(p.Groups) > 0 {
+			if p.GroupSet.Target != nil && !p.GroupSet.DeviceWide && len(p.Groups) > 0 {
 				each = append(each, p.Groups[0].Devices[d.Number()])
 			}
 		}

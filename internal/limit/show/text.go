@@ -28,10 +28,10 @@ func (x *Answer) Text() string {
 	for _, s := range x.Shown {
 		for _, g := range s.Groups {
 			if !g.Limits.IsZero() {
-				row(clean.Name(s.Part.Name), clean.Name(g.Group), "", g.Limits.Words())
+				row(clean.Name(s.GroupSet.Name), clean.Name(g.Group), "", g.Limits.Words())
 			}
 			for _, d := range sorted(g.Devices) {
-				row(clean.Name(s.Part.Name), clean.Name(g.Group), x.name(d), g.Devices[d].Words(), strings.Join(s.Places[d], ", "))
+				row(clean.Name(s.GroupSet.Name), clean.Name(g.Group), x.name(d), g.Devices[d].Words(), strings.Join(s.Places[d], ", "))
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func (x *Answer) Text() string {
 	}
 	if rows == 0 {
 		for _, s := range x.Shown {
-			fmt.Fprintln(&b, clean.Line(s.Part.Name)+": no limits"+own(s.Above))
+			fmt.Fprintln(&b, clean.Line(s.GroupSet.Name)+": no limits"+own(s.Above))
 		}
 		if len(x.Shown) == 0 {
 			fmt.Fprintln(&b, "the root group: no limit is recorded as set there")
@@ -57,13 +57,13 @@ func (x *Answer) Text() string {
 	w.Flush()
 	for _, s := range x.Shown {
 		for _, g := range s.Above {
-			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s above it has %s: that holds it, too", s.Part.Name, g.Group, x.stateWords(g))))
+			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s above it has %s: that holds it, too", s.GroupSet.Name, g.Group, x.stateWords(g))))
 		}
 		if s.Stored != nil {
-			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
+			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: %s", s.GroupSet.Name, s.Stored)))
 		}
 		for _, n := range s.Notes {
-			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
+			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s", s.GroupSet.Name, n)))
 		}
 	}
 	for _, d := range x.DeviceWide {

@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 		return cgroup.State{Group: group, Limits: l, Devices: devices}
 	}
 	web := Shown{
-		Part: hold.GroupSet{Name: "container web"},
+		GroupSet: hold.GroupSet{Name: "container web"},
 		Groups: []cgroup.State{
 			state("/docker/1", limit.Limits{CPUs: 1.5}, map[device.Number]limit.Limits{sda: rates, loop: {WriteBPS: 1 << 20}}),
 			state("/docker/1/below", limit.Limits{}, map[device.Number]limit.Limits{sda: rates}),
@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 		text interface{ Text() string }
 	}{
 		{"a target", &Answer{Scope: &hold.Scope{Notes: []string{"on sda: a note"}}, Shown: []Shown{web}, DeviceWide: inRoot, name: name}},
-		{"no limits", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{Part: hold.GroupSet{Name: "container web"}}}, name: name}},
-		{"none of its own", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{Part: hold.GroupSet{Name: "container web"}, Above: web.Above}}, name: name}},
+		{"no limits", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{GroupSet: hold.GroupSet{Name: "container web"}}}, name: name}},
+		{"none of its own", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{GroupSet: hold.GroupSet{Name: "container web"}, Above: web.Above}}, name: name}},
 		{"a volume that has gone", &Answer{Scope: &hold.Scope{Notes: []string{errors.New("there is no volume data").Error()}}, DeviceWide: inRoot, name: name}},
 		{"nothing in the root group", &Answer{name: name}},
 		{"the machine", &List{Limited: []Limited{

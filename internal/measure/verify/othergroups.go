@@ -78,7 +78,7 @@ func (w *groupWatch) again() {
 func (w *groupWatch) look() error {
 	began := time.Now()
 	defer func() { w.next = time.Now().Add(lookShare * time.Since(began)) }()
-	groups, err := w.p.StraysNow(w.v.part, procfs.Look("/proc"))
+	groups, err := w.p.StraysNow(w.v.groupSet, procfs.Look("/proc"))
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (v subject) severalNote(groups []hold.Stray) string {
 	if with == 1 {
 		return ""
 	}
-	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.part.Name), with)
+	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.groupSet.Name), with)
 }
 
 // separate returns the target's other groups with version 1, which the limits of own don't cover.
@@ -212,7 +212,7 @@ func (v subject) together(key limit.Key) (why, fix string) {
 		}
 		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
 	}
-	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
+	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.groupSet.Name), strings.Join(names, ", "))
 	if i := slices.IndexFunc(v.otherGroups, func(g hold.Stray) bool { return g.Outside }); i >= 0 {
 		return why, v.otherGroups[i].Mend("")
 	}

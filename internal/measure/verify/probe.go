@@ -93,9 +93,9 @@ func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 		if d.ReadsOnly {
 			continue
 		}
-		done := Proof{Part: "a probe container", Ground: s.Places[0].Name, Device: d.Name, number: d.Number()}
-		v := subject{ground: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
-		v.part.Name, done.members = done.Part, v.members()
+		done := Proof{GroupSet: "a probe container", Place: s.Places[0].Name, Device: d.Name, number: d.Number()}
+		v := subject{place: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
+		v.groupSet.Name, done.members = done.GroupSet, v.members()
 		done.Rows, err = p.probeDevice(ctx, t, groups, v, asked, info, r)
 		done.ended(err)
 		all = append(all, done)

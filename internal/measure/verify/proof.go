@@ -15,10 +15,10 @@ import (
 
 // A Proof is the result for one subject, as limit verify prints it.
 type Proof struct {
-	Part   string    `json:"part"`
-	Ground string    `json:"ground"`
-	Device string    `json:"device"`
-	Rows   []row.Row `json:"rows"`
+	GroupSet string    `json:"group_set"`
+	Place    string    `json:"place"`
+	Device   string    `json:"device"`
+	Rows     []row.Row `json:"rows"`
 	// Error says why the proof ended early, after the rows that it has.
 	Error string `json:"error,omitempty"`
 
@@ -35,7 +35,7 @@ func (v Proof) Write(out io.Writer) error {
 	if v.members > 1 {
 		of = fmt.Sprintf(", one of the %d devices of its data, each with the limit: judged by the I/O of this one", v.members)
 	}
-	fmt.Fprintf(out, "%s, %s, on %s (%s)%s:\n", clean.Line(v.Part), clean.Line(v.Ground), v.Device, v.number, of)
+	fmt.Fprintf(out, "%s, %s, on %s (%s)%s:\n", clean.Line(v.GroupSet), clean.Line(v.Place), v.Device, v.number, of)
 	if len(v.Rows) == 0 {
 		return nil
 	}

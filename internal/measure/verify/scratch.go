@@ -20,28 +20,28 @@ import (
 
 // root returns the root of a subject's paths: for a group, that of the host.
 func (v subject) root() string {
-	if v.part.Target.PID == 0 {
+	if v.groupSet.Target.PID == 0 {
 		return "/"
 	}
-	return inroot.Of(v.part.Target.PID)
+	return inroot.Of(v.groupSet.Target.PID)
 }
 
 // folder returns where to create the scratch folder, as a path in the container.
 func (v subject) folder() (string, error) {
 	switch {
 	case v.volume:
-		for _, m := range v.part.Target.Mounts {
-			if m.Source == v.ground.Path {
+		for _, m := range v.groupSet.Target.Mounts {
+			if m.Source == v.place.Path {
 				return m.Destination, nil
 			}
 		}
-		return "", fmt.Errorf("%s has no folder with %s", v.part.Name, v.ground.Name)
-	case v.part.Target.PID == 0:
+		return "", fmt.Errorf("%s has no folder with %s", v.groupSet.Name, v.place.Name)
+	case v.groupSet.Target.PID == 0:
 		// Relative to this process's folder, as when the limits were looked up.
-		return filepath.Abs(v.ground.Path)
+		return filepath.Abs(v.place.Path)
 	}
 	// The same for a container's root. The kernel resolves dots, because it knows the links.
-	return "/" + strings.TrimLeft(v.ground.Path, "/"), nil
+	return "/" + strings.TrimLeft(v.place.Path, "/"), nil
 }
 
 // standsOn refuses a folder, found by v's path, that is not on the device whose limit is to be tested: I/O in it would
@@ -51,7 +51,7 @@ func (p *Prover) standsOn(v subject, folder *os.File) error {
 	if err != nil {
 		return err
 	}
-	pid := v.part.Target.PID
+	pid := v.groupSet.Target.PID
 	if pid == 0 {
 		pid = os.Getpid()
 	}

@@ -38,8 +38,8 @@ func TestVerifyFolder(t *testing.T) {
 		{1, true, "/srv/v", "/v"},
 		{1, true, "/srv/gone", ""},
 	} {
-		v := subject{ground: hold.Place{Path: row.path}, volume: row.volume}
-		v.part.Target = &target.Target{PID: row.pid, Kind: target.Container, Mounts: mounts}
+		v := subject{place: hold.Place{Path: row.path}, volume: row.volume}
+		v.groupSet.Target = &target.Target{PID: row.pid, Kind: target.Container, Mounts: mounts}
 		if got, err := v.folder(); got != row.want || (err == nil) != (row.want != "") {
 			t.Errorf("%+v: %q, %v", row, got, err)
 		}
@@ -66,7 +66,7 @@ func TestVerifyElsewhere(t *testing.T) {
 		ok   bool
 	}{{e.Hard[0], true}, {explain.Spot{Name: "other", Major: 254, Minor: 99}, false}, {explain.Spot{Name: e.Hard[0].Name, Major: e.Hard[0].Major, Minor: e.Hard[0].Minor + 1}, false}} {
 		v := subject{spot: row.spot}
-		v.part.Target = &target.Target{}
+		v.groupSet.Target = &target.Target{}
 		f, err := inroot.Dir("/", path)
 		if err != nil {
 			t.Fatal(err)

@@ -54,9 +54,9 @@ type Words struct {
 
 // A subject is one container, place and device to test.
 type subject struct {
-	part   hold.GroupSet
-	ground hold.Place
-	spot   explain.Spot
+	groupSet hold.GroupSet
+	place    hold.Place
+	spot     explain.Spot
 	// asked are the limits to test; under are the kernel's.
 	asked, under map[limit.Key]int64
 	// volume is set if the place is a volume's folder on the host, which each of its users mounts at its own path.
@@ -73,7 +73,7 @@ type subject struct {
 // prove tests the limits of a subject, and follows the target's other groups in the meantime. With an error, the proof
 // has the rows so far.
 func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, error) {
-	done := Proof{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
+	done := Proof{GroupSet: v.groupSet.Name, Place: v.place.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 	var err error
 	done.Rows, err = p.withOtherGroups(v, func(v subject, w *groupWatch) ([]row.Row, error) {
 		r.Look = w.again
@@ -88,17 +88,17 @@ func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) (
 	root := p.RootLimits()
 	wide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	var list []subject
-	for _, part := range s.GroupSets {
-		if part.Target == nil {
+	for _, set := range s.GroupSets {
+		if set.Target == nil {
 			continue // The root group's limits are tested with each container's.
 		}
-		states, err := p.Groups.Read(part.Groups)
+		states, err := p.Groups.Read(set.Groups)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", part.Name, err)
+			return nil, fmt.Errorf("%s: %w", set.Name, err)
 		}
-		above, err := p.Groups.Above(part.Groups)
+		above, err := p.Groups.Above(set.Groups)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", part.Name, err)
+			return nil, fmt.Errorf("%s: %w", set.Name, err)
 		}
 		for _, g := range s.Places {
 			for _, d := range g.Explanation.Hard {
@@ -106,7 +106,7 @@ func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) (
 					continue
 				}
 				n := d.Number()
-				v := subject{Words: p.Words, part: part, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
+				v := subject{Words: p.Words, groupSet: set, place: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
 				all := []limit.Limits{v.inGroup, v.inRoot}
 				for _, a := range above {
 					all = append(all, a.Devices[n])
@@ -120,7 +120,7 @@ func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) (
 				default:
 					v.asked = tightest(v.inGroup)
 				}
-				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o subject) bool { return o.part.Name == part.Name && o.spot.Number() == d.Number() }) {
+				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o subject) bool { return o.groupSet.Name == set.Name && o.spot.Number() == d.Number() }) {
 					list = append(list, v)
 				}
 			}
@@ -156,7 +156,7 @@ func (p *Prover) rootGroup() *hierarchy.Group {
 // members returns the number of devices that the data is on, each of which has the limit.
 func (v subject) members() int {
 	n := 0
-	for _, d := range v.ground.Explanation.Hard {
+	for _, d := range v.place.Explanation.Hard {
 		if !d.ReadsOnly {
 			n++
 		}
@@ -182,7 +182,7 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row
 	if r.Asked, r.Members = v.asked, v.members(); r.Rows() == 0 {
 		return row.Run(ctx, r)
 	}
-	if err := p.fill(&r, v, v.part.Groups); err != nil {
+	if err := p.fill(&r, v, v.groupSet.Groups); err != nil {
 		return nil, err
 	}
 	r.OtherGroups, r.OneGroup, r.Changed = v.separate(r.Group), v.oneGroup(r.Group), p.changed(v)
@@ -192,30 +192,30 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row
 	}
 	// Version 2 charges memory and I/O to the same group. With version 1 the worker need not use the memory group.
 	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{r.Group.Dir}, Accept: func(f *os.File) error { return p.standsOn(v, f) }}
-	if err := fits(v.part.Name, inside, &r); err != nil {
+	if err := fits(v.groupSet.Name, inside, &r); err != nil {
 		return nil, err
 	}
-	if v.part.Target.Kind == target.Container {
+	if v.groupSet.Target.Kind == target.Container {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
-		inside.PID, inside.Ended = v.part.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.part.Name)) }
+		inside.PID, inside.Ended = v.groupSet.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.groupSet.Name)) }
 	}
 	r.Used = r.Busy(ctx)
-	ctx, announced, cancel := announce(ctx, v.part.Name, r)
+	ctx, announced, cancel := announce(ctx, v.groupSet.Name, r)
 	defer cancel()
 	session, err := engine.OpenInside(ctx, p.State, p.Worker, inside)
 	if errors.Is(err, syscall.EROFS) {
 		return nil, &refusal.Error{Act: refusal.Tried, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Fix: "name with --path a folder on the limited device that can be written"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
+		return nil, fmt.Errorf("%s: %w", v.groupSet.Name, err)
 	}
 	defer p.close(session, &err)
 	if r.Agent, err = agent.Open(ctx, session); err != nil {
-		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
+		return nil, fmt.Errorf("%s: %w", v.groupSet.Name, err)
 	}
-	return p.run(ctx, v, r, fmt.Sprintf("of %s, %s", clean.Line(v.part.Name), announced))
+	return p.run(ctx, v, r, fmt.Sprintf("of %s, %s", clean.Line(v.groupSet.Name), announced))
 }
 
 // fill fills in the device and the groups to test.

@@ -63,18 +63,18 @@ func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	}
 	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
 		// In any other mode, setting the limit alone would not help.
-		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set + v.Flags
+		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.groupSet.Name), v.spot.Name), set + v.Flags
 	}
 	switch {
 	case m == nil || m.Group == explain.Held:
 		return "the kernel has the limit, and no known I/O passes it here", "plimsoll limit explain shows the devices under the path"
 	case m.Device == explain.Held && (root == 0 || root > asked):
-		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, WideAdvice(v.ground.Explanation, v.spot.Name, set+" --device-wide"+v.Flags)
+		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, WideAdvice(v.place.Explanation, v.spot.Name, set+" --device-wide"+v.Flags)
 	case m.Device == explain.Held:
 		return m.Why + ", which has the limit too; no known I/O passes it there", ""
 	}
 	if mode == row.Buffered {
-		fix = v.ground.Explanation.Mend()
+		fix = v.place.Explanation.Mend()
 	}
 	return m.Why, fix
 }
@@ -112,7 +112,7 @@ func wholeMachine(disk string, others []string) string {
 // of the group, with version 2 also those of the groups above it, and for write-back those of the root group.
 func (p *Prover) changed(v subject) func(limit.Key, row.Mode) (int64, bool) {
 	n := v.device()
-	own := v.part.Groups.Alone()
+	own := v.groupSet.Groups.Alone()
 	return func(k limit.Key, m row.Mode) (int64, bool) {
 		states, err := p.Groups.Read(own)
 		if err != nil {
@@ -149,10 +149,10 @@ func (v subject) mode(key limit.Key, mode row.Mode) *explain.Mode {
 	if !key.Writes() {
 		name = explain.Read
 	}
-	if v.ground.Explanation == nil {
+	if v.place.Explanation == nil {
 		return nil
 	}
-	modes := v.ground.Explanation.Modes
+	modes := v.place.Explanation.Modes
 	if i := slices.IndexFunc(modes, func(m explain.Mode) bool { return m.Name == name }); i >= 0 {
 		return &modes[i]
 	}
@@ -169,7 +169,7 @@ func unset(list []subject) []string {
 			}
 			asked, have := v.asked[k], *v.inGroup.Whole(k)
 			if asked > 0 && asked != have && asked != *v.inRoot.Whole(k) {
-				out = append(out, fmt.Sprintf("note: %s of %s on %s is measured against %s; the kernel %s, and verify sets nothing", k, clean.Line(v.part.Name), v.spot.Name, flagValue(k, asked), has(k, have)))
+				out = append(out, fmt.Sprintf("note: %s of %s on %s is measured against %s; the kernel %s, and verify sets nothing", k, clean.Line(v.groupSet.Name), v.spot.Name, flagValue(k, asked), has(k, have)))
 			}
 		}
 	}

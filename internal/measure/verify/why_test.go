@@ -85,7 +85,7 @@ func TestVerifyReason(t *testing.T) {
 		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, row.Direct, "no known I/O passes it", "plimsoll limit explain"},
 	} {
 		v := subject{
-			part: hold.GroupSet{Name: "container web"}, ground: hold.Place{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
+			groupSet: hold.GroupSet{Name: "container web"}, place: hold.Place{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
 			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300, limit.WriteIOPS: 200},
 			inGroup: tt.group, inRoot: tt.root, Words: Words{Again: "web --path '/a b'"},
 		}
