@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// A column is one of exported trials. Names never change; columns are
-// added at the end. docs/reference/results.md explains them, and a test holds it to that.
+// A column is a column of exported trials. Names never change, and columns are added at the end.
+// docs/reference/results.md explains them; a test checks that it does.
 type column struct {
 	name  string
 	value func(t *row) string
@@ -149,7 +149,7 @@ var columns = []column{
 	{"isolation", func(t *row) string { return t.place(func(w record.Where) string { return w.Isolation }) }},
 }
 
-// arrivals prints a figure of an open loop, nothing for other trials.
+// arrivals prints a figure of an open loop, or nothing for other trials.
 func arrivals(print func(workload.Arrivals) string) func(*row) string {
 	return func(t *row) string {
 		a, ok := workload.ArrivalsOf(t.Spec.Job, t.Results)
@@ -160,7 +160,7 @@ func arrivals(print func(workload.Arrivals) string) func(*row) string {
 	}
 }
 
-// steadiness prints a figure of a job with a steady state, with its number of rounds; nothing for other trials.
+// steadiness prints a figure of a job with a steady state, with its number of rounds, or nothing for other trials.
 func steadiness(print func(steady.Finding, int) string) func(*row) string {
 	return func(t *row) string {
 		f, ok := workload.Steadiness(t.Results, t.Metric)
@@ -171,8 +171,7 @@ func steadiness(print func(steady.Finding, int) string) func(*row) string {
 	}
 }
 
-// measured prints a figure of the measured window: nothing if there was none, or
-// if it is -1, unknown.
+// measured prints a figure of the measured window, or nothing if there was no window or the figure is -1, unknown.
 func (t *row) measured(n int64) string {
 	if len(t.Results) == 0 || n < 0 {
 		return ""
@@ -180,7 +179,7 @@ func (t *row) measured(n int64) string {
 	return csvInt(n)
 }
 
-// place is a word about where the clients' data lay; each once if they differ.
+// place returns a word about where the clients' data was; if they differ, each word once.
 func (t *row) place(word func(record.Where) string) string {
 	var words []string
 	for _, w := range t.Where {
@@ -219,9 +218,8 @@ func warningTexts(all []record.Warning) string {
 	return strings.Join(texts, "; ")
 }
 
-// cell keeps a spreadsheet from taking foreign text for a formula
-// (https://owasp.org/www-community/attacks/CSV_Injection), and control
-// characters out.
+// cell keeps a spreadsheet from interpreting foreign text as a formula
+// (https://owasp.org/www-community/attacks/CSV_Injection), and removes control characters.
 func cell(s string) string {
 	s = strings.Join(strings.Fields(clean.Text(s)), " ")
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
@@ -230,8 +228,7 @@ func cell(s string) string {
 	return s
 }
 
-// newRow adds up the clients. The first class is the one that counts;
-// reads and writes of a block job are taken together.
+// newRow adds up the clients. The first class counts; the reads and writes of a block job count together.
 func newRow(t *record.Trial) *row {
 	c := &row{Trial: t, truth: t.Total()}
 	for i := range t.Results {
@@ -270,10 +267,10 @@ func newRow(t *record.Trial) *row {
 	return c
 }
 
-// isIO reports whether a class is of a block job.
+// isIO reports whether a class belongs to a block job.
 func isIO(name string) bool { return name == "read" || name == "write" }
 
-// A csvWriter writes one row a trial, after a row with the names of the columns.
+// A csvWriter writes one row per trial, after a row with the names of the columns.
 type csvWriter struct {
 	out    *csv.Writer
 	headed bool

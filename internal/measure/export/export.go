@@ -16,14 +16,15 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// Version is the version of the exported forms: it changes when a field
-// changes its meaning or goes, not when one is added.
+// Version is the version of the exported formats. It changes when a field changes its meaning or is removed, not when
+// one is added.
 const Version = 2
 
-// Formats are the names of the forms.
+// Formats are the names of the formats.
 var Formats = []string{"json", "jsonl", "csv"}
 
-// FormatOf is the form that an output has: the named one, else that of the file's ending, else JSON. The error is a *usage.Error.
+// FormatOf returns the format of an output: the named one, otherwise that of the file's extension, otherwise JSON. The
+// error is a *usage.Error.
 func FormatOf(file, named string) (string, error) {
 	if named == "" {
 		if file == "-" || file == "" {
@@ -41,11 +42,11 @@ func FormatOf(file, named string) (string, error) {
 type Options struct {
 	// Format is one of Formats.
 	Format string
-	// Attempts adds the failed attempts at trials that were tried again.
+	// Attempts adds the failed attempts at trials that were retried.
 	Attempts bool
 }
 
-// A MissingError says that what was written is not complete.
+// A MissingError says that the output is incomplete.
 type MissingError struct{ store.Missing }
 
 func (e *MissingError) Error() string {
@@ -61,13 +62,13 @@ type exporter interface {
 	end() error
 }
 
-// Write writes runs with their trials one at a time, as ten thousand trials need more memory
-// than a small machine has. A record that can't be read is left out and reported to damaged; the error is a *MissingError then.
+// Write writes runs with their trials one at a time, because ten thousand trials need more memory than a small machine
+// has. A record that can't be read is omitted and reported to damaged; the error is then a *MissingError.
 func Write(w io.Writer, db *store.Store, ids []string, opt Options, damaged func(error)) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	e := newExporter(opt.Format, out)
 	var missing MissingError
-	// lost counts err if it is about one record, and returns all others.
+	// lost counts err if it is about one record, and returns all other errors.
 	lost := func(err error) error {
 		var bad *store.DamageError
 		if !errors.As(err, &bad) {
@@ -83,7 +84,7 @@ func Write(w io.Writer, db *store.Store, ids []string, opt Options, damaged func
 			if err := lost(err); err != nil {
 				return err
 			}
-			run = record.Run{ID: id} // Its trials have more to say.
+			run = record.Run{ID: id} // Its trials contain more.
 		}
 		if err := e.run(&run); err != nil {
 			return err
@@ -125,12 +126,12 @@ func newJSONEncoder(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// A linesExporter writes an object a line.
+// A linesExporter writes one object per line.
 type linesExporter struct{ enc *json.Encoder }
 
 // A Line is a run or a trial.
 type Line struct {
-	// SchemaVersion is on the lines of runs.
+	// SchemaVersion is set on the lines of runs.
 	SchemaVersion int           `json:"schema_version,omitempty"`
 	Run           *record.Run   `json:"run,omitempty"`
 	Trial         *record.Trial `json:"trial,omitempty"`
@@ -142,8 +143,8 @@ func (e *linesExporter) run(r *record.Run) error {
 func (e *linesExporter) trial(t *record.Trial) error { return e.enc.Encode(Line{Trial: t}) }
 func (e *linesExporter) end() error                  { return nil }
 
-// A jsonExporter writes one object, {"schema_version":1,"runs":[{"run":{},"trials":[]}]},
-// piece by piece, a trial a line.
+// A jsonExporter writes one object, {"schema_version":1,"runs":[{"run":{},"trials":[]}]}, piece by piece, one trial per
+// line.
 type jsonExporter struct {
 	w            io.Writer
 	enc          *json.Encoder

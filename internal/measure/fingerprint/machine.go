@@ -1,9 +1,8 @@
-// Package fingerprint describes the machine behind a number, and the differences between two machines or
-// two places, so that figures from different ones are never compared
-// silently.
+// Package fingerprint describes the machine behind a number, and the differences between two machines or two places, so
+// that figures of different ones are never compared silently.
 //
-// A fingerprint has only facts that the kernel shows to any process. It is no identity: two
-// machines of the same type have the same fingerprint except for their names.
+// A fingerprint contains only facts that the kernel shows to any process. It is not an identity: two machines of the
+// same type have the same fingerprint except for their names.
 package fingerprint
 
 import (
@@ -17,9 +16,8 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// Machine returns the fingerprint of the machine whose procfs and sysfs are
-// fs. What can't be found out stays empty; there is no error. On systems other than
-// Linux it holds the name, the system, the architecture and the number of CPUs.
+// Machine returns the fingerprint of the machine whose procfs and sysfs are fs. Unknown values stay empty; there is no
+// error. On systems other than Linux it has the name, the system, the architecture and the number of CPUs.
 func Machine(fs device.FS) record.Machine {
 	m := record.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	m.Hostname, _ = os.Hostname()
@@ -37,8 +35,8 @@ func Machine(fs device.FS) record.Machine {
 
 const clockSource = "devices/system/clocksource/clocksource0/"
 
-// cpuModel reads /proc/cpuinfo, whose words differ by architecture: "model name"
-// on x86; ARM has numbers of implementer and part, and on some boards a "Model".
+// cpuModel reads /proc/cpuinfo, whose keys differ by architecture: "model name" on x86; ARM has numbers of implementer
+// and part, and on some boards a "Model".
 func cpuModel(info string) string {
 	for _, key := range []string{"model name", "Model", "cpu model", "Hardware"} {
 		if v := field(info, key); v != "" {
@@ -71,8 +69,8 @@ func memTotal(info string) int64 {
 	return n * 1024
 }
 
-// vendors maps what firmware says of the machine's maker to the hypervisor. The
-// strings are those that systemd-detect-virt knows (src/basic/virt.c).
+// vendors maps the machine's vendor, as reported by firmware, to the hypervisor. The strings are those that
+// systemd-detect-virt knows (src/basic/virt.c).
 var vendors = []struct{ prefix, name string }{
 	{"KVM", "KVM"},
 	{"OpenStack", "KVM (OpenStack)"},
@@ -93,8 +91,8 @@ var vendors = []struct{ prefix, name string }{
 	{"Hetzner", "KVM (Hetzner)"},
 }
 
-// hypervisor names the hypervisor: by firmware, by what a paravirtual clock or
-// Xen's folder gives away, or "unnamed" where only the CPU's flag shows it.
+// hypervisor names the hypervisor: by firmware, by a paravirtual clock or Xen's folder, or "unnamed" if only the CPU's
+// flag shows it.
 func hypervisor(fs device.FS, info string) string {
 	flags := strings.Fields(field(info, "flags"))
 	virtual := false
@@ -104,12 +102,12 @@ func hypervisor(fs device.FS, info string) string {
 	for _, name := range []string{"product_name", "sys_vendor", "board_vendor", "bios_vendor"} {
 		said := read(fs.Sys, "class/dmi/id/"+name)
 		for _, v := range vendors {
-			// A metal instance of a cloud has the vendor's name but no flag.
+			// A metal instance of a cloud has the vendor's name but not the flag.
 			if strings.HasPrefix(said, v.prefix) && (virtual || len(flags) == 0) {
 				return v.name
 			}
 		}
-		// Surface laptops are Microsoft's too; only the flag makes it Hyper-V.
+		// Surface laptops are Microsoft's too, so only the flag proves Hyper-V.
 		if virtual && strings.HasPrefix(said, "Microsoft Corporation") {
 			return "Hyper-V"
 		}
@@ -129,8 +127,8 @@ func hypervisor(fs device.FS, info string) string {
 	return ""
 }
 
-// cgroup reports which control group versions are mounted. Version 1 counts if it
-// has a controller; systemd's named hierarchy alone is none.
+// cgroup reports which versions of control groups are mounted. Version 1 counts if it has a controller; systemd's named
+// hierarchy alone doesn't.
 func cgroup(mounts []device.Mount) string {
 	v1, v2 := false, false
 	for _, m := range mounts {
@@ -152,7 +150,7 @@ func cgroup(mounts []device.Mount) string {
 	return ""
 }
 
-// read returns a file's trimmed content; "" where it can't be read, or where there is no such root.
+// read returns a file's trimmed contents, or "" if it can't be read or there is no such root.
 func read(root, name string) string {
 	if root == "" {
 		return ""

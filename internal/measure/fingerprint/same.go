@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// memoryTolerance is the share by which two sizes of memory may differ and still
-// be the same: the kernel keeps a little of it back, and how much changes with its version.
+// memoryTolerance is the share by which two sizes of memory may differ and still count as equal: the kernel reserves a
+// little, and how much depends on its version.
 const memoryTolerance = 0.01
 
 // diffs collects differences in words.
@@ -33,8 +33,8 @@ func orNone(s string) string {
 	return s
 }
 
-// Same returns what differs between two machines, in words such as
-// "kernel: 6.1.0 / 6.8.0", and nothing where figures of both may be compared.
+// Same returns the differences between two machines, in words such as "kernel: 6.1.0 / 6.8.0", and nothing if their
+// figures may be compared.
 func Same(a, b record.Machine) []string {
 	var d diffs
 	d.text("machine", a.Hostname, b.Hostname)
@@ -51,9 +51,8 @@ func Same(a, b record.Machine) []string {
 	return d
 }
 
-// SameWhere returns what differs between what two cells stood on, in words. Names
-// that are new for each container (overlay's folders, the number of a loop device) are no
-// difference.
+// SameWhere returns the differences between the places of two cells, in words. Names that are new for each container
+// (overlay's folders, the number of a loop device) don't count.
 func SameWhere(a, b record.Where) []string {
 	var d diffs
 	if a.Host != b.Host {
@@ -66,7 +65,7 @@ func SameWhere(a, b record.Where) []string {
 	}
 	d.device(a.Device, b.Device)
 	if a.Device == nil && b.Device == nil {
-		// Without a device the source tells two NFS servers apart.
+		// Without a device, the source distinguishes two NFS servers.
 		d.text("source", a.Source, b.Source)
 	}
 	d.text("runtime", a.Runtime, b.Runtime)
@@ -77,14 +76,14 @@ func SameWhere(a, b record.Where) []string {
 	}
 	d.text("limits", a.Limits, b.Limits)
 	if a.Limits == b.Limits && a.Memory != b.Memory {
-		// The plan asks for the same, and the surroundings of plimsoll set more.
+		// The plan asks for the same limit, and the environment of plimsoll may lower it.
 		d.text("memory limit in effect", memoryText(a.Memory), memoryText(b.Memory))
 	}
 	d.text("CPUs that the worker may use", cpusText(a), cpusText(b))
 	return d
 }
 
-// memoryText is a limit in words; "" for none.
+// memoryText returns a limit in words; "" for none.
 func memoryText(n int64) string {
 	if n == 0 {
 		return ""
@@ -92,7 +91,7 @@ func memoryText(n int64) string {
 	return size.Bytes(n)
 }
 
-// cpusText is how many CPUs a cpuset or an affinity leaves to the worker; "all" where none takes any.
+// cpusText returns the CPUs that a cpuset or an affinity leaves to the worker; "all" if none is excluded.
 func cpusText(w record.Where) string {
 	for _, f := range w.Foreign {
 		if f.Key == limit.CPUs {
@@ -102,11 +101,11 @@ func cpusText(w record.Where) string {
 	return "all"
 }
 
-// ownOptions name a container's or a volume's own folders; size is tmpfs's and
-// belongs to the plan.
+// ownOptions are mount options that name a container's or a volume's own folders; size is tmpfs's and belongs to the
+// plan.
 var ownOptions = []string{"lowerdir", "lowerdir+", "datadir+", "upperdir", "workdir", "subvol", "subvolid", "size", "nr_inodes"}
 
-// options adds the mount options that only one side has.
+// options adds the mount options that only one of the two has.
 func (d *diffs) options(a, b string) {
 	as, bs := optionSet(a), optionSet(b)
 	onlyA, onlyB := missing(as, bs), missing(bs, as)
@@ -126,7 +125,7 @@ func optionSet(s string) map[string]bool {
 	return set
 }
 
-// missing returns what a has and b has not, sorted.
+// missing returns what a has and b lacks, sorted.
 func missing(a, b map[string]bool) []string {
 	var out []string
 	for _, o := range slices.Sorted(maps.Keys(a)) {
@@ -137,7 +136,7 @@ func missing(a, b map[string]bool) []string {
 	return out
 }
 
-// device adds what differs between two disks.
+// device adds the differences between two disks.
 func (d *diffs) device(a, b *record.Device) {
 	if a == nil && b == nil {
 		return
@@ -167,7 +166,7 @@ func deviceName(d *record.Device) string {
 	return d.Name
 }
 
-// beneath joins the stack under d.
+// beneath returns the stack under d as one text.
 func beneath(d *record.Device) string {
 	if len(d.Stack) < 2 {
 		return ""

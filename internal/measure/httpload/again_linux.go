@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sentAgain reports whether the first packet of a new connection (SYN) had to be sent again, by the kernel's count of what it sent
-// twice (tcp_info in the kernel's include/uapi/linux/tcp.h).
+// sentAgain reports whether the kernel had to resend the first packet (SYN) of a new connection, by its count of
+// retransmissions (tcp_info in the kernel's include/uapi/linux/tcp.h).
 func sentAgain(conn net.Conn, _ time.Duration) (again bool) {
 	c, ok := conn.(syscall.Conn)
 	if !ok {

@@ -7,6 +7,6 @@ import (
 	"time"
 )
 
-// sentAgain reports whether the first packet of a new connection (SYN) seems to have been sent again: that is done after a second
-// (RFC 6298).
+// sentAgain reports whether the first packet (SYN) of a new connection seems to have been resent, which happens after a
+// second (RFC 6298).
 func sentAgain(_ net.Conn, took time.Duration) bool { return took >= time.Second }

@@ -9,33 +9,31 @@ import (
 	"time"
 )
 
-// An answer is what came back for one request.
+// An answer is the response to one request.
 type answer struct {
-	// head is everything up to and including the empty line, or what there was of it if it
-	// isn't whole.
+	// head is everything up to and including the empty line, or the part that arrived if it isn't complete.
 	head  []byte
 	whole bool
-	// status is the three digits of the first line, "" if it has none. server is the first word of the
-	// Server header.
+	// status is the three digits of the first line, "" if it has none. server is the first word of the Server header.
 	status, server string
-	// read is all that was read, body the part behind the head, in bytes.
+	// read is the number of bytes read, body the part of them after the head.
 	read, body int64
 	// reusable says that the connection may be used again.
 	reusable bool
-	// first and last are when the first and the last byte came; last is the end of the connection if that
-	// ends the answer.
+	// first and last are when the first and the last byte arrived. If the end of the connection ends the answer, last
+	// is that end.
 	first, last time.Time
 }
 
 // maxHead bounds a head in bytes. ab's own bound is 8192.
 const maxHead = 64 << 10
 
-// errHead is a head that doesn't end.
+// errHead is the error for a head that doesn't end.
 var errHead = errors.New("the head of the answer is longer than 64 KiB")
 
-// readAnswer reads an answer from a connection: up to its length if keepAlive was asked for and granted, up to
-// the end of the connection else. What was read before an error is returned with it. io.EOF is an error only before
-// the first byte.
+// readAnswer reads an answer from a connection: up to its length if keepAlive was requested and granted, otherwise up
+// to the end of the connection. On an error it returns what it has read so far. io.EOF is an error only before the
+// first byte.
 func readAnswer(r io.Reader, buf []byte, keepAlive, headOnly bool) (a answer, err error) {
 	length := int64(-1)
 	for {
@@ -52,7 +50,7 @@ func readAnswer(r io.Reader, buf []byte, keepAlive, headOnly bool) (a answer, er
 			default:
 				before := len(a.head)
 				a.head = append(a.head, buf[:n]...)
-				// An end may have begun in what came before; looking at all again would take the square of its length.
+				// The end may have begun in earlier data. To search all of the data again would take quadratic time.
 				if a.whole = a.split(max(before-3, 0)); a.whole {
 					length = a.parse(keepAlive, headOnly)
 				} else if len(a.head) > maxHead {
@@ -74,8 +72,8 @@ func readAnswer(r io.Reader, buf []byte, keepAlive, headOnly bool) (a answer, er
 	}
 }
 
-// split cuts what came behind the head off and reports whether the head is whole: it looks for its end from
-// from on.
+// split separates the head from what follows it, and reports whether the head is complete. It searches for the end of
+// the head from from on.
 func (a *answer) split(from int) bool {
 	end := -1
 	for _, sep := range []string{"\r\n\r\n", "\n\n"} {
@@ -91,8 +89,7 @@ func (a *answer) split(from int) bool {
 	return true
 }
 
-// parse reads the head and returns the length of the body, -1 if only the end of the connection
-// ends it.
+// parse reads the head and returns the length of the body, or -1 if the end of the connection ends it.
 func (a *answer) parse(keepAlive, headOnly bool) int64 {
 	lines := strings.Split(strings.ReplaceAll(string(a.head), "\r\n", "\n"), "\n")
 	if f := strings.Fields(lines[0]); len(f) > 1 && strings.HasPrefix(f[0], "HTTP/") && len(f[1]) == 3 {

@@ -11,21 +11,22 @@ import (
 	"time"
 )
 
-// A Client does a Spec. Its fields may be left empty; Run is called once.
+// A Client executes a Spec. Its fields may be left empty; Run is called once.
 type Client struct {
 	Spec Spec
-	// Secure, if not nil, makes a connection one with TLS, within its deadline: what it returns is talked over. The time counts
+	// Secure, if not nil, turns a connection into a TLS connection, within the connection's deadline. Its time counts
 	// as connecting.
 	Secure func(ctx context.Context, conn net.Conn) (net.Conn, error)
-	// OnAnswer, if not nil, is told every answer with a whole head, and OnDone how many requests are done, failed ones
-	// included. Both are called one at a time, while the tally stands still: they have to be quick.
+	// OnAnswer, if not nil, receives every answer with a complete head. OnDone receives the number of requests that are
+	// done, including failed ones. They are never called concurrently, and the tally is locked meanwhile, so they must
+	// be quick.
 	OnAnswer func(head []byte, status string)
 	OnDone   func(done int)
 
 	begin time.Time
 	end   time.Time // of the limit; zero: none
 	ended bool      // a request was answered after it
-	// answered is closed when the first byte of an answer has come.
+	// answered is closed when the first byte of an answer has arrived.
 	answered chan struct{}
 	once     sync.Once
 
@@ -34,14 +35,15 @@ type Client struct {
 	started int
 	good    int
 	fatal   error
-	// slowest is the longest that a connection took to stand, pending how long those took that did not, to the end.
+	// slowest is the longest time in which a connection was established. pending are the times that unestablished
+	// connections had taken by the end.
 	slowest time.Duration
 	pending []time.Duration
 	stop    context.CancelFunc
 }
 
-// Resolve looks the host of an address up, so that no request waits for names. One of several addresses is asked: the
-// first.
+// Resolve resolves the host of an address, so that no request waits for a name. If the host has several addresses, the
+// first is used.
 func Resolve(ctx context.Context, address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || net.ParseIP(host) != nil {
@@ -54,8 +56,8 @@ func Resolve(ctx context.Context, address string) (string, error) {
 	return net.JoinHostPort(all[0], port), nil
 }
 
-// Run makes all requests, and returns when all connections are done. The tally
-// holds what was done until an error, or until ctx ended, which is no error.
+// Run makes all requests, and returns when all connections are done. The tally holds what was done before an error, or
+// before ctx ended, which is no error.
 func (c *Client) Run(ctx context.Context) (*Tally, error) {
 	var err error
 	if c.Spec.Address, err = Resolve(ctx, c.Spec.Address); err != nil {
@@ -77,7 +79,7 @@ func (c *Client) Run(ctx context.Context) (*Tally, error) {
 	}
 	all.Wait()
 	if took := time.Since(c.begin); len(c.t.Timings) < c.Spec.Requests && !c.ended {
-		// It ended while requests were in flight, not with the last of them.
+		// The test ended while requests were in flight, not with the last of them.
 		c.t.Elapsed = took
 		if c.Spec.Limit > 0 && len(c.t.InFlight) > 0 {
 			c.t.Elapsed = c.Spec.Limit
@@ -91,7 +93,7 @@ func (c *Client) Run(ctx context.Context) (*Tally, error) {
 	return &c.t, c.fatal
 }
 
-// take counts a request in and reports whether there is one left to make.
+// take claims a request and reports whether there was one left.
 func (c *Client) take(ctx context.Context) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +104,7 @@ func (c *Client) take(ctx context.Context) bool {
 	return true
 }
 
-// over reports whether the time of -t is.
+// over reports whether the time of -t is over.
 func (c *Client) over() bool { return !c.end.IsZero() && !time.Now().Before(c.end) }
 
 // more reports whether there is a request left to make.
@@ -112,8 +114,9 @@ func (c *Client) more(ctx context.Context) bool {
 	return ctx.Err() == nil && c.fatal == nil && c.started < c.Spec.Requests && !c.over()
 }
 
-// work is one of the concurrent clients: it asks again when it has its answer. A request is taken when the connection for it
-// stands, as in ab: one that doesn't get through holds none back. The first client has an answer coming before the others begin.
+// work is one of the concurrent clients: it makes the next request when it has its answer. As in ab, a request is
+// claimed once its connection is established, so a connection that doesn't get through holds no request back. The other
+// clients begin when the first has an answer.
 func (c *Client) work(ctx context.Context, number int) {
 	if number > 0 {
 		select {
@@ -149,11 +152,12 @@ func (c *Client) work(ctx context.Context, number int) {
 	}
 }
 
-// ask makes one request over conn, which was used before or was opened from start to connected, and returns the connection for the next; nil if
-// it is closed. The request is to be made again if the server had closed an idle connection, which is its right.
+// ask makes one request over conn, which was used before or was opened from start to connected. It returns the
+// connection for the next request, or nil if it is closed. If the server had closed an idle connection, as it may, the
+// request must be made again.
 func (c *Client) ask(ctx context.Context, conn net.Conn, reused bool, start, connected time.Time, buf []byte) (_ net.Conn, again bool) {
 	c.deadline(conn)
-	// A stop ends what is in flight.
+	// A stop ends the requests in flight.
 	unwatch := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	sent, err := conn.Write(c.Spec.Request)
 	written := time.Now()
@@ -178,7 +182,7 @@ func (c *Client) ask(ctx context.Context, conn net.Conn, reused bool, start, con
 	case reused && gone && ctx.Err() == nil:
 		return nil, true
 	case err == nil || a.read == 0 && errors.Is(err, io.EOF):
-		// An end without an answer is an answer of no length to ab.
+		// To ab, an end without an answer is an answer of length 0.
 		if a.first.IsZero() {
 			a.first = written
 		}
@@ -189,17 +193,17 @@ func (c *Client) ask(ctx context.Context, conn net.Conn, reused bool, start, con
 	return nil, false
 }
 
-// since is the Timing of a request that failed.
+// since returns the Timing of a request that failed.
 func since(start, connected, end time.Time) Timing {
 	return Timing{Start: start.UnixMicro(), Connect: connected.Sub(start).Microseconds(), Total: end.Sub(start).Microseconds()}
 }
 
 // deadline limits the time of a request, which may end after the time of -t.
 func (c *Client) deadline(conn net.Conn) {
-	_ = conn.SetDeadline(time.Now().Add(c.Spec.Timeout)) // A connection without deadlines would be caught by ctx only.
+	_ = conn.SetDeadline(time.Now().Add(c.Spec.Timeout)) // Without a deadline, only ctx would end a hanging connection.
 }
 
-// connect opens a connection, with TLS if the address has it.
+// connect opens a connection, with TLS if the address asks for it.
 func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	deadline := time.Now().Add(c.Spec.Timeout)
 	if !c.end.IsZero() && c.end.Before(deadline) {
@@ -226,7 +230,7 @@ func (c *Client) done(ctx context.Context, start, connected, written time.Time, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil || c.fatal != nil {
-		return // It came after the end.
+		return // It arrived after the end.
 	}
 	timing := Timing{
 		Start: start.UnixMicro(), Connect: connected.Sub(start).Microseconds(),
@@ -259,7 +263,8 @@ func (c *Client) done(ctx context.Context, start, connected, written time.Time, 
 	c.keep(timing)
 }
 
-// lost counts a request that failed, which ends the test unless -r was given. After the time of -t only one that was not answered in its own time is.
+// lost counts a request that failed, which ends the test unless -r was given. After the time of -t, it counts only a
+// request that was not answered in its own time.
 func (c *Client) lost(ctx context.Context, kind *int, t Timing, a answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,7 +294,7 @@ func (c *Client) lost(ctx context.Context, kind *int, t Timing, a answer, err er
 	c.keep(t)
 }
 
-// keep adds a timing. The time taken is up to the last of them.
+// keep adds a timing. The elapsed time lasts until the last of them.
 func (c *Client) keep(t Timing) {
 	c.t.Timings = append(c.t.Timings, t)
 	c.t.Elapsed = time.Since(c.begin)
@@ -297,6 +302,6 @@ func (c *Client) keep(t Timing) {
 		c.OnDone(len(c.t.Timings))
 	}
 	if len(c.t.Timings) == c.Spec.Requests {
-		c.stop() // Whoever still waits for a connection has nothing to ask any more.
+		c.stop() // Clients that still wait for a connection have no requests left to make.
 	}
 }

@@ -1,11 +1,12 @@
-// Package httpload asks a web server over and over: a closed loop of connections, each of which asks again when it has
-// its answer.
+// Package httpload sends requests to a web server: a closed loop of connections, each of which sends its next request
+// when it has its answer.
 //
-// The times are those of ApacheBench 2.3, on the socket: connect is until the connection stands, waiting from the last
-// byte of the request to the first of the answer, the total up to the last byte. Requests are sent as they are given, bytes are counted as they
-// come. An HTTP client that hides the connection (net/http and the load libraries on top of it) speaks HTTP/1.1, takes chunks apart and
-// reports other times, so the few lines of protocol that ab knows are spoken here. There is no TLS in it, which would double the worker's
-// size: Client.Secure brings it in.
+// The times are those of ApacheBench 2.3, measured on the socket: connect is until the connection is established,
+// waiting is from the last byte of the request to the first of the answer, and the total is until the last byte.
+// Requests are sent as given, and bytes are counted as they arrive. An HTTP client that hides the connection (net/http
+// and the load libraries on top of it) speaks HTTP/1.1, decodes chunks and reports other times, so this package
+// implements the few lines of protocol that ab knows. It contains no TLS, which would double the worker's size:
+// Client.Secure supplies it.
 package httpload
 
 import (
@@ -15,24 +16,27 @@ import (
 	"time"
 )
 
-// A Spec says what is asked. It travels to the worker.
+// A Spec says what to request. It is sent to the worker.
 type Spec struct {
-	// Address is where to connect to: host and port. A name is looked up once, by the client.
+	// Address is the host and port to connect to. The client resolves a name once.
 	Address string `json:"address"`
-	// Request is what is sent each time, head and body.
+	// Request is sent each time: head and body.
 	Request []byte `json:"request"`
-	// Requests are made in all, Concurrency at a time. No more are begun after Limit, and those in flight then are awaited; 0: no limit.
+	// Requests is the total number of requests, Concurrency the number at a time. None begins after Limit, and those in
+	// flight then are awaited; 0: no limit.
 	Requests    int           `json:"requests"`
 	Concurrency int           `json:"concurrency"`
 	Limit       time.Duration `json:"limit,omitempty"`
-	// Timeout is how long a request may take, with its connection.
+	// Timeout is the maximum time of a request, including its connection.
 	Timeout time.Duration `json:"timeout"`
-	// KeepAlive reads an answer up to its length and asks again over the same connection, if the server grants it.
+	// KeepAlive reads an answer up to its length and sends the next request over the same connection, if the server
+	// agrees.
 	KeepAlive bool `json:"keep_alive,omitempty"`
-	// HeadOnly says that answers have no body, AnyLength that those of another length than the first are no failures.
+	// HeadOnly says that answers have no body. AnyLength says that an answer of a different length than the first is
+	// not a failure.
 	HeadOnly  bool `json:"head_only,omitempty"`
 	AnyLength bool `json:"any_length,omitempty"`
-	// GoOn counts requests that fail instead of ending with the first.
+	// GoOn counts failed requests instead of ending with the first.
 	GoOn bool `json:"go_on,omitempty"`
 }
 
@@ -49,57 +53,57 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// A Timing is what is kept of a request, in microseconds, as in ab. Start is the
-// time of day, Connect how long the connection took (0 if it was there), Wait how long the first byte, Total
-// the whole.
+// A Timing is the record of a request, in microseconds, as in ab. Start is the time of day, Connect the time to connect
+// (0 for an existing connection), Wait the time to the first byte, and Total the whole time.
 type Timing struct{ Start, Connect, Wait, Total int64 }
 
 // Processing is the time from the connection to the end.
 func (t Timing) Processing() int64 { return t.Total - t.Connect }
 
-// A Tally is what all requests came to.
+// A Tally is the result of all requests.
 type Tally struct {
-	// Timings are those of all requests, failed ones included, in the order of their ends.
+	// Timings are the timings of all requests, including failed ones, in the order of their ends.
 	Timings Timings `json:"timings,omitempty"`
-	// Server and Length are those of the first answer.
+	// Server and Length are from the first answer.
 	Server string `json:"server"`
 	Length int64  `json:"length"`
-	// Connect, Receive, WrongLength and Exceptions count requests that failed, by what failed: one is in one of the four.
+	// Connect, Receive, WrongLength and Exceptions count failed requests by cause: each counts in one of the four.
 	Connect     int `json:"connect,omitempty"`
 	Receive     int `json:"receive,omitempty"`
 	WrongLength int `json:"wrong_length,omitempty"`
 	Exceptions  int `json:"exceptions,omitempty"`
-	// WriteErrors are the exceptions that were met in sending. NotSuccess are answers whose status is not 2xx, KeptAlive
-	// those after which the connection stayed.
+	// WriteErrors are the exceptions that occurred in sending. NotSuccess counts answers whose status is not 2xx,
+	// KeptAlive those after which the connection stayed open.
 	WriteErrors int `json:"write_errors,omitempty"`
 	NotSuccess  int `json:"not_success,omitempty"`
 	KeptAlive   int `json:"kept_alive,omitempty"`
-	// Read, Body and Sent are bytes: of all answers, of their bodies, of all requests.
+	// Read, Body and Sent are in bytes: of all answers, of their bodies, and of all requests.
 	Read int64 `json:"read"`
 	Body int64 `json:"body"`
 	Sent int64 `json:"sent"`
-	// SentAgain counts connections whose first packet (SYN) was dropped and had to be sent again, a second later or more. Waiting
-	// are those that did not stand when the test ended, for far longer than any other took: theirs was dropped too.
+	// SentAgain counts connections whose first packet (SYN) was dropped and had to be resent, a second later or more.
+	// Waiting counts connections that were not established when the test ended, after far longer than any other took:
+	// their packets were dropped too.
 	SentAgain int `json:"sent_again,omitempty"`
 	Waiting   int `json:"waiting,omitempty"`
-	// InFlight are the requests that were in flight when the time of Limit was over, but for the first of them that was answered, which is
-	// in Timings and ends the test, as in ab. ab leaves the others out. Unanswered of them had no answer within Timeout: they took that long at least.
-	// Drained is how long after the test the last of them ended.
+	// InFlight are the requests in flight when the time of Limit was over, except the first of them to be answered,
+	// which is in Timings and ends the test, as in ab. ab ignores the others. Unanswered is how many of them had no
+	// answer within Timeout: they took at least that long. Drained is how long after the test the last of them ended.
 	InFlight   Timings       `json:"in_flight,omitempty"`
 	Unanswered int           `json:"unanswered,omitempty"`
 	Drained    time.Duration `json:"drained,omitempty"`
-	// Elapsed is from the beginning to the end of the last request of Timings.
+	// Elapsed lasts from the beginning to the end of the last request in Timings.
 	Elapsed time.Duration `json:"elapsed"`
 }
 
 // Failed is how many requests failed.
 func (t *Tally) Failed() int { return t.Connect + t.Receive + t.WrongLength + t.Exceptions }
 
-// Timings travel as text of about ten letters each: differences of the starts, and times, as variable-length integers
+// Timings are sent as text of about ten letters each: differences of the starts, and times, as variable-length integers
 // (encoding/binary), in base64.
 type Timings []Timing
 
-// MaxTravelling is how many timings fit into one message of package wire (16 MiB), however long they took.
+// MaxTravelling is the number of timings that fit into one message of package wire (16 MiB), however long they took.
 const MaxTravelling = 400_000
 
 // MarshalJSON implements json.Marshaler.

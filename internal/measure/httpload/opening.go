@@ -9,8 +9,8 @@ import (
 // open lets the other clients begin.
 func (c *Client) open() { c.once.Do(func() { close(c.answered) }) }
 
-// firstByte is a connection whose first byte lets the other clients begin: ab opens one connection, and the others all at once when
-// it has an answer.
+// firstByte is a connection whose first byte lets the other clients begin: ab opens one connection, and all others at
+// once when that has an answer.
 type firstByte struct {
 	net.Conn
 	c *Client
@@ -25,10 +25,11 @@ func (f *firstByte) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// leastPending is how long a connection may take to stand, at least, before it seems stuck.
+// leastPending is the minimum time after which an unestablished connection may count as stuck.
 const leastPending = 200 * time.Millisecond
 
-// stood notes how long a connection took, or how long it had not stood when the test ended: conn is nil then.
+// stood records how long a connection took to be established, or, if conn is nil, how long it had been pending when the
+// test ended.
 func (c *Client) stood(ctx context.Context, conn net.Conn, took time.Duration) {
 	again := conn != nil && sentAgain(conn, took)
 	c.mu.Lock()
@@ -44,7 +45,7 @@ func (c *Client) stood(ctx context.Context, conn net.Conn, took time.Duration) {
 	}
 }
 
-// waiting is how many connections had not stood at the end, for far longer than any other took.
+// waiting returns how many connections were not established by the end, after far longer than any other took.
 func (c *Client) waiting() (n int) {
 	for _, p := range c.pending {
 		if p > leastPending && p > 2*c.slowest {

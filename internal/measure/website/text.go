@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// frame are the files that every site has. Nothing in it needs a plug-in of Jekyll's, a gem or a network.
+// frame are the files that every site has. None of them needs a plug-in of Jekyll's, a gem or a network.
 var frame = []struct{ name, text string }{
 	{"_config.yml", `title: A site to be built
 description: Made by plimsoll from a seed.
@@ -54,17 +54,17 @@ title: Posts
 	{"robots.txt", "User-agent: *\nDisallow:\n"},
 }
 
-// maxPost is more than any post has, in bytes.
+// maxPost is an upper bound of the size of a post, in bytes.
 const maxPost = 12 << 10
 
-// words are what posts are made of.
+// words are the words of posts.
 var words = strings.Fields(`the a of to in and is that it for on with as was at by from this have or one had not but what all were when we there can
 an your which their said if do will each about how up out them then she many some so these would other into has more her two like him see time could no make
 than first been its who now people my made over did down only way find use may water long little very after words called just where most know container volume
 folder disk cache kernel page file write read sync image layer mount driver engine worker limit share machine block queue device path name build release`)
 
-// firstPost is the date of the oldest post; the others follow three days apart, up to the middle of 2017. Jekyll leaves posts of the
-// future out.
+// firstPost is the date of the oldest post; the others follow at intervals of three days, until the middle of 2017.
+// Jekyll omits posts of the future.
 var firstPost = time.Date(2015, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // post writes the i-th post: a few paragraphs with headings, lists, links and code between them.
@@ -96,7 +96,7 @@ func post(rng *rand.Rand, i int) (name string, text []byte) {
 	return fmt.Sprintf("_posts/%s-post-%05d.md", date.Format("2006-01-02"), i), b.Bytes()
 }
 
-// phrase is n words.
+// phrase returns n words.
 func phrase(rng *rand.Rand, n int) string {
 	out := make([]string, n)
 	for i := range out {

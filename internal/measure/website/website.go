@@ -1,11 +1,11 @@
 // Package website generates the sources of a web site, as input for measuring a site generator: posts in Markdown,
 // layouts, and the site's pictures and other files.
 //
-// The published measurement behind it (docs/reference/plan.md, "site-build") built a site of 308 posts in 3,604 files of 278 MB
-// with Jekyll. That site isn't known, so this one has its numbers: a few large files make up most of the bytes, most
-// files are small, and Jekyll can read all of them without a plug-in.
+// The published measurement behind it (docs/reference/plan.md, "site-build") built a site of 308 posts in 3,604 files
+// of 278 MB with Jekyll. That site isn't available, so this one matches its numbers: a few large files make up most of
+// the bytes, most files are small, and Jekyll can read all of them without a plug-in.
 //
-// The same Spec makes the same bytes everywhere, so a difference between two places never comes from the site.
+// The same Spec produces the same bytes everywhere, so a difference between two places never comes from the site.
 package website
 
 import (
@@ -18,15 +18,15 @@ import (
 	"path/filepath"
 )
 
-// A Spec says how large a site is. Its zero values mean those of the published one.
+// A Spec is the size of a site. Zero values mean those of the published site.
 type Spec struct {
-	// Seed makes another site of the same size. Default: 1.
+	// Seed selects a different site of the same size. Default: 1.
 	Seed uint64 `json:"seed,omitempty"`
-	// Posts is how many of the files are posts, in Markdown. Default: 308.
+	// Posts is the number of files that are posts, in Markdown. Default: 308.
 	Posts int `json:"posts,omitempty"`
-	// Files is how many files there are in all. Default: 3,604.
+	// Files is the total number of files. Default: 3,604.
 	Files int `json:"files,omitempty"`
-	// Bytes is what they hold together. Default: 278 MB.
+	// Bytes is their total size. Default: 278 MB.
 	Bytes int64 `json:"bytes,omitempty"`
 }
 
@@ -37,13 +37,13 @@ const (
 	DefaultBytes = 278_000_000
 )
 
-// Bounds, which keep a slip of the pen from filling a disk.
+// Bounds, which keep a typing error from filling a disk.
 const (
 	MaxFiles = 1_000_000
 	MaxBytes = 1 << 40
 )
 
-// WithDefaults fills in what s leaves out.
+// WithDefaults returns s with its zero values replaced by defaults.
 func (s Spec) WithDefaults() Spec {
 	if s.Seed == 0 {
 		s.Seed = 1
@@ -79,7 +79,7 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// leastBytes is what the texts take at most, and each other file at least.
+// leastBytes returns the minimum size of a site: the maximum of its texts and the minimum of each other file.
 func (s Spec) leastBytes() int64 {
 	n := int64(s.Posts)*maxPost + int64(s.Files-s.Posts-len(frame))*leastFile
 	for _, f := range frame {
@@ -88,17 +88,17 @@ func (s Spec) leastBytes() int64 {
 	return n
 }
 
-// String names the site, for a folder: sites of different names differ.
+// String returns a folder name for the site: different sites have different names.
 func (s Spec) String() string {
 	s = s.WithDefaults()
 	return fmt.Sprintf("site-%d-%d-%d-%d", s.Seed, s.Posts, s.Files, s.Bytes)
 }
 
-// perFolder is how many pictures share a folder.
+// perFolder is the number of pictures in a folder.
 const perFolder = 100
 
-// Each makes the files one after the other and calls put with each one's path, with slashes, and what it holds, which
-// is valid during the call. It ends at the first error of put, and returns it.
+// Each generates the files one after another and calls put with the path of each, with slashes, and its contents, which
+// are valid during the call. It stops at the first error of put, and returns it.
 func (s Spec) Each(put func(name string, data []byte) error) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s Spec) Each(put func(name string, data []byte) error) error {
 	noise := rand.NewChaCha8(key)
 	for i, n := range sizes(rng, s.Files-s.Posts-len(frame), left) {
 		data := make([]byte, n)
-		noise.Read(data) // Pictures can't be compressed.
+		noise.Read(data) // Pictures are incompressible.
 		name := path.Join("assets", fmt.Sprintf("a%03d", i/perFolder), fmt.Sprintf("picture-%05d.%s", i, kinds[i%len(kinds)]))
 		if err := put(name, data); err != nil {
 			return err
@@ -133,17 +133,17 @@ func (s Spec) Each(put func(name string, data []byte) error) error {
 	return nil
 }
 
-// kinds are what the other files are called: none of them is read by Jekyll, all are copied.
+// kinds are the extensions of the other files: Jekyll copies all of them and interprets none.
 var kinds = []string{"jpg", "png", "jpg", "gif", "pdf", "css.txt"}
 
-// sizes shares total bytes among n files, as pictures of a site have them: log-normal, half of the files with less than a
-// fifth of the mean.
+// sizes divides total bytes among n files like the pictures of a site: log-normal, with half of the files smaller than
+// a fifth of the mean.
 func sizes(rng *rand.Rand, n int, total int64) []int64 {
 	const sigma = 1.8
 	weights := make([]float64, n)
 	sum := 0.0
 	for i := range weights {
-		weights[i] = math.Exp(sigma * min(rng.NormFloat64(), 2.5)) // No file has a great part of it all.
+		weights[i] = math.Exp(sigma * min(rng.NormFloat64(), 2.5)) // No file has a large part of the total.
 		sum += weights[i]
 	}
 	out := make([]int64, n)
@@ -153,12 +153,12 @@ func sizes(rng *rand.Rand, n int, total int64) []int64 {
 		out[i] = leastFile + int64(float64(spare)*w/sum)
 		given += out[i]
 	}
-	// The remainder of the rounding goes to the last.
+	// The last file gets the remainder of the rounding.
 	out[n-1] += total - given
 	return out
 }
 
-// Write makes the site in dir, which has to be there and empty. It breaks off with ctx.
+// Write creates the site in dir, which must exist and be empty. It stops when ctx is done.
 func (s Spec) Write(ctx context.Context, dir string) error {
 	made := map[string]bool{}
 	return s.Each(func(name string, data []byte) error {
