@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropCache makes the kernel forget the file's pages, so that they are read anew.
+// dropCache makes the kernel drop the file's pages, so that they are read from the disk.
 func dropCache(f *os.File) {
 	_ = f.Sync()
 	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)

@@ -1,10 +1,9 @@
-// Package durability finds out whether storage keeps what it was given: it writes stamped blocks, and
-// reads them back, in the same run or after a kill, a crash or a power cut.
+// Package durability finds out whether storage keeps what it was given. It writes stamped blocks and reads them back,
+// in the same run or after a kill, a crash or a power cut.
 //
-// Each block is written once, in a random order that is known from the seed, and after every few
-// writes the file is synced. A journal, which should be kept elsewhere, notes how many
-// writes each sync covered. Every block that the journal counts has to be there and whole
-// afterwards, whatever happened; those after it may be there or not.
+// Each block is written once, in a random order that the seed determines, and after every few writes the file is
+// synced. A journal, which should be kept elsewhere, records how many writes each sync covered. Whatever happened,
+// every block that the journal counts must be there afterwards and be whole; later blocks may or may not be there.
 package durability
 
 import (
@@ -20,25 +19,26 @@ import (
 	"plimsoll/load"
 )
 
-// Options say what is written.
+// Options say what to write.
 type Options struct {
-	// Path is the file, which has to have Size bytes. File, if not nil, is that file as its caller has looked at it: no other one
-	// is written.
+	// Path is the file, whose size must be Size bytes. File, if not nil, is that file as its caller has checked it: no
+	// other file is written.
 	Path string
 	File *os.File
-	// Size is in bytes, a multiple of BS (default 4096). Depth (default 1) is how many writes
-	// are in flight; Every (default 32) is after how many writes the file is synced.
+	// Size is in bytes, a multiple of BS (default 4096). Depth (default 1) is the number of writes in flight. Every
+	// (default 32) is the number of writes after which the file is synced.
 	Size  int64
 	BS    int64
 	Depth int
 	Every int
-	// Direct asks for O_DIRECT, Engine for an I/O engine; empty: the strongest but psync with a depth.
+	// Direct asks for O_DIRECT. Engine is the I/O engine; empty: the strongest except psync with a depth.
 	Direct bool
 	Engine string
-	// Seed makes the order; 0: by time. Rate bounds the writes a second; 0: no bound.
+	// Seed determines the order; 0: a seed from the time. Rate is the maximum number of writes per second; 0: no
+	// maximum.
 	Seed uint64
 	Rate int64
-	// Journal gets a line for each sync. nil: none.
+	// Journal receives a line for each sync. nil: none.
 	Journal io.Writer
 }
 
@@ -49,12 +49,12 @@ type head struct {
 	Job    load.Job `json:"job"`
 }
 
-// line is another: how many writes are on stable storage.
+// line is any other line: how many writes are on stable storage.
 type line struct {
 	Flushed int64 `json:"flushed"`
 }
 
-// Check reports what is wrong with the options, before a file is made for them.
+// Check reports what is wrong with the options, before a file is created for them.
 func (o Options) Check() error {
 	j, err := o.job()
 	if err == nil {
@@ -63,8 +63,7 @@ func (o Options) Check() error {
 	return err
 }
 
-// Write writes the file once. It returns how many blocks were written and synced, also with
-// an error: as far as it got.
+// Write writes the file once. It returns how many blocks were written and synced, on an error too.
 func Write(ctx context.Context, o Options) (flushed int64, err error) {
 	j, err := o.job()
 	if err != nil {
@@ -101,7 +100,7 @@ func Write(ctx context.Context, o Options) (flushed int64, err error) {
 	}
 	res, rerr := run.Start(ctx, nil)
 	if rerr == nil {
-		// end_fsync covers the rest.
+		// end_fsync covers the remaining writes.
 		flushed = res.Class("write").Ops
 		note(line{flushed})
 	}
@@ -110,7 +109,7 @@ func Write(ctx context.Context, o Options) (flushed int64, err error) {
 	return flushed, errors.Join(err, rerr)
 }
 
-// job is what the options ask for.
+// job returns the job that the options ask for.
 func (o Options) job() (load.Job, error) {
 	j := load.Job{
 		RW: load.RandWrite, BS: o.BS, IODepth: max(o.Depth, 1), Filename: o.Path, Size: o.Size, Direct: o.Direct, IOEngine: o.Engine,
@@ -141,26 +140,26 @@ func (o Options) job() (load.Job, error) {
 	return j, nil
 }
 
-// A Fault is a block that is not what it should be.
+// A Fault is a wrong block.
 type Fault struct {
 	Offset int64 `json:"offset"`
 	Size   int64 `json:"size"`
 	// Write is the number of the write that should be there.
 	Write int64 `json:"write"`
-	// Found describes the data that is there instead.
+	// Found describes the data found instead.
 	Found string `json:"found"`
 }
 
-// A Report is what Check found.
+// A Report is the result of Check.
 type Report struct {
 	Path string `json:"path"`
-	// Blocks of BS bytes were to be written, Flushed of them were acknowledged and synced, and
-	// Later are there beyond those.
+	// Blocks is the number of blocks of BS bytes that were to be written. Flushed is how many of them were acknowledged
+	// and synced, Later how many exist beyond those.
 	BS      int64 `json:"bs"`
 	Blocks  int64 `json:"blocks"`
 	Flushed int64 `json:"flushed"`
 	Later   int64 `json:"later"`
-	// Bad counts the flushed blocks that are not there or not whole; Faults holds the first of them.
+	// Bad counts the flushed blocks that are missing or not whole; Faults holds the first of them.
 	Bad    int64   `json:"bad"`
 	Faults []Fault `json:"faults,omitempty"`
 }
@@ -168,8 +167,8 @@ type Report struct {
 // maxFaults bounds Report.Faults.
 const maxFaults = 100
 
-// Check reads the file at path (empty: the journal's) and compares it with the journal. Its
-// error says that it could not look; what is wrong with the data is in the Report.
+// Check reads the file at path (empty: the journal's) and compares it with the journal. Its error says that it could
+// not look; faults of the data are in the Report.
 func Check(ctx context.Context, journal io.Reader, path string) (*Report, error) {
 	j, flushed, err := readJournal(journal)
 	if err != nil {
@@ -183,7 +182,7 @@ func Check(ctx context.Context, journal io.Reader, path string) (*Report, error)
 		return nil, err
 	}
 	defer f.Close()
-	// Data that was read before proves nothing of the disk.
+	// Data that was read before the check proves nothing about the disk.
 	dropCache(f)
 	r := &Report{Path: path, BS: j.BS, Blocks: j.Size / j.BS, Flushed: flushed}
 	p := make([]byte, j.BS)

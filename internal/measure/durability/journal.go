@@ -10,9 +10,9 @@ import (
 	"plimsoll/load"
 )
 
-// readJournal returns the job and how many writes were flushed. A last line that a crash cut
-// short is left out: its sync was not yet noted. The lines count up, since each is of a later sync, and
-// to no more than the blocks that the job writes: any other was not written by Write.
+// readJournal returns the job and the number of writes that were flushed. It ignores a last line that a crash cut
+// short, because that sync was not yet recorded. The numbers increase, since each line is of a later sync, up to at
+// most the number of blocks that the job writes. Write writes no other journal.
 func readJournal(journal io.Reader) (load.Job, int64, error) {
 	var h head
 	s := bufio.NewScanner(journal)
@@ -30,7 +30,7 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 		return h.Job, 0, fmt.Errorf("the journal's job: %w", err)
 	}
 	flushed, blocks := int64(0), h.Job.Size/h.Job.BS
-	var last error // of a line that is good only as the last one
+	var last error // of a line that is valid only as the last one
 	for n := 2; s.Scan(); n++ {
 		if last != nil {
 			return h.Job, 0, last
@@ -43,7 +43,7 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 		case err != nil || l.Flushed == nil:
 			last = fmt.Errorf("the journal's line %d is none of plimsoll verify's: %.80q", n, s.Text())
 			if err == nil {
-				return h.Job, 0, last // It is whole.
+				return h.Job, 0, last // It is complete.
 			}
 		case *l.Flushed < 0 || *l.Flushed > blocks:
 			return h.Job, 0, fmt.Errorf("the journal's line %d says that %d blocks were synced, of %d: it is damaged, or another's", n, *l.Flushed, blocks)
@@ -59,7 +59,7 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 	return h.Job, flushed, nil
 }
 
-// checkJob refuses what Write doesn't write, so that the figures of Check are those of blocks that can be recalled.
+// checkJob refuses a job that Write doesn't write, so that Check works on blocks that can be recalled.
 func checkJob(j load.Job) error {
 	if err := j.Validate(); err != nil {
 		return err

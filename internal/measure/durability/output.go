@@ -10,8 +10,9 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// openJournal makes the journal of o, which is also kept in buffer: a new file, stdout for "-", and no other for "".
-// The returned function closes the file, and removes an empty one, which would be in the way of the next.
+// openJournal creates the journal of o, which is also kept in buffer: a new file, stdout for "-", and only the buffer
+// for "". The returned function closes the file, and removes it if it is empty, so that it is not in the way of the
+// next.
 func openJournal(name string, stdout io.Writer, o *Options, buffer *journalBuffer) (closeFile func() error, err error) {
 	o.Journal = buffer
 	switch name {
@@ -38,8 +39,7 @@ func openJournal(name string, stdout io.Writer, o *Options, buffer *journalBuffe
 	}, nil
 }
 
-// journalBuffer keeps of a journal its first line and its last, which is all that a
-// check of a run that got to its end needs.
+// journalBuffer keeps the first and the last line of a journal, which is enough to check a run that reached its end.
 type journalBuffer struct{ first, last []byte }
 
 // Write implements io.Writer; each call is one line.
@@ -56,8 +56,8 @@ func (j *journalBuffer) reader() io.Reader {
 	return io.MultiReader(bytes.NewReader(j.first), bytes.NewReader(j.last))
 }
 
-// syncedFile is a file whose writes are on stable storage when they return: the journal must
-// not be ahead of the data, but it may not be lost with it either.
+// syncedFile is a file whose writes are on stable storage when they return: the journal must not be ahead of the data,
+// but must not be lost with it either.
 type syncedFile struct{ f *os.File }
 
 func (s syncedFile) Write(p []byte) (int, error) {

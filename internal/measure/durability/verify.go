@@ -15,17 +15,17 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// Outputs are where Verify writes besides the file.
+// Outputs are the outputs of Verify besides the file.
 type Outputs struct {
-	// Journal is the name of a new file for the journal; "-": Stdout, and nothing is compared; "": none.
+	// Journal is the name of a new file for the journal. "-": Stdout, and nothing is compared. "": none.
 	Journal string
 	Stdout  io.Writer
-	// Destructive names the file if it may be written over.
+	// Destructive must name the file if it may be overwritten.
 	Destructive string
 }
 
-// Verify makes the file of o, writes it, and compares it with what was synced. The report is nil if the journal went to Stdout. Errors of
-// the user's are *usage.Errors, and nothing was made then.
+// Verify creates the file of o, writes it, and compares it with what was synced. The report is nil if the journal went
+// to Stdout. Errors of the user's are *usage.Errors; nothing has been created then.
 func Verify(ctx context.Context, o Options, out Outputs) (r *Report, err error) {
 	if o.Path, err = filepath.Abs(o.Path); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func Verify(ctx context.Context, o Options, out Outputs) (r *Report, err error) 
 	o.File = file
 	n, err := Write(ctx, o)
 	if own {
-		workload.MarkFile(file) // Also as far as it got, so that it can be written anew.
+		workload.MarkFile(file) // An incomplete file is marked too, so that it may be overwritten.
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted; %d blocks were written and synced before", n)
@@ -67,8 +67,8 @@ func Verify(ctx context.Context, o Options, out Outputs) (r *Report, err error) 
 	return Check(ctx, buffer.reader(), o.Path)
 }
 
-// CheckFile compares a file with the journal in a file, "-" for stdin. path may be "": the journal names the file. Errors of the user's are
-// *usage.Errors.
+// CheckFile compares a file with the journal in another file, "-" for stdin. If path is "", the journal names the file.
+// Errors of the user's are *usage.Errors.
 func CheckFile(ctx context.Context, journal string, stdin io.Reader, path string) (*Report, error) {
 	if journal != "-" {
 		if _, err := os.Stat(journal); err != nil {

@@ -19,24 +19,24 @@ import (
 	"plimsoll/load"
 )
 
-// fileSize is the size of its file, and limitIOPS the rate in I/Os a second of its limited device.
+// fileSize is the size of the comparison's file, and limitIOPS the rate of its limited device in I/Os per second.
 const (
 	fileSize  = 256 << 20
 	limitIOPS = 500
 )
 
-// Options say how the two programs are compared on this machine.
+// Options say how to compare the two programs on this machine.
 type Options struct {
 	// Dir is the folder for the file, Fio the fio to compare with.
 	Dir, Fio string
 	// Rounds is how often each program measures each job, Runtime how long each time.
 	Rounds  int
 	Runtime time.Duration
-	// Say is called with how far it is.
+	// Say receives messages about the progress.
 	Say func(string)
 }
 
-// interrupted is err, or that it was interrupted, whichever of the programs met that.
+// interrupted returns err, or the error of an interrupt if that caused it in either program.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted: some of the rounds alone don't compare the two programs")
@@ -44,8 +44,9 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Here compares this program with fio in a folder, and as root on a limited device. The error is a refusal if there is no fio, and a
-// *usage.Error if the folder can't be used. Figures come with an error if only the cleaning up failed.
+// Here compares this program with fio in a folder, and as root on a limited device as well. The error is a refusal if
+// there is no fio, and a *usage.Error if the folder can't be used. If only the clean-up failed, the figures are
+// returned with the error.
 func Here(ctx context.Context, o Options) (figures []Figure, err error) {
 	fio, err := exec.LookPath(o.Fio)
 	if err != nil {
@@ -91,7 +92,7 @@ func Here(ctx context.Context, o Options) (figures []Figure, err error) {
 	return figures, nil
 }
 
-// casesIn are the jobs: with direct I/O if the folder takes it.
+// casesIn returns the jobs, with direct I/O if the folder supports it.
 func casesIn(dir, file string, runtime time.Duration) ([]Case, error) {
 	probe := load.Job{RW: load.RandRead, Filename: file, Direct: true, IOEngine: load.PSync}
 	direct := true

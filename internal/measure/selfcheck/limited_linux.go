@@ -16,17 +16,16 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// A Limited is a loop device whose readers and writers are held to a rate, in a control group
-// of selfcheck's own.
+// A Limited is a loop device whose rate is limited in a control group of selfcheck's own.
 type Limited struct {
 	// Device is its path.
 	Device string
 	group  *cgroup.Own
 }
 
-// NewLimited makes a loop device over file and a group in which it carries iops reads and as many writes a
-// second. It needs root, and changes no group but its own: where version 2 does not hand the io
-// controller to groups at the top, it is an error.
+// NewLimited creates a loop device over file, and a group that limits it to iops reads and as many writes per second.
+// It needs root, and changes no group but its own: if version 2 does not give the io controller to the top groups, it
+// returns an error.
 func NewLimited(ctx context.Context, file string, iops int) (_ *Limited, err error) {
 	l := &Limited{}
 	defer func() {
@@ -61,7 +60,7 @@ func NewLimited(ctx context.Context, file string, iops int) (_ *Limited, err err
 	return l, nil
 }
 
-// Wrap is a Wrap that puts limited cases into the group.
+// Wrap implements Wrap: it puts limited cases into the group.
 func (l *Limited) Wrap(c Case, argv []string) []string {
 	if !c.Limited {
 		return argv

@@ -7,13 +7,13 @@ import (
 	"errors"
 )
 
-// A Limited is a loop device that is held to a rate: only Linux has it.
+// A Limited is a loop device with a limited rate, on Linux only.
 type Limited struct {
 	// Device is its path.
 	Device string
 }
 
-// NewLimited is an error on this system.
+// NewLimited returns an error on this system.
 func NewLimited(context.Context, string, int) (*Limited, error) {
 	return nil, errors.New("only Linux limits a device here")
 }

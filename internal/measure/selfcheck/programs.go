@@ -15,8 +15,8 @@ import (
 	"plimsoll/load"
 )
 
-// Child does the job on in with package load and writes its reading to out: what
-// Ours starts in a process of its own.
+// Child reads a job from in, does it with package load and writes its reading to out. Ours starts it in a process of
+// its own.
 func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	var job load.Job
 	if err := json.NewDecoder(in).Decode(&job); err != nil {
@@ -40,7 +40,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 			all.Merge(c)
 		}
 	}
-	// That of the threads, as fio's is; their ramp is in it.
+	// CPU time of the threads, as fio reports it; their ramp is included.
 	cpu := float64(res.Threads.User+res.Threads.System) * float64(res.Elapsed) / float64(res.Elapsed+job.RampTime)
 	return json.NewEncoder(out).Encode(Reading{
 		IOPS: res.IOPS(), Mean: all.Lat.Mean(), P99: float64(all.Lat.Percentile(99)), CPU: cpu / float64(res.Ops()),
@@ -74,7 +74,7 @@ func Ours(self []string, wrap Wrap) Program {
 	}
 }
 
-// output runs a command; its error has what it said.
+// output runs a command; its error includes the command's messages.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -132,7 +132,7 @@ func Fio(path string, wrap Wrap) Program {
 	}
 }
 
-// fioArgs is the job in fio's words.
+// fioArgs converts the job to fio's options.
 func fioArgs(j load.Job) []string {
 	engine := j.IOEngine
 	if engine == load.LinuxAIO {

@@ -1,9 +1,8 @@
-// Package selfcheck compares package load with fio: the same jobs, interleaved in a random order,
-// with the ratio of each figure and its interval.
+// Package selfcheck compares package load with fio: the same jobs, interleaved in a random order, with the ratio of
+// each figure and its interval.
 //
-// Where a device is limited both have to measure the same, so a difference beyond the
-// noise is a fault of one of them. Elsewhere a difference in IOPS or latency is that of the
-// generators, and CPU per I/O is what they cost.
+// On a limited device both must measure the same, so a difference beyond the noise is a fault of one of them. Elsewhere
+// a difference in IOPS or latency is a difference between the generators, and CPU per I/O is their cost.
 package selfcheck
 
 import (
@@ -16,10 +15,10 @@ import (
 	"plimsoll/load"
 )
 
-// A Reading is what one program measured of one job.
+// A Reading is the measurement of one job by one program.
 type Reading struct {
-	// IOPS are I/Os a second; Mean and P99 are the latency, from submission to completion, in
-	// nanoseconds; CPU is CPU time per I/O in nanoseconds.
+	// IOPS is I/Os per second. Mean and P99 are latencies from submission to completion, in nanoseconds. CPU is CPU
+	// time per I/O in nanoseconds.
 	IOPS float64 `json:"iops"`
 	Mean float64 `json:"mean_ns"`
 	P99  float64 `json:"p99_ns"`
@@ -30,7 +29,7 @@ type Reading struct {
 type Case struct {
 	Name string   `json:"name"`
 	Job  load.Job `json:"job"`
-	// Limited: the device under it is held to a rate, so that both have to measure that.
+	// Limited says that the rate of its device is limited, so both programs must measure that rate.
 	Limited bool `json:"limited,omitempty"`
 }
 
@@ -42,26 +41,26 @@ type Figure struct {
 	Case string `json:"case"`
 	// Name is IOPS, mean, p99 or CPU.
 	Name string `json:"name"`
-	// Ours and Fio are the medians; Ratio is ours to fio's within the rounds, and Low and High
-	// bound it at 95 %, all figures together. Low and High are 0 where one round has none.
+	// Ours and Fio are the medians. Ratio is ours to fio's within the rounds; Low and High bound it at 95 %, for all
+	// figures together. Low and High are 0 with a single round.
 	Ours  float64 `json:"ours"`
 	Fio   float64 `json:"fio"`
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// Fault: a difference of more than Tolerance beyond the noise on a limited device.
+	// Fault says that the programs differ by more than Tolerance beyond the noise on a limited device.
 	Fault bool `json:"fault,omitempty"`
 }
 
-// Tolerance is how far the results of two right programs may differ on a limited
-// device: what its limit and their windows leave open.
+// Tolerance is how far the results of two correct programs may differ on a limited device, because of its limit and
+// their windows.
 const Tolerance = 0.05
 
-// figures are those that are compared.
+// figures are the compared figures.
 var figures = []struct {
 	name string
 	get  func(Reading) float64
-	// must agree on a limited device. CPU is no result.
+	// must says that the programs must agree on a limited device. CPU need not.
 	must bool
 }{
 	{"IOPS", func(r Reading) float64 { return r.IOPS }, true},
@@ -70,7 +69,7 @@ var figures = []struct {
 	{"CPU", func(r Reading) float64 { return r.CPU }, false},
 }
 
-// Faults counts the figures in which the two must agree and don't.
+// Faults counts the figures in which the two programs must agree and don't.
 func Faults(figures []Figure) (n int) {
 	for _, f := range figures {
 		if f.Fault {
@@ -80,8 +79,8 @@ func Faults(figures []Figure) (n int) {
 	return n
 }
 
-// Run measures every case with both programs in each of rounds, in an order drawn from seed, and
-// compares. told is called before each measurement; it may be nil.
+// Run measures every case with both programs in each round, in an order drawn from seed, and compares them. told is
+// called before each measurement; it may be nil.
 func Run(ctx context.Context, cases []Case, ours, fio Program, rounds int, seed uint64, told func(round int, c Case)) ([]Figure, error) {
 	readings := make([][2][]Reading, len(cases))
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -104,7 +103,7 @@ func Run(ctx context.Context, cases []Case, ours, fio Program, rounds int, seed 
 	return compare(cases, readings, seed), nil
 }
 
-// compare makes the figures of all readings, one family.
+// compare computes the figures of all readings, as one family.
 func compare(cases []Case, readings [][2][]Reading, seed uint64) []Figure {
 	var m stats.Matrix
 	var pairs []stats.Pair
