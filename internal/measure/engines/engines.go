@@ -1,4 +1,4 @@
-// Package engines makes the engines that a plan, a line or the doctor names, each of its own package.
+// Package engines creates the engines that a plan, a command line or the doctor names, each from its own package.
 package engines
 
 import (
@@ -17,20 +17,21 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// Kinds are the engines that there are, as a plan and --engine name them.
+// Kinds are the kinds of engines, as named in a plan and by --engine.
 var Kinds = []string{plan.Host, plan.OCI, plan.Docker, plan.VM}
 
-// A Source makes engines, and removes what killed runs left with them.
+// A Source creates engines, and removes what killed runs left with them.
 type Source struct {
-	// State is the state folder. Machine is that of the records that all Plimsolls of this machine share; "": that isn't swept.
+	// State is the state folder. Machine is the folder of the records that all Plimsolls of this machine share; "": it
+	// isn't swept.
 	State, Machine string
-	// Env looks up the variables that say where daemons are. nil: os.Getenv.
+	// Env looks up the variables that locate daemons. nil: os.Getenv.
 	Env func(string) string
-	// Say is called with what a sweep removed, and with what it could not remove. nil: nobody asks.
+	// Say receives messages about what a sweep removed and what it could not remove. nil: they are dropped.
 	Say func(string)
 }
 
-// New makes an engine of a kind. The error is a *usage.Error if there is no such kind.
+// New creates an engine of a kind. The error is a *usage.Error if there is no such kind.
 func (s Source) New(kind string) (engine.Engine, error) {
 	switch kind {
 	case plan.Host:
@@ -56,8 +57,8 @@ func (s Source) newVM(m plan.Machine) engine.Engine {
 	})
 }
 
-// OfPlan makes the engines of a plan, by the plan's names. Names of the same
-// kind share one, but for virtual machines, which may be as different as their options.
+// OfPlan creates the engines of a plan, by the plan's names. Names of the same kind share one engine, except for
+// virtual machines, which may differ in their options.
 func (s Source) OfPlan(p *plan.Plan) (map[string]engine.Engine, error) {
 	kinds := map[string]engine.Engine{}
 	engines := map[string]engine.Engine{}
@@ -78,7 +79,7 @@ func (s Source) OfPlan(p *plan.Plan) (map[string]engine.Engine, error) {
 	return engines, nil
 }
 
-// All makes one engine of each kind.
+// All creates one engine of each kind.
 func (s Source) All() []engine.Engine {
 	var all []engine.Engine
 	for _, k := range Kinds {
@@ -89,8 +90,8 @@ func (s Source) All() []engine.Engine {
 	return all
 }
 
-// CheckImages refuses a plan of which an image isn't there, as it does for a folder: a name with a
-// slip of the pen would else leave all cells of its engine out.
+// CheckImages refuses a plan if one of its images is missing, as for a folder: otherwise a mistyped name would skip all
+// cells of its engine.
 func CheckImages(ctx context.Context, p *plan.Plan, engines map[string]engine.Engine) error {
 	measured := map[string]bool{}
 	for _, c := range p.Cells() {

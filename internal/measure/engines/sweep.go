@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// SweepOthers removes what killed runs left: device-wide limits, and sessions of engines that are not among those used. The runner of a plan
-// sweeps those that it uses.
+// SweepOthers removes what killed runs left: device-wide limits, and sessions of engines that are not in used. The
+// runner of a plan sweeps the engines that it uses.
 func (s Source) SweepOthers(ctx context.Context, used map[string]engine.Engine) {
 	s.SweepLimits(ctx)
 	names := map[string]bool{}
@@ -29,7 +29,7 @@ func (s Source) SweepOthers(ctx context.Context, used map[string]engine.Engine) 
 // Sweep removes what killed runs left with an engine.
 func (s Source) Sweep(ctx context.Context, e engine.Engine) {
 	left, err := e.Sweep(ctx)
-	// A daemon that isn't there has nothing of ours that could be asked for.
+	// A daemon that isn't running has nothing of Plimsoll's that could be asked for.
 	if err != nil && e.Name() != plan.Docker && ctx.Err() == nil {
 		s.say(fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %s", e.Name(), clean.Short(err.Error())))
 	}

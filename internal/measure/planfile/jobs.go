@@ -22,7 +22,8 @@ import (
 	"plimsoll/plans"
 )
 
-// isJobFile reports whether a plan's text is a job file of fio: by its name, or since a section comes first, as in no plan.
+// isJobFile reports whether a plan's text is a job file of fio: by its name, or because it begins with a section, as no
+// plan does.
 func isJobFile(file string, text []byte) bool {
 	if filepath.Ext(file) == ".fio" {
 		return true
@@ -35,7 +36,7 @@ func isJobFile(file string, text []byte) bool {
 	return false
 }
 
-// planOfJobs is the plan of a job file: its jobs in the engines and places of the default plan.
+// planOfJobs returns the plan of a job file: its jobs in the engines and places of the default plan.
 func planOfJobs(file string, text []byte, read dialect.FileReader, note func(string)) ([]byte, error) {
 	test, err := fio.Parse([]string{file}, fio.Source{Env: os.Getenv, Machine: fio.MachineWord, ReadFile: func(name string, limit int64) ([]byte, error) {
 		if name == file {
@@ -68,7 +69,7 @@ func planOfJobs(file string, text []byte, read dialect.FileReader, note func(str
 	}
 	jobs.Notes = append(jobs.Notes, where)
 	out := p.Marshal()
-	// An option that a plan has no word for would be lost silently.
+	// An option that a plan can't express would be lost silently.
 	q, err := plan.Parse(file+" as a plan", out)
 	if err != nil {
 		return nil, usage.Errorf("%w", inJobFile(err, jobs))
@@ -84,7 +85,8 @@ func planOfJobs(file string, text []byte, read dialect.FileReader, note func(str
 	return out, nil
 }
 
-// inJobFile replaces the positions of a plan's faults by the lines of the job file: the user wrote that, and not the plan.
+// inJobFile replaces the positions of a plan's faults by the lines of the job file, because that is what the user
+// wrote.
 func inJobFile(err error, jobs *fio.Planned) error {
 	var all strict.Errors
 	if !errors.As(err, &all) {
@@ -105,13 +107,13 @@ func inJobFile(err error, jobs *fio.Planned) error {
 	return errors.Join(out...)
 }
 
-// plain is a workload without its job.
+// plain returns a workload without its job.
 func plain(w workload.Spec) workload.Spec {
 	w.Job = load.Job{}
 	return w
 }
 
-// putIn makes the plan's folders of the host those of the jobs, and says so. A second one is a pair of places more.
+// putIn sets the plan's host folders to those of the jobs, and says so. A second folder adds a pair of places.
 func putIn(p *plan.Plan, folders []string) (note string, err error) {
 	if len(folders) == 0 {
 		return "no job names a folder: the places dir and bind are folders of Plimsoll's own; directory=FOLDER in the job file moves both there", nil
@@ -133,7 +135,7 @@ func putIn(p *plan.Plan, folders []string) (note string, err error) {
 	return "the places dir and bind are in the folder of the jobs' files: " + strings.Join(at, ", ") + "; a plan makes files of its own there, in a sub-folder that it removes, and each job is measured in all places", nil
 }
 
-// lengthOf is the length of a file that is there, for a job without a size.
+// lengthOf returns the length of an existing file, for a job without a size.
 func lengthOf(name string) (int64, error) {
 	st, err := os.Stat(name)
 	switch {
@@ -145,7 +147,7 @@ func lengthOf(name string) (int64, error) {
 	return st.Size(), nil
 }
 
-// differs names the fields in which two structs of one type differ, by their words in JSON.
+// differs names the fields in which two structs of the same type differ, by their names in JSON.
 func differs(a, b any) string {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	var all []string

@@ -1,5 +1,5 @@
-// Package planfile finds the plan that a user names: a built-in one, a file, standard input, or a job file of fio, whose jobs are the
-// workloads of a plan.
+// Package planfile finds the plan that a user names: a built-in plan, a file, standard input, or a job file of fio,
+// whose jobs become the workloads of a plan.
 package planfile
 
 import (
@@ -18,9 +18,9 @@ import (
 	"plimsoll/plans"
 )
 
-// Read returns the text of the plan that arg names, and the name of its file for messages: a built-in plan, "-" for stdin, or a file. A file
-// that is called like a built-in plan is reached with ./ before it. note is called with what a plan does in another way than a job file
-// says. Errors of the user's are *usage.Errors.
+// Read returns the text of the plan that arg names, and the name of its file for messages: a built-in plan, "-" for
+// stdin, or a file. A file with the name of a built-in plan needs ./ before its name. note receives what a plan does in
+// a different way than a job file says. Errors of the user's are *usage.Errors.
 func Read(ctx context.Context, arg string, stdin io.Reader, note func(string)) (file string, text []byte, err error) {
 	if slices.Contains(plans.Names(), arg) {
 		text, err = plans.Get(arg)
@@ -49,7 +49,7 @@ func Read(ctx context.Context, arg string, stdin io.Reader, note func(string)) (
 type BuiltIn struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Cells counts A/A controls too.
+	// Cells includes A/A controls.
 	Cells int `json:"cells"`
 }
 

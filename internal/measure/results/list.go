@@ -1,7 +1,7 @@
-// Package results writes what is recorded as text: the list of runs, the record of a run, and that of one trial. It compares nothing;
-// that is the report's.
+// Package results writes records as text: the list of runs, the record of a run, and that of one trial. It compares
+// nothing; package report does.
 //
-// A database may be damaged in part. What can be read is shown, and the rest is named.
+// A database may be damaged in part. Package results shows what can be read, and names the rest.
 package results
 
 import (
@@ -30,14 +30,14 @@ type Row struct {
 	Status string `json:"status"`
 	Quick  bool   `json:"quick"`
 	Seed   uint64 `json:"seed"`
-	// Blocks is how many were asked for.
+	// Blocks is the number of blocks requested.
 	Blocks     int `json:"blocks"`
 	BlocksDone int `json:"blocks_done"`
 	Trials     int `json:"trials"`
 	Failed     int `json:"failed"`
 	// Command repeats the run.
 	Command string `json:"command"`
-	// OfPlan: it has a plan to go on with.
+	// OfPlan says that the run has a plan, so that it can be resumed.
 	OfPlan bool `json:"-"`
 }
 
@@ -55,7 +55,8 @@ func newRow(s store.Summary) Row {
 	return r
 }
 
-// List returns the recorded runs, the newest first. A *store.DamageError comes with those that can be read.
+// List returns the recorded runs, the newest first. If the error is a *store.DamageError, it returns those that can be
+// read.
 func List(db *store.Store, filter store.Filter) ([]Row, error) {
 	runs, err := db.Runs(filter)
 	rows := []Row{} // An empty list is [] in JSON.
@@ -76,8 +77,8 @@ func WriteList(out io.Writer, rows []Row) error {
 	return w.Flush()
 }
 
-// Plans says of which plans there are runs, for the user who asked for those of another: ", did you mean a? (there are runs of a, b)". It is
-// empty if no run is recorded.
+// Plans says which plans have runs, for a user who asked for those of another plan: ", did you mean a? (there are runs
+// of a, b)". It is empty if no run is recorded.
 func Plans(db *store.Store, asked string) (string, error) {
 	rows, err := List(db, store.Filter{})
 	if err != nil && !Damaged(err) {
@@ -118,13 +119,14 @@ func Find(db *store.Store, refs ...string) (ids []string, err error) {
 	return ids, nil
 }
 
-// Damaged reports whether err is about records that can't be read, beside others that can.
+// Damaged reports whether err is only about records that can't be read, while others can.
 func Damaged(err error) bool {
 	var bad *store.DamageError
 	return errors.As(err, &bad)
 }
 
-// statusWords says what can be done about the status of a run, of a plan or of a line, which nothing goes on with.
+// statusWords says what can be done about the status of a run, of a plan or of a command line; the latter can't be
+// resumed.
 func statusWords(status string, ofPlan bool) string {
 	if ofPlan && (status == broken || status == record.Interrupted) {
 		return status + " (resume with plimsoll run --resume)"
@@ -132,7 +134,7 @@ func statusWords(status string, ofPlan bool) string {
 	return clean.Text(status)
 }
 
-// Time prints a time in UTC, as in the ids.
+// Time formats a time in UTC, as in the ids.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -19,14 +19,14 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// An overview is what "results show" says of a run's trials.
+// An overview is what "results show" prints about a run's trials.
 type overview struct {
 	keys     []string
 	cells    map[string]*cellView
 	failed   []record.Trial
 	warnings []warningView
 	damaged  []error
-	// missing is how much damaged hides.
+	// missing says how many records are hidden by damage.
 	missing store.Missing
 }
 
@@ -38,8 +38,8 @@ type cellView struct {
 	lat            hist.Histogram
 }
 
-// A warningView is a warning that some trials have in the same words, but for
-// the figures; they are those of the first.
+// A warningView is a warning that several trials have in the same words, except for the figures, which are those of the
+// first trial.
 type warningView struct {
 	record.Warning
 	trials int
@@ -47,7 +47,7 @@ type warningView struct {
 	where string
 }
 
-// overlook reads a run's trials, keeping little of each.
+// overlook reads a run's trials and keeps little of each.
 func overlook(db *store.Store, id string) (*overview, error) {
 	o := &overview{cells: make(map[string]*cellView)}
 	seen := make(map[string]int)
@@ -62,7 +62,7 @@ func overlook(db *store.Store, id string) (*overview, error) {
 			return nil, err
 		}
 		o.cell(&t)
-		counted := map[int]bool{} // Clients may have the same one.
+		counted := map[int]bool{} // Clients may have the same warning.
 		for _, w := range t.Warnings {
 			at := w.Severity + "\x00" + w.Check + "\x00" + figures.ReplaceAllString(w.Text, "#")
 			i, ok := seen[at]
@@ -83,7 +83,7 @@ func overlook(db *store.Store, id string) (*overview, error) {
 	return o, nil
 }
 
-// figures matches what differs in the same warning of two trials.
+// figures matches the parts in which the same warning of two trials differs.
 var figures = regexp.MustCompile(`[0-9][0-9.,]*( ?(B|[KMGT]iB|ns|µs|ms|s)\b)?`)
 
 // cell adds a trial to its cell.
@@ -143,7 +143,7 @@ func printCells(w io.Writer, o *overview) {
 	t.Flush()
 }
 
-// figure prints a value of a metric with its unit.
+// figure formats a value of a metric with its unit.
 func figure(v float64, m workload.Metric) string {
 	switch m.Unit {
 	case "B/s":

@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// A Removal is what "results rm" removes, as its JSON has it.
+// A Removal says what "results rm" removes; it is the command's JSON.
 type Removal struct {
-	// Removed are the ids of the runs, Trials is how many trials they have.
+	// Removed are the ids of the runs, Trials is the number of their trials.
 	Removed []string `json:"removed"`
 	Trials  int      `json:"trials"`
 }
 
-// NewRemoval counts what runs hold. The error is that one of them is being measured: then none may be removed.
+// NewRemoval counts the trials of runs. The error says that one of them is being measured; none may be removed then.
 func NewRemoval(db *store.Store, ids []string) (Removal, error) {
 	r := Removal{Removed: ids}
 	for _, id := range ids {
@@ -47,7 +47,7 @@ func (r Removal) String() string {
 	return fmt.Sprintf("%s (%s) with %s", size.Plural(len(r.Removed), "run"), names, size.Plural(r.Trials, "trial"))
 }
 
-// Do removes it from the database.
+// Do removes the runs from the database.
 func (r Removal) Do(db *store.Store) error {
 	err := db.Delete(r.Removed...)
 	var bad *store.RefError

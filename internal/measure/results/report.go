@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Report builds the report of a run. Records that can't be read are reported to damaged one by one and left out, and the report says so.
+// Report builds the report of a run. It reports records that can't be read to damaged, one by one, and omits them; the
+// report says so.
 func Report(db *store.Store, id string, o report.Options, damaged func(error)) (*report.Report, error) {
 	run, err := db.Run(id)
 	if err != nil {

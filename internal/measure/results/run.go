@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// WriteRun writes the record of a run: the machine, the choices, a line for each cell, failures and warnings. Records that can't be read are
-// left out, and reported to damaged one by one; the error says how many there are.
+// WriteRun writes the record of a run: the machine, the choices, a line for each cell, failures and warnings. Records
+// that can't be read are omitted, and reported to damaged one by one; the error says how many there are.
 func WriteRun(w io.Writer, db *store.Store, id string, damaged func(error)) error {
 	run, err := db.Run(id)
 	if err != nil {
@@ -43,7 +43,8 @@ func WriteRun(w io.Writer, db *store.Store, id string, damaged func(error)) erro
 	return nil
 }
 
-// WritePlan writes the plan of a run as plimsoll run reads it. The error is a *usage.Error if the run had none.
+// WritePlan writes the plan of a run, in the form that plimsoll run reads. The error is a *usage.Error if the run had
+// none.
 func WritePlan(w io.Writer, db *store.Store, id string) error {
 	run, err := db.Run(id)
 	if err != nil {
@@ -99,8 +100,8 @@ func printRun(w io.Writer, r *record.Run) {
 	printWarnings(w, "Warnings of the run", warnings)
 }
 
-// printSkipped prints each reason once, with the cells that it keeps from being measured by
-// engine and place: a daemon that isn't there takes a third of a plan's cells out.
+// printSkipped prints each reason once, with the cells that were skipped for it by engine and place: if a daemon is
+// missing, a third of a plan's cells may be skipped.
 func printSkipped(w io.Writer, all []record.Skip) {
 	var reasons []string
 	cells, spots, workloads := map[string]int{}, map[string][]string{}, map[string][]string{}

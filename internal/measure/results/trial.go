@@ -28,7 +28,7 @@ func WriteTrial(w io.Writer, db *store.Store, id, key string, block int) error {
 	if err != nil {
 		return err
 	}
-	// Record.Order counts the cells that could not be run too, so it is no number for people.
+	// Record.Order also counts the cells that could not be run, so it is not a number for people.
 	nth := 1 + slices.IndexFunc(slots, func(s store.Slot) bool { return s.Key == key && s.Block == block })
 	for i := range trials {
 		if i > 0 {
@@ -51,7 +51,7 @@ func Attempts(db *store.Store, id, key string, block int) ([]record.Trial, error
 	return trials, err
 }
 
-// printCommand says how a program ended and what it said.
+// printCommand prints how a program ended, and its output.
 func printCommand(line func(name, format string, args ...any), end *workload.CommandEnd) {
 	how := fmt.Sprintf("exit status %d", end.Exit)
 	if end.Signal != "" {
@@ -72,7 +72,7 @@ func printCommand(line func(name, format string, args ...any), end *workload.Com
 	}
 }
 
-// printTrial prints one attempt at a trial, which is the nth of so many in its run.
+// printTrial prints one attempt at a trial, number nth of the run's trials.
 func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -111,7 +111,7 @@ func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 	printWarnings(w, "Warnings", warnings)
 }
 
-// printPace prints what an open loop was offered, and whether a job with a steady state had one.
+// printPace prints the rate of an open loop, and whether a job with a steady state reached it.
 func printPace(line func(name, format string, args ...any), t *record.Trial) {
 	if a, ok := workload.ArrivalsOf(t.Spec.Job, t.Results); ok && len(t.Results) > 0 {
 		line("Open loop", "%s/s offered, %s/s achieved; of %d due, %d started late, at worst by %s, and %d never",
@@ -128,7 +128,7 @@ func printPace(line func(name, format string, args ...any), t *record.Trial) {
 	line("Steady", "%s; the figures are of rounds %d to %d of %d, of %s each", when, f.From+1, f.To, len(t.Results[0].Rounds.Each), size.Duration(t.Spec.Steady.Round))
 }
 
-// printDeviceUse prints what clients stood on, and what happened there.
+// printDeviceUse prints the device under clients, and its activity.
 func printDeviceUse(line func(name, format string, args ...any), g record.DeviceUse) {
 	wh, tr := g.Where, g.Truth
 	line("On", "%s on %s (%s), kernel %s", wh.FSType, wh.Source, wh.Options, wh.Kernel)
@@ -150,7 +150,7 @@ func printDeviceUse(line func(name, format string, args ...any), g record.Device
 	}
 }
 
-// clientList names clients, which people count from 1: "Clients 1, 3".
+// clientList names clients, numbered from 1: "Clients 1, 3".
 func clientList(clients []int) string {
 	words := make([]string, len(clients))
 	for i, c := range clients {
@@ -175,7 +175,7 @@ func printResult(line func(name, format string, args ...any), i int, r *workload
 	}
 }
 
-// timesText is what a histogram says, to follow what it is of; empty for an empty one.
+// timesText returns the text of a histogram, to follow its subject; empty for an empty one.
 func timesText(name string, h *hist.Histogram) string {
 	if h.Count() == 0 {
 		return ""
@@ -187,7 +187,7 @@ func timesText(name string, h *hist.Histogram) string {
 	return text + " most " + size.Duration(time.Duration(h.Max()))
 }
 
-// inFlightText says how many more operations than those of the window the times are of.
+// inFlightText says how many more operations than those of the window the times include.
 func inFlightText(c load.Class) string {
 	switch {
 	case c.AtLeast > 0:
@@ -198,7 +198,7 @@ func inFlightText(c load.Class) string {
 	return ""
 }
 
-// known prints bytes of which -1 means unknown.
+// known formats bytes; -1 means unknown.
 func known(n int64) string {
 	if n < 0 {
 		return "unknown"
@@ -206,7 +206,7 @@ func known(n int64) string {
 	return size.Bytes(n)
 }
 
-// ordinal is 1st, 2nd, 3rd, 4th, 11th, ...
+// ordinal returns 1st, 2nd, 3rd, 4th, 11th, ...
 func ordinal(n int) string {
 	end := "th"
 	if n/10%10 != 1 {

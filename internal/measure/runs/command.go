@@ -10,17 +10,17 @@ import (
 
 // A Command is the command line of a run.
 type Command struct {
-	// Args are its words that are no flags: a plan, "-" for standard input, or none.
+	// Args are the arguments that are not flags: a plan, "-" for standard input, or none.
 	Args []string
 	// Plan are the flags that change the plan.
 	Plan        plan.Options
 	Destructive string
-	// State is the state folder; "": the default one.
+	// State is the state folder; "": the default.
 	State string
 }
 
-// Repeat is the command line that repeats run id, its seed included. A plan that came from standard input is taken from the run's record,
-// as the flags had changed it.
+// Repeat returns the command line that repeats run id, including its seed. If the plan came from standard input, the
+// command takes it from the run's record, as changed by the flags.
 func (c Command) Repeat(seed uint64, id string) string {
 	words := []string{"plimsoll", "run"}
 	words = append(words, c.Args...)

@@ -19,9 +19,10 @@ import (
 	"plimsoll/plans"
 )
 
-// Resume finds the run to go on with, and makes this process its owner until release is called. ref names it; "": the last that was broken
-// off. c has the flags: those that would change the stored plan are refused. --blocks is no such flag: it says how many blocks the run is
-// to have in all, and more of them sharpen what it found. Errors of the user's are *usage.Errors.
+// Resume finds the run to go on with, and makes this process its owner until release is called. ref names the run; ""
+// means the last one that was interrupted. c has the flags; those that would change the stored plan are refused.
+// --blocks is not among these: it sets the total number of blocks of the run, and more blocks make its result more
+// precise. Errors of the user's are *usage.Errors.
 func Resume(db *store.Store, ref string, c Command) (job *Job, release func() error, err error) {
 	if c.Plan.Quick || c.Plan.Only != "" || len(c.Plan.Set) > 0 || c.Plan.Seed != "" {
 		return nil, nil, usage.Errorf("--resume goes on with a run as it was begun: leave out --quick, --only, --set and --seed")
@@ -39,7 +40,7 @@ func Resume(db *store.Store, ref string, c Command) (job *Job, release func() er
 	return job, release, nil
 }
 
-// findResumable returns the id of the run that ref names, or of the last one that was broken off.
+// findResumable returns the id of the run that ref names, or of the last one that was interrupted.
 func findResumable(db *store.Store, ref, blocks string) (string, error) {
 	if ref != "" {
 		id, err := db.Resolve(ref)
@@ -57,7 +58,7 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 		return "", err
 	}
 	for _, run := range runs { // Newest first.
-		// A line of another tool has no plan to go on with.
+		// A command line of another tool has no plan to go on with.
 		if run.Status != record.Done && !run.Alive && run.PlanText != "" {
 			return run.ID, nil
 		}
@@ -74,8 +75,7 @@ func isPlan(arg string) bool {
 	return slices.Contains(plans.Names(), arg) || err == nil && st.Mode().IsRegular()
 }
 
-// load reads run id with what it measured already. blocks, unless empty, is how many it
-// is to have in all.
+// load reads run id with its measurements so far. blocks, unless empty, is the total number of blocks.
 func load(db *store.Store, id, blocks string) (*Job, error) {
 	run, err := db.Run(id)
 	if err != nil {
@@ -107,15 +107,15 @@ func load(db *store.Store, id, blocks string) (*Job, error) {
 	}
 	job := &Job{Run: &run, Plan: p, Done: map[trial.Key]bool{}, earlier: trials}
 	for _, t := range trials {
-		// A failed trial is a result too; it isn't tried again.
+		// A failed trial is a result too, and is not retried.
 		job.Done[trial.Key{Cell: t.Key, Block: t.Block}] = true
 	}
-	run.Warnings = nil // They are found anew, over all trials.
+	run.Warnings = nil // They are determined again, over all trials.
 	return job, nil
 }
 
-// withBlocks is the command that repeats a run with so many blocks. One that takes the plan from
-// the record finds them there.
+// withBlocks returns the command that repeats a run with that many blocks. A command that takes the plan from the
+// record finds the blocks there.
 func withBlocks(command string, blocks int) string {
 	const flag, before = " --blocks ", " --seed "
 	if strings.Contains(command, " | ") {

@@ -1,7 +1,7 @@
-// Package runs begins runs of plans, and goes on with those that were broken off or are to have more blocks.
+// Package runs starts runs of plans, and resumes runs that were interrupted or that are to have more blocks.
 //
-// A run belongs to one process while it is measured: see store.Own. Resume takes it before it reads anything of it, since what is read of a
-// run of another process is old a moment later.
+// A run belongs to one process while it is measured: see store.Own. Resume takes ownership before it reads the run,
+// since the records of a run that another process measures are soon outdated.
 package runs
 
 import (
@@ -28,12 +28,13 @@ import (
 type Job struct {
 	Run  *record.Run
 	Plan *plan.Plan
-	// Done are the trials that were measured before, and earlier has their records.
+	// Done are the trials that were measured before; earlier has their records.
 	Done    map[trial.Key]bool
 	earlier []record.Trial
 }
 
-// New begins a run of a plan's text, as the options of c change it. version is this program's. Faults of the plan are *usage.Errors.
+// New starts a run of a plan's text, as changed by the options of c. version is this program's. Faults of the plan are
+// *usage.Errors.
 func New(file string, text []byte, c Command, version string) (*Job, error) {
 	c.Plan.Seccomp = seccomp.Check
 	p, err := plan.ParseWith(file, text, c.Plan)
@@ -63,7 +64,7 @@ func New(file string, text []byte, c Command, version string) (*Job, error) {
 	return &Job{Run: run, Plan: p}, nil
 }
 
-// Left is about how long the trials take that are still to be measured.
+// Left estimates the time of the trials that remain to be measured.
 func (j *Job) Left() time.Duration {
 	all := len(j.Plan.Cells()) * j.Plan.Blocks
 	if all == 0 {
@@ -76,7 +77,7 @@ func (j *Job) Left() time.Duration {
 // A Bench is where a job is measured.
 type Bench struct {
 	Source engines.Source
-	// Engines are those of the plan, by its names.
+	// Engines are the engines of the plan, by name.
 	Engines  map[string]engine.Engine
 	Store    *store.Store
 	Observer trial.Observer
@@ -84,7 +85,8 @@ type Bench struct {
 	Hard context.Context
 }
 
-// Measure removes what killed runs left, and measures the trials that are not done. Its errors are those of trial.Runner.
+// Measure removes what killed runs left, and measures the trials that are not done. Its errors are those of
+// trial.Runner.
 func (j *Job) Measure(ctx context.Context, b Bench) error {
 	b.Source.SweepOthers(ctx, b.Engines)
 	r := &trial.Runner{

@@ -13,9 +13,8 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// CheckTargets looks at the host paths of a plan before anything is written: a
-// folder has to be there, and a block device or a file with data in it is
-// refused unless allowed is its very path.
+// CheckTargets checks the host paths of a plan before anything is written. A folder must exist. A block device, or a
+// file with data in it, is refused unless allowed is exactly its path.
 func CheckTargets(p *plan.Plan, allowed string) error {
 	used, measured := false, map[string]bool{}
 	for _, c := range p.Cells() {
@@ -23,7 +22,7 @@ func CheckTargets(p *plan.Plan, allowed string) error {
 	}
 	for _, s := range p.Places {
 		if !measured[s.Name] {
-			continue // Excluded, or no engine of the plan has it.
+			continue // It is excluded, or no engine of the plan has it.
 		}
 		if s.Path == "" || s.Kind != place.Dir && s.Kind != place.Bind {
 			continue
@@ -35,8 +34,9 @@ func CheckTargets(p *plan.Plan, allowed string) error {
 		case err != nil:
 			return usage.Errorf("place %s: %w", s.Name, err)
 		case st.IsDir():
-			// Whether an engine that binds it works here for this user isn't known yet: a daemon may write where the user can't. But
-			// none writes where the file system takes nothing, and each trial makes its own folder there.
+			// It isn't known yet whether an engine that binds the folder works for this user: a daemon may write where
+			// the user can't. But no engine can write to a read-only file system, and each trial creates its own folder
+			// there.
 			if err := writable(s.Path); err != nil && (s.Kind == place.Dir || errors.Is(err, syscall.EROFS)) {
 				return usage.Errorf("place %s: %w: name another folder, or run as a user with write access to it", s.Name, err)
 			}

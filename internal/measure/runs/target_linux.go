@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// writable refuses a folder in which this user may make no file, before every cell of it fails
-// in every block. Other reasons, such as a disk that went read-only, are the trials' to find.
+// writable refuses a folder in which this user may create no file, before every cell of it fails in every block. It
+// leaves other causes, such as a disk that became read-only, to the trials.
 func writable(path string) error {
 	if err := eintr.Retry(func() error { return unix.Access(path, unix.W_OK|unix.X_OK) }); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
 		return fmt.Errorf("%s can't be written: %w", path, err)

@@ -2,5 +2,5 @@
 
 package runs
 
-// writable can't be asked without a try on this system: the first trial finds out.
+// writable can't be determined without an attempt on this system: the first trial finds out.
 func writable(string) error { return nil }
