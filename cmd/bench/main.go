@@ -1,12 +1,12 @@
 // Command bench prints Plimsoll's figures beside those of its peers and beside their goals. make bench calls it.
 //
 //	bench load   package load beside fio, plimsoll ab beside ApacheBench
-//	bench limit  what it costs to hold 1,000 groups to limits, and how near the kernel comes to a limit
-//	bench trial  what a trial costs beside its measured window; the time of whole runs
+//	bench limit  the cost of limits for 1,000 groups, and how close the kernel comes to a limit
+//	bench trial  the cost of a trial beside its measured window; the time of whole runs
 //
-// 'bench load -help' lists the flags of load. The exit status is 1 on errors, and 2 if the arguments are wrong. A missed
-// goal is no error, because times on a shared machine mean little: that is for a reader to judge. With
-// 'bench limit -strict' it is one.
+// 'bench load -help' lists the flags of load. The exit status is 1 on errors, and 2 if the arguments are wrong. A
+// missed goal is not an error, because times on a shared machine mean little and need a reader's judgement. With 'bench
+// limit -strict' it is one.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	// Groups, machines and loop devices are removed after a signal, too.
+	// Groups, machines and loop devices are removed after a signal too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
 	stop()
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// errUsage is the error of arguments that name no subcommand.
+// errUsage is the error for arguments that name no subcommand.
 var errUsage = errors.New("usage: bench load|limit|trial [flags]")
 
 func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {

@@ -1,6 +1,6 @@
-// Package figure prints what a benchmark measured: each figure's median over all rounds, beside a peer's in the same
-// rounds and beside its goal. A ratio is taken within each round and its median printed, not the ratio of
-// the medians: what slows one round then slows both programs.
+// Package figure prints the results of a benchmark: each figure's median over all rounds, beside that of a peer in the
+// same rounds and beside its goal. The ratio is taken within each round, and the median of these ratios is printed, not
+// the ratio of the medians: whatever slows a round slows both programs.
 package figure
 
 import (
@@ -17,28 +17,29 @@ import (
 // A Figure is one line of a table.
 type Figure struct {
 	Name string
-	// Ours are the values of all rounds, and Peer those of what they are compared with, round by round; empty: none.
+	// Ours are the values of all rounds. Peer are those of the program compared with, round by round; empty: none.
 	Ours, Peer []float64
-	// Unit prints a value; nil: as a whole number.
+	// Unit formats a value; nil: as a whole number.
 	Unit func(float64) string
-	// Goal is what is aimed at; zero: nothing.
+	// Goal is the goal; zero: none.
 	Goal Goal
-	// Unjudged says that this run was too small for the goal, which is printed all the same.
+	// Unjudged says that this run was too small for the goal, which is printed nevertheless.
 	Unjudged bool
-	// Note is what else a reader needs.
+	// Note is further information for the reader.
 	Note string
-	// Failed is why there is no value, which misses the goal. Skipped is why this machine can have none, which doesn't.
+	// Failed says why there is no value, which misses the goal. Skipped says why this machine can't have one, which
+	// does not.
 	Failed, Skipped string
 }
 
-// A Goal bounds the median of Plimsoll's values, or that of the ratios to the peer's.
+// A Goal bounds the median of Plimsoll's values, or of their ratios to the peer's.
 type Goal struct {
 	// Op is AtMost, AtLeast or Near.
 	Op    string
 	Value float64
-	// Off is how far a value may be from one that it shall be Near to.
+	// Off is how far a value may be from the goal if Op is Near.
 	Off float64
-	// Ratio says that it is about the ratio. There is no result without a peer.
+	// Ratio says that the goal is about the ratio. Without a peer there is no result.
 	Ratio bool
 }
 
@@ -49,7 +50,7 @@ const (
 	Near    = "+-"
 )
 
-// met reports whether a median is as aimed at.
+// met reports whether a median meets the goal.
 func (g Goal) met(v float64) bool {
 	switch g.Op {
 	case AtMost:
@@ -60,7 +61,7 @@ func (g Goal) met(v float64) bool {
 	return v >= g.Value-g.Off && v <= g.Value+g.Off
 }
 
-// words prints the goal.
+// words formats the goal.
 func (g Goal) words(unit func(float64) string) string {
 	switch {
 	case g.Op == "":
@@ -73,7 +74,7 @@ func (g Goal) words(unit func(float64) string) string {
 	return g.Op + " " + unit(g.Value)
 }
 
-// heads are the columns: one that is empty in all lines of a table is left out.
+// heads are the columns; a column that is empty in all lines of a table is omitted.
 var heads = []string{"plimsoll", "", "ratio", "min..max", "goal", "result", "note"}
 
 // The indexes of heads.
@@ -87,8 +88,7 @@ const (
 	note
 )
 
-// Table prints figures under a title; peers is the head of the column of what they are compared with. It returns how
-// many of the goals were missed.
+// Table prints figures under a title; peers is the head of the peers' column. It returns the number of missed goals.
 func Table(out io.Writer, title, peers string, all []Figure) (missed int, err error) {
 	lines := [][]string{append([]string{title}, heads...)}
 	lines[0][1+peer] = peers
@@ -117,7 +117,7 @@ func Table(out io.Writer, title, peers string, all []Figure) (missed int, err er
 	return missed, nil
 }
 
-// cells are the columns of a figure after its name.
+// cells returns the columns of a figure after its name.
 func (f Figure) cells() []string {
 	cells := make([]string, len(heads))
 	if f.Skipped != "" {
@@ -137,7 +137,7 @@ func (f Figure) cells() []string {
 	cells[ours] = unit(Median(f.Ours))
 	if len(f.Peer) > 0 {
 		cells[peer] = unit(Median(f.Peer))
-		// A goal for the value itself leaves the peer's beside it, and no ratio.
+		// With a goal for the value itself, the peer's value is shown, but no ratio.
 		if f.Goal.Ratio || f.Goal.Op == "" {
 			judged, print = f.ratios(), Share
 			cells[ratio] = Share(Median(judged))
@@ -156,7 +156,7 @@ func (f Figure) cells() []string {
 	return cells
 }
 
-// ratios are those within each round.
+// ratios returns the ratios within each round.
 func (f Figure) ratios() []float64 {
 	r := make([]float64, len(f.Ours))
 	for i := range r {
@@ -165,14 +165,14 @@ func (f Figure) ratios() []float64 {
 	return r
 }
 
-// Median is the one of a list that isn't empty.
+// Median returns the median of a list, which must not be empty.
 func Median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
-// Times are durations as values, in nanoseconds.
+// Times converts durations to values, in nanoseconds.
 func Times(all []time.Duration) []float64 {
 	v := make([]float64, len(all))
 	for i, d := range all {
@@ -181,7 +181,7 @@ func Times(all []time.Duration) []float64 {
 	return v
 }
 
-// Whole, Share, Milliseconds, Seconds and MiB are units; of values that are a number, a share, nanoseconds (both times) and bytes.
+// Whole, Share, Milliseconds, Seconds and MiB format values: a number, a share, nanoseconds (both times) and bytes.
 func Whole(v float64) string        { return fmt.Sprintf("%.0f", v) }
 func Share(v float64) string        { return fmt.Sprintf("%.3f", v) }
 func Milliseconds(v float64) string { return fmt.Sprintf("%.1f ms", v/1e6) }

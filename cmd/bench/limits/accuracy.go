@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/measure/verify/row"
 )
 
-// How near to a limit direct I/O shall come over ten seconds, and how far above it the first second may be.
+// How close to a limit direct I/O must come over ten seconds, and how far above it the first second may be.
 const (
 	offGoal       = 0.02
 	overshootGoal = 0.20
@@ -21,15 +21,15 @@ const (
 	quickSteady   = 3 * time.Second
 )
 
-// A rung is a limit to be tried. Light ones take so little of the machine that they are tried all at once; each
-// of the others has it to itself.
+// A rung is a limit to test. Light rungs take so little of the machine that they are tested all at once; each of the
+// others has the machine to itself.
 type rung struct {
 	key   limit.Key
 	asked int64
 	light bool
 }
 
-// rungs are from 1 MB/s to 500 MB/s and from 50 to 20,000 IOPS, in both directions.
+// rungs returns the limits to test, from 1 MB/s to 500 MB/s and from 50 to 20,000 IOPS, in both directions.
 func rungs(quick bool) []rung {
 	var list []rung
 	for _, asked := range []int64{1e6, 10e6, 100e6, 500e6} {
@@ -45,18 +45,18 @@ func rungs(quick bool) []rung {
 	if !quick {
 		return list
 	}
-	// The ends of both, in one direction each.
+	// The lowest and the highest of both, in one direction each.
 	return []rung{list[1], list[6], list[9], list[14]}
 }
 
-// A bed is where a rung is tried: a disk and a group of its own.
+// A bed is where a rung is tested: a disk and a group of its own.
 type bed interface {
-	// try sets the limit and measures; its error is errSkip where it can't be had here.
+	// try sets the limit and measures; its error is errSkip if that is impossible on this machine.
 	try(ctx context.Context, r rung, t time.Duration) (row.Row, error)
 	io.Closer
 }
 
-// accuracy prints how near direct I/O comes to the limits, and returns how many goals were missed.
+// accuracy prints how close direct I/O comes to the limits, and returns the number of missed goals.
 func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i int) (bed, error)) (missed int, err error) {
 	t := steady
 	if quick {
@@ -67,7 +67,7 @@ func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i i
 	one := func(i int) {
 		b, err := newBed(i)
 		if err == nil {
-			// The first second is left out of the rate.
+			// The rate omits the first second.
 			rows[i], err = b.try(ctx, list[i], t+time.Second)
 			err = errors.Join(err, b.Close())
 		}
@@ -100,12 +100,12 @@ func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i i
 			all = append(all, nearness(rows[i])...)
 			continue
 		}
-		break // No other limit can be had either.
+		break // No other limit is possible either.
 	}
 	return figure.Table(stdout, fmt.Sprintf("direct I/O, %v after the first second", t), "asked", all)
 }
 
-// nearness are the figures of one limit: the rate beside the one asked for, and that of the first second.
+// nearness returns the figures of one limit: the rate beside the limit, and the rate of the first second.
 func nearness(r row.Row) []figure.Figure {
 	asked := float64(r.Asked)
 	f := figure.Figure{Name: fmt.Sprintf("%s of %s", r.Key, r.Rate(asked)), Unit: r.Rate, Goal: figure.Goal{Op: figure.Near, Value: 1, Off: offGoal, Ratio: true}}

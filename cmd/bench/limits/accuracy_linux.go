@@ -33,10 +33,10 @@ type memoryBed struct {
 	undos []func() error
 }
 
-// bedSize is the size of a disk in bytes: verify's largest file and what ext4 needs beside it.
+// bedSize is the size of a disk in bytes: verify's largest file and ext4's own needs.
 const bedSize = 640 << 20
 
-// newMemoryBed makes one. Close must be called.
+// newMemoryBed creates a memoryBed. Close must be called.
 func newMemoryBed(i int) (_ bed, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errSkip("it needs root")
@@ -65,7 +65,7 @@ func newMemoryBed(i int) (_ bed, err error) {
 	return b, b.mount()
 }
 
-// mount makes the disk.
+// mount creates and mounts the disk.
 func (b *memoryBed) mount() error {
 	image, on := filepath.Join(b.dir, "image"), filepath.Join(b.dir, "disk")
 	if err := errors.Join(os.Mkdir(on, 0o755), os.WriteFile(image, nil, 0o600), os.Truncate(image, bedSize)); err != nil {
@@ -94,7 +94,7 @@ func (b *memoryBed) mount() error {
 	return nil
 }
 
-// unmount waits for what still has the disk open for a moment, as a process that has just ended.
+// unmount waits for processes that still have the disk open for a moment, such as one that has just ended.
 func unmount(on string) error {
 	err := unix.Unmount(on, 0)
 	for end := time.Now().Add(10 * time.Second); errors.Is(err, unix.EBUSY) && time.Now().Before(end); err = unix.Unmount(on, 0) {
@@ -106,7 +106,7 @@ func unmount(on string) error {
 	return nil
 }
 
-// command runs a program and returns what it said.
+// command runs a program and returns its output.
 func command(argv ...string) (string, error) {
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
@@ -149,7 +149,7 @@ func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (_ row.Row
 	return rows[0], nil
 }
 
-// Close removes all of it, the last made first.
+// Close removes everything, in reverse order.
 func (b *memoryBed) Close() error {
 	var errs []error
 	for i := len(b.undos) - 1; i >= 0; i-- {

@@ -9,14 +9,14 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// rateFiles are the files of a group that hold rates, by version.
+// rateFiles are the files of a group that contain rates, by version.
 var rateFiles = map[int][]string{
 	1: {"blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"},
 	2: {"io.max"},
 }
 
-// fixture makes groups of plain files. They keep what was written last, which is what a control file
-// shows as long as all four rates are written together.
+// fixture creates groups of plain files. A plain file keeps what was written last, which a control file also shows as
+// long as all four rates are written together.
 func fixture(version, groups int) (_ *place, remove func() error, err error) {
 	root, err := os.MkdirTemp(memory(), "plimsoll-bench-limit-")
 	if err != nil {
@@ -62,8 +62,8 @@ func fixture(version, groups int) (_ *place, remove func() error, err error) {
 	return p, remove, p.find("/bench", groups)
 }
 
-// memory is a folder whose files are in memory, as control files are, or "" for the usual one. A disk's file
-// system waits for the disk when a file is cut and written anew (ext4's auto_da_alloc).
+// memory returns a folder whose files are in memory, as control files are, or "" for the default one. The file system
+// of a disk waits for the disk when a file is truncated and rewritten (ext4's auto_da_alloc).
 func memory() string {
 	const shm = "/dev/shm"
 	if info, err := os.Stat(shm); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
@@ -72,7 +72,7 @@ func memory() string {
 	return ""
 }
 
-// find finds the targets, which are numbered groups below one.
+// find finds the targets, which are numbered groups below parent.
 func (p *place) find(parent string, groups int) error {
 	for i := range groups {
 		path := fmt.Sprintf("%s/%d", parent, i)

@@ -22,14 +22,14 @@ import (
 	"plimsoll/internal/limit/keeper"
 )
 
-// idleTarget is how much of one processor a keeper with 1,000 groups may take while nothing happens.
+// idleTarget is the share of one processor that a keeper with 1,000 groups may take while nothing happens.
 const idleTarget = 0.005
 
-// listWindow is how long the work after a list of all containers is counted: it ends long before.
+// listWindow is how long the work after a list of all containers is measured: it ends long before.
 const listWindow = 3 * time.Second
 
-// keep measures a keeper that holds containers to a policy: they are those of a runtime, each with a process, so that what tells of them and
-// of their end is measured, too.
+// keep measures a keeper that applies a policy to containers. They are containers of a runtime, each with a process, so
+// the notifications of their start and end are measured too.
 func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small bool) (all []figure.Figure, err error) {
 	dir, err := os.MkdirTemp(memory(), "plimsoll-bench-limit-")
 	if err != nil {
@@ -94,7 +94,7 @@ func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small b
 	}
 	first := sample{times: []time.Duration{time.Since(began)}, writes: int(k.Status().Writes)}
 
-	// What its own writes told it of has been looked at by then.
+	// By then the keeper has handled the notifications of its own writes.
 	time.Sleep(min(idle, 2*time.Second))
 	var same sample
 	for range rounds {
@@ -109,7 +109,7 @@ func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small b
 	if err != nil {
 		return nil, err
 	}
-	// What a keeper does whenever it asks for all containers, which comes too seldom to be waited for.
+	// This is what a keeper does whenever it asks for all containers, which is too seldom to wait for.
 	list, err := cpuOf(ctx, min(idle, listWindow), func() { k.Sync(ctx) })
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small b
 	return all, <-ended
 }
 
-// ofACore prints a share of one processor.
+// ofACore formats a share of one processor.
 func ofACore(share float64) string { return fmt.Sprintf("%.2f %% of a core", 100*share) }
 
 // told reports whether the runtime's folder is watched.
@@ -146,7 +146,7 @@ func (p *place) inhabit() (pids []int, end func() error, err error) {
 			_ = c.Process.Kill()
 		}
 		for _, c := range all {
-			_ = c.Wait() // It says that it was killed.
+			_ = c.Wait() // Its error says that it was killed.
 		}
 		return nil
 	}
@@ -172,7 +172,7 @@ func (p *place) inhabit() (pids []int, end func() error, err error) {
 	return pids, end, nil
 }
 
-// note notes a container down as crun does (containers/crun, src/libcrun/status.c). Its id is its group's name.
+// note records a container as crun does (containers/crun, src/libcrun/status.c). Its id is its group's name.
 func note(state, id string, pid int) error {
 	ticks, err := procfs.Start("/proc", pid)
 	if err != nil {
@@ -190,7 +190,7 @@ func note(state, id string, pid int) error {
 	return os.WriteFile(filepath.Join(dir, "status"), []byte(text), 0o600)
 }
 
-// cpuOf is the processor time of this process while it does something, and for d after that has begun.
+// cpuOf returns the processor time of this process while do runs, and for d after its start.
 func cpuOf(ctx context.Context, d time.Duration, do func()) (time.Duration, error) {
 	before, err := processTime()
 	if err != nil {
@@ -208,14 +208,14 @@ func cpuOf(ctx context.Context, d time.Duration, do func()) (time.Duration, erro
 	return after - before, err
 }
 
-// cpu is how much of one processor this process takes during d.
+// cpu returns the share of one processor that this process takes during d.
 func cpu(ctx context.Context, d time.Duration) (float64, error) {
 	began := time.Now()
 	used, err := cpuOf(ctx, d, func() {})
 	return float64(used) / float64(time.Since(began)), err
 }
 
-// processTime is the processor time of this process.
+// processTime returns the processor time of this process.
 func processTime() (time.Duration, error) {
 	var r unix.Rusage
 	err := unix.Getrusage(unix.RUSAGE_SELF, &r)

@@ -1,13 +1,12 @@
-// Package limits measures what it costs to hold many containers to limits: to set four rates in
-// each of 1,000 groups, to look whether they are still so, to change and to remove them; to watch what the groups do; what a
-// keeper that holds them takes of a processor; and how near direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to
-// 20,000 IOPS.
+// Package limits measures the cost of limits for many containers: to set four rates in each of 1,000 groups, to check
+// them, to change and to remove them; to watch what the groups do; and the processor time of a keeper that maintains
+// them. It also measures how close direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to 20,000 IOPS.
 //
 //	bench limit [-groups N] [-rounds N] [-idle TIME] [-quick] [-strict]
 //
-// It does so on plain files, which shows Plimsoll's own part, and on this machine's control groups, in groups of its own
-// with a loop device of its own. The latter needs root, and is skipped with the reason where it can't be
-// done. A reconcile that writes anything is an error; with -strict so is a goal that was missed, after all were tried.
+// It measures on plain files, which shows Plimsoll's own part, and on this machine's control groups, in groups and with
+// a loop device of its own. The latter needs root, and is skipped with the reason if it is impossible. A reconcile that
+// writes anything is an error. With -strict, a missed goal is an error too, after everything was measured.
 package limits
 
 import (
@@ -26,22 +25,22 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// What holding 1,000 groups may take.
+// The maximum times for 1,000 groups.
 const (
 	applyTarget     = time.Second
 	reconcileTarget = 50 * time.Millisecond
-	// A sample a second then takes a tenth of one CPU.
+	// A sample per second then takes a tenth of one CPU.
 	watchTarget  = 100 * time.Millisecond
 	targetGroups = 1000
 )
 
-// rates are the four limits, and otherRates what they are changed to.
+// rates are the four limits; otherRates are the limits that they are changed to.
 var (
 	rates      = limit.Limits{ReadBPS: 100 << 20, WriteBPS: 50 << 20, ReadIOPS: 5000, WriteIOPS: 2000}
 	otherRates = limit.Limits{ReadBPS: 200 << 20, WriteBPS: 20 << 20, ReadIOPS: 3000, WriteIOPS: 1000}
 )
 
-// Run does 'bench limit' with these flags.
+// Run runs 'bench limit' with these flags.
 func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	fs := flag.NewFlagSet("bench limit", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -65,25 +64,25 @@ func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	return err
 }
 
-// A place is groups to measure in.
+// A place holds groups to measure with.
 type place struct {
 	name    string
 	host    *cgroup.Host
 	device  device.Number
 	targets []*cgroup.Target
-	// paths are the groups' names, and node is that of the device.
+	// paths are the groups' names; node is the device's.
 	paths []string
 	node  string
-	// kernel says that these are control groups and no plain files.
+	// kernel says that these are control groups, not plain files.
 	kernel bool
 }
 
-// errSkip is the error of a place that can't be had here; its text says why.
+// errSkip is the error for a place that is impossible on this machine; its text says why.
 type errSkip string
 
 func (e errSkip) Error() string { return string(e) }
 
-// run prints what holding so many groups takes, and returns how many goals were missed.
+// run prints the cost of that many groups, and returns the number of missed goals.
 func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Duration) (missed int, err error) {
 	if groups < 1 || rounds < 1 {
 		return 0, errors.New("-groups and -rounds: must be at least 1")
@@ -136,9 +135,9 @@ func measure(ctx context.Context, name string, groups, rounds int, idle time.Dur
 			return nil, err
 		}
 		if !p.kernel {
-			continue // A plain file doesn't know what removes a line.
+			continue // A plain file doesn't know how to remove a line.
 		}
-		// The groups do nothing, as most do: their limits are read in one of ten samples.
+		// The groups do nothing, as most groups do: one in ten samples reads their limits.
 		for range 2 {
 			if err := watched.sample(ctx, sampler, subjects); err != nil {
 				return nil, err
@@ -167,13 +166,13 @@ func measure(ctx context.Context, name string, groups, rounds int, idle time.Dur
 	), kept...), err
 }
 
-// A sample is the times that all groups took, and the writes.
+// A sample holds the times for all groups, and the writes.
 type sample struct {
 	times  []time.Duration
 	writes int
 }
 
-// hold holds every target, one after the other.
+// hold reconciles every target, one after another.
 func (s *sample) hold(ctx context.Context, p *place, w cgroup.Want) error {
 	began := time.Now()
 	for _, t := range p.targets {
@@ -190,7 +189,7 @@ func (s *sample) hold(ctx context.Context, p *place, w cgroup.Want) error {
 	return nil
 }
 
-// watch makes what watches the groups of a kernel.
+// watch creates the sampler of control groups.
 func (p *place) watch() (*watch.Sampler, []*watch.Subject, error) {
 	if !p.kernel {
 		return nil, nil, nil
@@ -206,7 +205,7 @@ func (p *place) watch() (*watch.Sampler, []*watch.Subject, error) {
 	return s, subjects, nil
 }
 
-// sample reads what all groups have done.
+// sample reads the counters of all groups.
 func (s *sample) sample(ctx context.Context, sampler *watch.Sampler, subjects []*watch.Subject) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (s *sample) sample(ctx context.Context, sampler *watch.Sampler, subjects []
 	return nil
 }
 
-// figure is a sample beside its goal. Fewer groups than the goal is for are not judged.
+// figure returns a sample beside its goal. It is not judged with fewer groups than the goal is for.
 func (s *sample) figure(what string, rounds int, most time.Duration, small bool) figure.Figure {
 	return figure.Figure{Name: what, Ours: figure.Times(s.times), Unit: figure.Milliseconds, Note: fmt.Sprintf("%d writes", s.writes/rounds),
 		Goal: figure.Goal{Op: figure.AtMost, Value: float64(most)}, Unjudged: small}

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// machine makes groups of this machine's own kernel, and a loop device that the limits are for: the first limit
-// on a disk stops it for a moment, which is nothing to do to somebody's.
+// machine creates control groups on this machine, and a loop device for the limits: the first limit on a disk stops the
+// disk for a moment, so another's disk must not be used.
 func machine(groups int) (_ *place, remove func() error, err error) {
 	if os.Geteuid() != 0 {
 		return nil, nil, errSkip("it needs root")
@@ -72,7 +72,7 @@ func machine(groups int) (_ *place, remove func() error, err error) {
 	return p, remove, p.find(g.Path, groups)
 }
 
-// loop makes a loop device over an empty file.
+// loop creates a loop device over an empty file.
 func loop() (node string, _ device.Number, detach func() error, err error) {
 	dir, err := os.MkdirTemp("", "plimsoll-bench-limit-")
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"plimsoll/cmd/bench/figure"
 )
 
-// machine has no control groups where there is no Linux.
+// machine is impossible without Linux, which alone has control groups.
 func machine(int) (*place, func() error, error) {
 	return nil, nil, errSkip("there are no control groups on this system")
 }
 
-// keep holds nothing there.
+// keep measures nothing on this system.
 func keep(context.Context, *place, int, time.Duration, bool) ([]figure.Figure, error) {
 	return nil, nil
 }
 
-// newMemoryBed has no control groups where there is no Linux.
+// newMemoryBed is impossible without Linux, which alone has control groups.
 func newMemoryBed(int) (bed, error) {
 	return nil, errSkip("there are no control groups on this system")
 }

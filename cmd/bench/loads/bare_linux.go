@@ -15,9 +15,9 @@ import (
 	"plimsoll/load"
 )
 
-// The bare ring is the limit of any load generator on io_uring: random reads of one file with
-// registered file, buffers and ring, and nothing else: no clock, no histogram, no
-// budget, no look at what was read. Numbers are those of linux/io_uring.h.
+// The bare ring is the limit of any load generator on io_uring: random reads of one file with registered file, buffers
+// and ring, and nothing else. It has no clock, no histogram and no budget, and ignores the data. Numbers are those of
+// linux/io_uring.h.
 const (
 	sysSetup, sysEnter, sysRegister = 425, 426, 427
 	flagsBest                       = 1<<12 | 1<<13 | 1<<7 // single issuer, deferred task run, submit all
@@ -128,7 +128,7 @@ func bare(job load.Job) (reading, error) {
 	begin := time.Now()
 	for {
 		atomic.StoreUint32(sqTail, tail)
-		submit := tail - atomic.LoadUint32(sqHead) // a signal may have left some
+		submit := tail - atomic.LoadUint32(sqHead) // a signal may have left some unsubmitted
 		if _, _, errno := syscall.RawSyscall6(sysEnter, uintptr(up.offset), uintptr(submit), 1, getEvents|registeredRing, 0, 0); errno != 0 && errno != unix.EINTR {
 			return reading{}, errno
 		}
@@ -141,8 +141,7 @@ func bare(job load.Job) (reading, error) {
 			push(c[0])
 		}
 		atomic.StoreUint32(cqHead, head)
-		// A look at the clock once in thousands of I/Os costs nothing. A device does no more
-		// than thousands a second.
+		// Checking the clock once in thousands of I/Os costs nothing. A device does only thousands per second.
 		n := uint64(head - from)
 		if done += n; done&0xfff < n && time.Since(begin) >= job.Runtime {
 			break

@@ -4,5 +4,5 @@ package loads
 
 import "plimsoll/load"
 
-// bare would be a ring without accounting: only Linux has it.
+// bare is a ring without accounting, on Linux only.
 func bare(load.Job) (reading, error) { return reading{}, load.ErrNotSupported }

@@ -13,13 +13,13 @@ import (
 	"plimsoll/load"
 )
 
-// A contest is what package load and a peer do in every round.
+// A contest is a job that package load and a peer do in every round.
 type contest struct {
 	name string
 	ours run
-	// peer is nil where there is none.
+	// peer is nil if there is none.
 	peer run
-	// iops and cpu are the goals: I/Os a second, and CPU time per I/O. Zero: none.
+	// iops and cpu are the goals: I/Os per second, and CPU time per I/O. Zero: none.
 	iops, cpu figure.Goal
 	// iopsOnly says that the CPU time is not compared.
 	iopsOnly bool
@@ -30,17 +30,17 @@ type contest struct {
 // A run does the job once.
 type run func(context.Context) (reading, error)
 
-// asLoad is a run of package load.
+// asLoad returns a run of package load.
 func asLoad(job load.Job) run {
 	return func(ctx context.Context) (reading, error) { return measureOurs(ctx, job) }
 }
 
-// asBare is a run on a ring without accounting.
+// asBare returns a run on a ring without accounting.
 func asBare(job load.Job) run {
 	return func(ctx context.Context) (reading, error) { return measureBare(ctx, job) }
 }
 
-// asFio is a run of fio, nil without one.
+// asFio returns a run of fio, or nil without fio.
 func asFio(o options, job load.Job, extra ...string) run {
 	if o.fio == "" {
 		return nil
@@ -48,12 +48,12 @@ func asFio(o options, job load.Job, extra ...string) run {
 	return func(ctx context.Context) (reading, error) { return measureFio(ctx, o.fio, job, extra...) }
 }
 
-// times is a goal of the ratio to the peer.
+// times returns a goal for the ratio to the peer.
 func times(op string, ratio float64) figure.Goal {
 	return figure.Goal{Op: op, Value: ratio, Ratio: true}
 }
 
-// contests are those on the file in the page cache and on the null engine.
+// contests returns the contests on the file in the page cache and on the null engine.
 func contests(file string, o options) []*contest {
 	job := func(engine string, depth int) load.Job {
 		return load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: file, Size: o.size, Runtime: o.runtime, IOEngine: engine}
@@ -73,7 +73,7 @@ func contests(file string, o options) []*contest {
 	}
 }
 
-// directContests are those on a block device with direct I/O.
+// directContests returns the contests on a block device with direct I/O.
 func directContests(device string, o options) []*contest {
 	job := func(depth int) load.Job {
 		return load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: device, Size: o.size, Runtime: o.runtime, IOEngine: load.IOUring, Direct: true}
@@ -83,13 +83,13 @@ func directContests(device string, o options) []*contest {
 		all = append(all, &contest{name: fmt.Sprintf("direct on a loop device, depth %d", depth), ours: asLoad(job(depth)), peer: asFio(o, job(depth), "--norandommap"),
 			iops: times(figure.AtLeast, 1), cpu: times(figure.AtMost, 0.6)})
 	}
-	// One I/O at a time costs the kernel a switch to the device's thread and back. What that
-	// leaves to gain for a program is the difference to a ring without accounting.
+	// One I/O at a time costs the kernel a switch to the device's thread and back. The difference to a ring without
+	// accounting is what remains to be gained.
 	return append(all, &contest{name: "direct on a loop device, depth 1, a bare ring", ours: asLoad(job(1)), peer: asBare(job(1)),
 		iops: times(figure.AtLeast, 0.97), cpu: times(figure.AtMost, 1.1)})
 }
 
-// poissonRate is what Poisson arrivals are asked for, a second.
+// poissonRate is the requested rate of Poisson arrivals, per second.
 const poissonRate = 600_000
 
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
@@ -151,7 +151,7 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	return err
 }
 
-// loop makes a loop device over the file, whose own I/O is direct too.
+// loop creates a loop device over the file, with direct I/O to the file too.
 func loop(ctx context.Context, file string) (device string, detach func(), err error) {
 	out, err := exec.CommandContext(ctx, "losetup", "--direct-io=on", "--find", "--show", file).Output()
 	if err != nil {
@@ -172,8 +172,8 @@ func cache(path string) error {
 	return err
 }
 
-// interleave does all contests in every round. Which program of a contest is first in one round is last in the next, so
-// that neither has the warmer machine.
+// interleave does all contests in every round. The program of a contest that goes first in one round goes last in the
+// next, so that neither has the warmer machine.
 func interleave(ctx context.Context, all []*contest, rounds int, talk io.Writer) error {
 	for round := range rounds {
 		fmt.Fprintf(talk, "round %d of %d\n", round+1, rounds)
@@ -237,7 +237,7 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 			all = append(all, c.figure(c.name+", CPU ns per I/O", reading.perIO, c.cpu))
 		}
 	}
-	// Of Poisson arrivals the schedule is compared: that many were asked for.
+	// For Poisson arrivals the schedules are compared, because the rate is requested.
 	shares := poisson.figure("null engine, Poisson arrivals, share of the 600,000/s asked for", reading.share, figure.Goal{Op: figure.Near, Value: 1, Off: 0.01})
 	shares.Unit = figure.Share
 	all = append(all,

@@ -2,15 +2,14 @@
 //
 //	bench load [-rounds N] [-runtime D] [-dir DIR] [-size N] [-fio PATH]
 //
-// In every round each figure is measured with both programs, one right after the
-// other, in an order that changes from round to round; the ratio of the two is
-// taken within the round. The table shows medians and the range of the ratios. The file
-// is in the page cache, or under a loop device with direct I/O, and both keep a full histogram of
-// latencies. A ring without any accounting shows the limit. Times of a
-// shared machine mean little, ratios within a round more. The memory is that of the worker
-// which plimsoll carries, its agent included. A second table has plimsoll ab beside ApacheBench.
+// In every round each figure is measured with both programs, one right after the other, in an order that changes from
+// round to round; the ratio of the two is taken within the round. The table shows medians and the range of the ratios.
+// The file is in the page cache, or under a loop device with direct I/O, and both programs keep a full histogram of
+// latencies. A ring without any accounting shows the limit. Times on a shared machine mean little; ratios within a
+// round mean more. The memory is that of the worker that plimsoll carries, including its agent. A second table compares
+// plimsoll ab with ApacheBench.
 //
-// Without fio the figures of load alone are printed.
+// Without fio only the figures of package load are printed.
 package loads
 
 import (
@@ -37,11 +36,11 @@ type options struct {
 	bare    bool
 }
 
-// Run does 'bench load' with these flags.
+// Run runs 'bench load' with these flags.
 func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	var o options
 	if len(args) > 0 && args[0] == "-ab" {
-		return asAB(ctx, stdout, stderr, args[1:]) // A child's line.
+		return asAB(ctx, stdout, stderr, args[1:]) // The command line of a child.
 	}
 	fs := flag.NewFlagSet("bench load", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -64,7 +63,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	return bench(ctx, o, stdout, stderr)
 }
 
-// child runs one job in a process of its own, as a worker does.
+// child runs one job in its own process, as a worker does.
 func child(ctx context.Context, stdin io.Reader, stdout io.Writer, without bool) error {
 	var job load.Job
 	if err := json.NewDecoder(stdin).Decode(&job); err != nil {

@@ -14,14 +14,14 @@ import (
 	"plimsoll/load"
 )
 
-// A reading is what one program reached in one measurement.
+// A reading is the result of one program in one measurement.
 type reading struct {
 	iops float64
 	// cpu is CPU time per I/O in nanoseconds.
 	cpu float64
 }
 
-// MarshalJSON and UnmarshalJSON carry a reading from a child.
+// MarshalJSON and UnmarshalJSON transfer a reading from a child.
 func (r reading) MarshalJSON() ([]byte, error) { return json.Marshal([2]float64{r.iops, r.cpu}) }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -32,10 +32,10 @@ func (r *reading) UnmarshalJSON(p []byte) error {
 	return err
 }
 
-// subcommand is what this program is called with to be a child.
+// subcommand is the argument that makes this program a child.
 const subcommand = "load"
 
-// inChild runs the job in a fresh process of this program and returns what that printed.
+// inChild runs the job in a new process of this program and returns its output.
 func inChild(ctx context.Context, mode string, job load.Job) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -91,7 +91,7 @@ type fioOutput struct {
 	} `json:"jobs"`
 }
 
-// fioFile is the job's file, or any name for an engine that has none.
+// fioFile returns the job's file, or any name for an engine without files.
 func fioFile(job load.Job) string {
 	if job.Filename == "" {
 		return "none"
@@ -99,8 +99,7 @@ func fioFile(job load.Job) string {
 	return job.Filename
 }
 
-// measureFio runs the same job with fio. The cache is not invalidated, or the
-// file would not be in it.
+// measureFio runs the same job with fio. It does not invalidate the cache, because the file must stay in it.
 func measureFio(ctx context.Context, fio string, job load.Job, extra ...string) (reading, error) {
 	engine := job.IOEngine
 	if engine == load.LinuxAIO {

@@ -13,17 +13,17 @@ import (
 	"plimsoll/load"
 )
 
-// The tools that read a run's figures, and the most time that each may take.
+// The tools that read a run's figures, and the maximum time of each.
 const (
 	mergedClients = 1000
 	mostMerge     = 10 * time.Millisecond
-	// printedJobs have reads, writes and syncs each.
+	// printedJobs is the number of jobs, each with reads, writes and syncs.
 	printedJobs   = 8
 	mostJSONPlus  = 50 * time.Millisecond
 	fullHistogram = 1 << 33 // ns: latencies up to some 8 s
 )
 
-// full is a histogram with something in each of its buckets up to fullHistogram: no run has more.
+// full returns a histogram with an entry in each of its buckets up to fullHistogram; no run has more.
 func full() *hist.Histogram {
 	h := new(hist.Histogram)
 	for v := int64(1); v < fullHistogram; v += v/64 + 1 {
@@ -50,8 +50,8 @@ func measureMerge() (time.Duration, error) {
 	return took, nil
 }
 
-// A played is a session in which every job has come to a full run already, so that what remains of plimsoll fio
-// is its output.
+// A played is a session in which every job already has its result, so that only the output of plimsoll fio remains to
+// be done.
 type played struct{ result workload.Result }
 
 // Path implements dialect.Session.
@@ -62,7 +62,7 @@ func (p *played) Stage(context.Context, string, []workload.StageJob, func(load.S
 	return &p.result, nil
 }
 
-// measureJSONPlus returns how long plimsoll fio takes for the output of a run in JSON+, and the output's bytes.
+// measureJSONPlus returns how long plimsoll fio takes for the output of a run in JSON+, and the output's size in bytes.
 func measureJSONPlus(ctx context.Context, stderr io.Writer) (time.Duration, int64, error) {
 	var p played
 	for i := range printedJobs {
@@ -96,7 +96,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// duties are what each work on a run's figures takes.
+// duties returns the time of each tool that works on a run's figures.
 func duties(ctx context.Context, rounds int, stderr io.Writer) ([]figure.Figure, error) {
 	var merged, printed []time.Duration
 	var size int64

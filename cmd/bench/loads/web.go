@@ -16,18 +16,19 @@ import (
 	"plimsoll/internal/measure/dialect/ab"
 )
 
-// webConnections and webRequests are the closed loop of plimsoll ab and of ab: connections that are kept, and
-// requests over all of them.
+// webConnections and webRequests describe the closed loop of plimsoll ab and of ab: the number of kept connections, and
+// of requests over all of them.
 const (
 	webConnections = 32
 	webRequests    = 50_000
 )
 
-// webAnswer is what the server sends for each request: small, so that the clients are compared and not the copying.
+// webAnswer is the server's response to each request. It is small, so that the clients are compared and not the
+// copying.
 var webAnswer = []byte("HTTP/1.1 200 OK\r\nServer: tiny\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello")
 
-// serveWeb answers every request over connections that stay, and returns its address. It does nothing that a client could
-// wait for: no routes, no log. done closes it.
+// serveWeb answers every request over kept connections, and returns its address. It has no routes and no log, so that
+// no client waits for them. done closes it.
 func serveWeb() (address string, done func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +64,7 @@ func answer(conn net.Conn) {
 	}
 }
 
-// asAB does the line that follows -ab, in a process of its own as plimsoll ab has.
+// asAB runs the command line after -ab, in its own process as plimsoll ab does.
 func asAB(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	t, err := ab.Parse(args)
 	if err != nil {
@@ -72,7 +73,7 @@ func asAB(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	return t.Run(ctx, nil, stdout, stderr)
 }
 
-// webContest is ours and ApacheBench, which ask the same server. Without ab only ours does.
+// webContest returns the contest of plimsoll ab and ApacheBench, with the same server. Without ab, there is no peer.
 func webContest(url string) (*contest, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -88,7 +89,7 @@ func webContest(url string) (*contest, error) {
 	return c, nil
 }
 
-// perSecond is the report's own figure; both have the same line.
+// perSecond matches the report's own figure, which both programs print in the same form.
 var perSecond = regexp.MustCompile(`(?m)^Complete requests: +(\d+)\nFailed requests: +0\n(?:.*\n)*?Requests per second: +([0-9.]+) `)
 
 // measureAB runs a program that prints ab's report.
@@ -111,7 +112,7 @@ func measureAB(ctx context.Context, program string, args []string) (r reading, e
 	return r, nil
 }
 
-// webTable prints what the clients reached. No figure is aimed at.
+// webTable prints the clients' results, which have no goal.
 func webTable(stdout io.Writer, c *contest) error {
 	fmt.Fprintf(stdout, "\nA closed loop of %d requests over %d kept connections to a server in memory:\n\n", webRequests, webConnections)
 	_, err := figure.Table(stdout, "figure", "ab", []figure.Figure{

@@ -16,18 +16,18 @@ import (
 	"plimsoll/load"
 )
 
-// maxRSS is the most memory that a worker may take at a depth of 32, in bytes.
+// maxRSS is the maximum memory of a worker at a depth of 32, in bytes.
 const maxRSS = 32 << 20
 
-// workerJob is what the worker's memory is measured with: reads and writes, because
-// both have buffers, at the depth that the limit is for.
+// workerJob returns the job for measuring the worker's memory: reads and writes, because both have buffers, at the
+// depth that the limit is for.
 func workerJob(o options) load.Job {
 	return load.Job{RW: load.RandRW, BS: 4096, IODepth: 32, Size: 8 << 20, Runtime: o.runtime}
 }
 
-// workerMemory runs job in the worker that plimsoll carries, on the host, and returns
-// the peak of what it took: its agent and the process of the trial, in bytes. This
-// program's own memory would show nothing: it is another program.
+// workerMemory runs job in the worker that plimsoll carries, on the host, and returns its peak memory in bytes: its
+// agent's and that of the trial's process. This program's own memory would show nothing, because it is a different
+// program.
 func workerMemory(ctx context.Context, dir string, source engine.WorkerSource, job load.Job) (peak int64, err error) {
 	state, err := os.MkdirTemp(dir, "plimsoll-bench-worker-")
 	if err != nil {
@@ -59,8 +59,7 @@ func workerMemory(ctx context.Context, dir string, source engine.WorkerSource, j
 	return res.Usage.MaxRSS + peakOf(a.Info().PID), nil
 }
 
-// peakOf is the most memory that a living process has taken, in bytes; 0 where
-// the system doesn't say.
+// peakOf returns the peak memory of a living process, in bytes; 0 if the system doesn't report it.
 func peakOf(pid int) int64 {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

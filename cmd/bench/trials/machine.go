@@ -21,18 +21,20 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// The goals of a machine: to its first I/O when it boots and when it goes on from where one was saved, and of this
-// computer's memory.
+// The goals of a virtual machine: the time to its first I/O when it boots and when it resumes a saved one, and this
+// computer's memory that it takes.
 const (
 	mostBoot   = 6 * time.Second
 	mostGoOn   = 1500 * time.Millisecond
 	mostMemory = 300_000_000
 )
 
-// shares are how machines get at what they measure, each by an engine with that share; nothing is the machine's own disk.
+// shares are the ways in which machines reach what they measure, each by an engine with that share; "" is the machine's
+// own disk.
 var shares = []string{"", vm.Share9P, vm.ShareVirtioFS, vm.ShareSMB, vm.ShareNFS}
 
-// startMachines prints, for each way in, how long it takes from nothing to the first I/O that a machine has done there, and what memory it takes then.
+// startMachines prints, for each of these ways, the time from nothing to the first I/O in a machine, and the memory
+// that the machine takes then.
 func startMachines(ctx context.Context, stdout io.Writer, o options, state string) error {
 	var all []figure.Figure
 	var most int64
@@ -47,7 +49,7 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 				what, target = name+", goes on from a saved one", mostGoOn
 			}
 			if !boot && share == vm.ShareVirtioFS {
-				continue // Its machines always boot: QEMU can't save one.
+				continue // QEMU can't save its machines: they always boot.
 			}
 			e := vm.New(vm.Options{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
 			times, bytes, err := starts(ctx, e, spec, o.machines)
@@ -72,8 +74,8 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 
 func megabytes(v float64) string { return fmt.Sprintf("%.0f MB", v/1e6) }
 
-// starts starts machines one after another, and returns how long each took to its first I/O, and the most memory that one had.
-// The first is left out: by it the engine finds its way, unpacks the kernel and saves what the others go on from.
+// starts starts machines one after another, and returns the time of each to its first I/O, and the peak memory of any.
+// It omits the first, in which the engine checks the machine, unpacks the kernel and saves what the others resume.
 func starts(ctx context.Context, e engine.Engine, spec engine.Spec, rounds int) (times []time.Duration, bytes int64, err error) {
 	for i := range rounds + 1 {
 		begin := time.Now()
@@ -89,7 +91,7 @@ func starts(ctx context.Context, e engine.Engine, spec engine.Spec, rounds int) 
 	return times, bytes, nil
 }
 
-// firstIO starts one machine, has it append to a file once, and ends it.
+// firstIO starts one machine, makes it append to a file once, and ends it.
 func firstIO(ctx context.Context, e engine.Engine, spec engine.Spec, begin time.Time) (took time.Duration, bytes int64, err error) {
 	s, err := e.Open(ctx, spec)
 	if err != nil {
@@ -120,10 +122,10 @@ func firstIO(ctx context.Context, e engine.Engine, spec engine.Spec, begin time.
 	return took, bytes, nil
 }
 
-// e1Plans are those that ask what isolation costs, machines included.
+// e1Plans are the plans about the cost of isolation, including machines.
 var e1Plans = []string{"raw-write", "site-build"}
 
-// mostPlans is how long the quick forms of both may take on two cores.
+// mostPlans is the maximum time of the quick forms of both on two cores.
 const mostPlans = 6 * time.Minute
 
 // timePlans times the quick forms of e1Plans; the last figure is their sum.

@@ -1,14 +1,14 @@
-// Package trials measures what a trial costs beside its measured window, on
-// every engine that works here: cold, with a container started and removed for
-// it, and warm, in one that runs. The trials are those of a run: with the witness below the
-// application, the checks and the database.
+// Package trials measures the cost of a trial beside its measured window, on every engine that works here: cold, with a
+// container started and removed for it, and warm, in a running container. The trials are those of a run: with the
+// witness below the application, the checks and the database.
 //
 //	bench trial [-rounds N] [-docker HOST] [-machines N] [-kernel FILE] [-quick PLIMSOLL] [-run PLIMSOLL]
 //
-// With -machines it starts as many virtual machines of each kind, and takes the time to their first I/O; -kernel is theirs.
-// An engine that does not work here is skipped with the reason. With -quick, the path of a plimsoll,
-// it also takes the time of one 'plimsoll run --quick', from its start to its end, and of those of the plans that ask what isolation
-// costs; and with -run that of the default plan with all its blocks, as make run does it, which takes minutes.
+// With -machines it starts that many virtual machines of each kind, with the kernel of -kernel, and measures the time
+// to their first I/O. An engine that does not work here is skipped with the reason. With -quick, the path of a
+// plimsoll, it also measures the time of one 'plimsoll run --quick' from start to end, and of the plans about the cost
+// of isolation. With -run it measures that of the default plan with all its blocks, as make run does it, which takes
+// minutes.
 package trials
 
 import (
@@ -39,11 +39,11 @@ import (
 	"plimsoll/internal/measure/workerbin"
 )
 
-// window is the measured window of each trial; it is subtracted.
+// window is the measured window of each trial, which is subtracted.
 const window = 50 * time.Millisecond
 
-// planText is a plan of one engine and place, and two workloads. They share a file, which the first of them
-// in each container lays out. The first block, in which the runner finds its way, is left out.
+// planText is a plan of one engine and place, and two workloads. They share a file, which the first workload in each
+// container lays out. The first block, in which the runner checks its surroundings, is omitted.
 const planText = `
 name: bench
 io_engine: psync
@@ -55,10 +55,10 @@ workloads:
   two: {rw: randread, bs: 4KiB, size: 1MiB, runtime: %[4]s, randseed: 2}
 `
 
-// targets are the most that a trial may cost.
+// targets are the maximum costs of a trial.
 var targets = map[string]time.Duration{"host": 20 * time.Millisecond, "oci": 150 * time.Millisecond, "docker": time.Second}
 
-// Run does 'bench trial' with these flags.
+// Run runs 'bench trial' with these flags.
 func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	o := options{worker: workerbin.Bytes}
 	fs := flag.NewFlagSet("bench trial", flag.ContinueOnError)
@@ -79,11 +79,12 @@ func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 type options struct {
 	rounds int
 	docker string // the daemon's address
-	// machines is how many virtual machines of each kind are started, kernel their kernel's file; empty: that of this computer.
+	// machines is the number of virtual machines of each kind to start, kernel their kernel's file; empty: that of this
+	// computer.
 	machines int
 	kernel   string
-	quick    string // the plimsoll of which the quick runs are timed, empty: none
-	full     string // that of which the whole run is timed, empty: none
+	quick    string // the plimsoll whose quick runs are timed; empty: none
+	full     string // the plimsoll whose whole run is timed; empty: none
 	worker   engine.WorkerSource
 }
 
@@ -134,7 +135,7 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 	return err
 }
 
-// duration is the figure of some times, in milliseconds, with the most that they may be; 0: no goal.
+// duration returns the figure of some times, in milliseconds, with their maximum as the goal; 0: no goal.
 func duration(what string, times []time.Duration, most time.Duration) figure.Figure {
 	f := figure.Figure{Name: what, Ours: figure.Times(times), Unit: figure.Milliseconds}
 	if most > 0 {
@@ -143,14 +144,14 @@ func duration(what string, times []time.Duration, most time.Duration) figure.Fig
 	return f
 }
 
-// times are what trials took beside their windows and layouts, from the end of the one before to their record
-// being kept: cold with a container started for it and the one before it removed, warm without.
+// times are the times of trials beside their windows and layouts, from the end of one trial until the record of the
+// next is stored. Cold includes starting a container and removing the one before it; warm doesn't.
 type times struct {
 	cold, warm, layout []time.Duration
 }
 
-// measure runs the plan with all that plimsoll has: the witness below the application, the
-// checks, and the database on disk.
+// measure runs the plan with everything that plimsoll uses: the witness below the application, the checks, and the
+// database on disk.
 func measure(ctx context.Context, e engine.Engine, kind place.Kind, rounds int, path string) (times, error) {
 	p, err := plan.Parse("bench", fmt.Appendf(nil, planText, e.Name(), kind, rounds+1, window))
 	if err != nil {
@@ -187,7 +188,7 @@ func (judge) Run(run *record.Run, trials []record.Trial) []record.Warning {
 	return check.Run(run, trials)
 }
 
-// A watcher takes the time from trial to trial.
+// A watcher measures the time from trial to trial.
 type watcher struct {
 	times
 	last   time.Time
@@ -209,7 +210,7 @@ func (w *watcher) Trial(_ int, t *record.Trial) {
 	r := t.Results[0]
 	took -= r.Elapsed + r.Prepared
 	if t.SessionOpen > 0 {
-		// The second trial finds the file laid out.
+		// The second trial finds the file already laid out.
 		w.cold, w.layout = append(w.cold, took), append(w.layout, r.Prepared)
 	} else {
 		w.warm = append(w.warm, took)

@@ -17,26 +17,27 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// A whole is a run of the default plan that is timed from its start to its end.
+// A whole is a run of the default plan that is timed from start to end.
 type whole struct {
-	// name is how a user starts it, args are plimsoll's; with report, they make it write its page too.
+	// name is the command as a user types it; args are plimsoll's arguments. With report, plimsoll also writes its
+	// page.
 	name   string
 	args   []string
 	report bool
-	// most is how long it may take on two cores.
+	// most is the maximum time on two cores.
 	most time.Duration
 }
 
-// The quick run, and all of it: what make run does once everything is built.
+// The quick run, and the full run, as make run does it once everything is built.
 var (
 	quickRun = whole{"plimsoll run --quick", []string{"run", "--quick"}, false, 90 * time.Second}
 	fullRun  = whole{"make run, once built", []string{"run"}, true, 6 * time.Minute}
 )
 
-// cellsFailed is plimsoll's exit status for a run that is done with failed cells.
+// cellsFailed is plimsoll's exit status for a finished run with failed cells.
 const cellsFailed = 3
 
-// timeWholes times the runs that are asked for. Those that came to their end have a figure, also where a later one fails.
+// timeWholes times the requested runs. Runs that ended have a figure even if a later run fails.
 func timeWholes(ctx context.Context, o options, state string) (all []figure.Figure, err error) {
 	for _, w := range []struct {
 		whole
@@ -58,8 +59,8 @@ func timeWholes(ctx context.Context, o options, state string) (all []figure.Figu
 	return append(all, plans...), err
 }
 
-// timeWhole does a run with its state in a folder of its own and its report beside that. Its figure is how long
-// that took. A run that didn't come to its end has none.
+// timeWhole does a run with its state in a folder of its own and its report beside that. The figure is the time of the
+// run. A run that didn't end has none.
 func timeWhole(ctx context.Context, w whole, program, docker, state string) (figure.Figure, error) {
 	args := append(slices.Clone(w.args), "--state", state)
 	if w.report {
