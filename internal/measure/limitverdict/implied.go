@@ -32,17 +32,18 @@ func Implied(t *record.Trial, l limit.Limits) (words []string) {
 			if i.Largest && !largest && !slices.Contains(d.sizes, i.BlockSize) {
 				continue
 			}
-			// With the value: sets of limits differ in it.
+			// Include the value, because sets of limits differ in it.
 			words = append(words, string(i.By)+" "+l.Text(i.By)+strings.TrimPrefix(i.String(), string(i.By)))
 		}
 	}
 	return words
 }
 
-// cached stands for the size of an I/O that the page cache makes.
+// cached stands for the size of an I/O that the page cache chooses.
 const cached = 0
 
-// sizes are the mean sizes of a workload's reads and writes at the device, in bytes, or cached. They are empty where it has none.
+// sizes returns the mean sizes of a workload's reads and writes at the device, in bytes, or cached; nothing for a kind
+// that it lacks.
 func sizes(s workload.Spec) (reads, writes []int64) {
 	jobs := []load.Job{s.Job}
 	switch s.Kind {
@@ -66,7 +67,7 @@ func sizes(s workload.Spec) (reads, writes []int64) {
 	return reads, writes
 }
 
-// atDevice adds the size of a job's I/Os, if it has such. at says that they reach the device as the job does them.
+// atDevice adds the size of a job's I/Os, if it has any. at says that they reach the device as the job does them.
 func atDevice(all []int64, size int64, at bool) []int64 {
 	switch {
 	case size == 0:

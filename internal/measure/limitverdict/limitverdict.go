@@ -1,15 +1,15 @@
 // Package limitverdict judges from a trial's record whether its limits held. It sets none: package trial does.
 //
-// The comparison depends on how the job reads and writes. Direct and synced I/O is done when the application is told
-// so: there the application's own rate counts, that of each client against its own limit. What goes through the page
-// cache is done later, by the kernel's flusher: there the device's rate counts, that of all clients together against
-// the sum of their limits.
+// The comparison depends on how the job reads and writes. Direct and synced I/O is complete when the application learns
+// so. There the application's own rate counts, that of each client against its own limit. The kernel's flusher
+// completes I/O through the page cache later. There the device's rate counts, that of all clients together against the
+// sum of their limits.
 //
-// What the flusher wrote after the window counts with the time that it took. The device's rate is of all who use it: what
-// is more than the clients handed over is not theirs, and doesn't make a limit one that is not held.
+// What the flusher wrote after the window counts with the time that it took. The device's rate includes all its users.
+// What exceeds the amount that the clients wrote is not theirs, and does not mean that a limit is not held.
 //
-// Easily got wrong: the kernel throttles in slices of 100 ms, lets the first one through, and makes up for one that came late, so that a
-// short window may show more than the limit; and a rate below its limit proves nothing about it.
+// Easily got wrong: the kernel throttles in slices of 100 ms, lets the first one through, and makes up for a late one,
+// so a short window may show more than the limit. And a rate below its limit proves nothing about it.
 package limitverdict
 
 import (
@@ -22,8 +22,8 @@ import (
 	"plimsoll/load"
 )
 
-// Of returns what a trial shows about each of its limits that is a rate, in the order of limit.Keys; nothing for one
-// that failed, or of which it isn't known what was in force.
+// Of returns what a trial shows about each of its limits on a rate, in the order of limit.Keys. It returns nothing for
+// a trial that failed, or whose limits in force are unknown.
 func Of(t *record.Trial) []judge.Finding {
 	if t.Status != record.Done || len(t.Results) == 0 || len(t.Where) < len(t.Results) {
 		return nil
@@ -44,7 +44,7 @@ func Of(t *record.Trial) []judge.Finding {
 	return all
 }
 
-// AtOnce reports whether what the job reads or writes is done when the application is told so: direct I/O, and writes
+// AtOnce reports whether the job's reads or writes are complete when the application learns so: direct I/O, and writes
 // that are synced within the window.
 func AtOnce(t *record.Trial, writes bool) bool {
 	s := t.Spec
@@ -66,7 +66,7 @@ func AtOnce(t *record.Trial, writes bool) bool {
 	return direct || writes && s.Job.Syncs()
 }
 
-// done is what one client did in a direction: bytes and I/Os. A log's commits are its writes once more, with their syncs.
+// done returns what one client did in a direction: bytes and I/Os. A log's commits repeat its writes, with their syncs.
 func done(r *workload.Result, writes bool) (bytes, ops int64) {
 	for _, c := range r.Classes {
 		if !writes && c.Name == "read" || writes && (c.Name == "write" || c.Name == "append") {
@@ -90,7 +90,7 @@ func rate(t *record.Trial, k limit.Key) *judge.Finding {
 	return device(t, k, writes, inBytes)
 }
 
-// application judges each client by itself and returns the farthest.
+// application judges each client by itself and returns the finding farthest from its limit.
 func application(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
 	var worst *judge.Finding
 	for i := range t.Results {
@@ -107,7 +107,8 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Find
 		seen := float64(n) / r.Elapsed.Seconds()
 		e := judge.Evidence{Asked: asked, Least: seen, Most: seen, Window: r.Elapsed, InFlight: inFlight(t, inBytes)}
 		if inBytes && i < len(t.Truth) {
-			// Bytes that the file system adds to a write count against the limit, too. I/O in flight may have been charged and not done.
+			// Bytes that the file system adds to a write count against the limit too. I/O in flight may have been
+			// charged and not completed.
 			charged := t.Truth[i].CgroupRead
 			if writes {
 				charged = t.Truth[i].CgroupWritten
@@ -119,7 +120,8 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Find
 	return worst
 }
 
-// device judges all clients of a device together, and returns the device that is farthest from the limit.
+// device judges all clients of a device together, and returns the finding of the device that is farthest from its
+// limit.
 func device(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
 	var worst *judge.Finding
 	for _, g := range t.DeviceUses() {
@@ -148,7 +150,8 @@ func device(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
 			n += map[bool]int64{true: flushed.Bytes, false: flushed.Writes}[inBytes]
 		}
 		e := judge.Evidence{Asked: asked, Most: float64(n) / elapsed.Seconds(), Window: elapsed, InFlight: inFlight(t, inBytes) + metadata(inBytes)}
-		// The clients' own part: the rest of the device's I/O is others', or the file system's. No I/O is smaller than a page.
+		// The clients' own part: the rest of the device's I/O is of others, or of the file system. No I/O is smaller
+		// than a page.
 		own := moved
 		if !inBytes {
 			own /= 4096
@@ -162,7 +165,7 @@ func device(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
 	return worst
 }
 
-// diskOf is what a device did in a result's window; nil where that isn't known.
+// diskOf returns what a device did in a result's window; nil if that is unknown.
 func diskOf(r *workload.Result, d *record.Device) *workload.DiskDelta {
 	if d == nil || len(r.Disks) == 0 && r.ProcRead < 0 {
 		return nil
@@ -172,13 +175,14 @@ func diskOf(r *workload.Result, d *record.Device) *workload.DiskDelta {
 			return &r.Disks[i]
 		}
 	}
-	return &workload.DiskDelta{} // One that did nothing is not listed.
+	return &workload.DiskDelta{} // A device that did nothing is not listed.
 }
 
-// added is how many times what the clients did a file system may do at most, with its journal.
+// added is the maximum factor by which a file system with a journal increases what the clients did.
 const added = 1.1
 
-// metadata is what a file system may write besides: a journal and a few bitmaps, in bytes or in I/Os of 4 KiB.
+// metadata returns how much a file system may write in addition: a journal and a few bitmaps, in bytes or in I/Os of 4
+// KiB.
 func metadata(inBytes bool) float64 {
 	const bytes = 256 << 10
 	if inBytes {
@@ -187,7 +191,7 @@ func metadata(inBytes bool) float64 {
 	return bytes / 4096
 }
 
-// inFlight is what may lie between the counters at both ends of a window.
+// inFlight returns how much may lie between the counters at both ends of a window.
 func inFlight(t *record.Trial, inBytes bool) float64 {
 	jobs := []load.Job{t.Spec.Job}
 	switch t.Spec.Kind {
@@ -210,7 +214,7 @@ func inFlight(t *record.Trial, inBytes bool) float64 {
 	return n
 }
 
-// farther is the finding that is farther above its limit, or nearer to it from below; f was seen at a place.
+// farther returns the finding that is farther above its limit, or nearer to it from below; f was seen at a place.
 func farther(worst *judge.Finding, f judge.Finding, at judge.Place) *judge.Finding {
 	if worst != nil && worst.Off >= f.Off {
 		return worst

@@ -13,11 +13,11 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// modulesDir is the folder of the first root file system that modules are in.
+// modulesDir is the folder of the modules in the first root file system.
 const modulesDir = "/modules"
 
-// WriteInitramfs writes the first root file system to a new file: init is the program /init, and modules are
-// files that Resolve named. ModulePath says where each is.
+// WriteInitramfs writes the first root file system to a new file. init is the program /init, and modules are files that
+// Resolve returned. ModulePath returns the path of each.
 func WriteInitramfs(to string, init []byte, modules []string) error {
 	err := filelock.Write(to, "initramfs-", func(f *os.File) error {
 		buffered := bufio.NewWriterSize(f, 1<<20)
@@ -29,7 +29,7 @@ func WriteInitramfs(to string, init []byte, modules []string) error {
 	return nil
 }
 
-// IsInitramfs reports whether a file is a first root file system to its end: a power cut may have left less.
+// IsInitramfs reports whether a file is a complete first root file system: a power cut may have truncated it.
 func IsInitramfs(path string) bool {
 	f, err := controlfile.Open(path)
 	if err != nil {
@@ -40,14 +40,14 @@ func IsInitramfs(path string) bool {
 	if err != nil {
 		return false
 	}
-	// Nothing is padded behind its last entry's name but to a multiple of four.
+	// After the name of the last entry there is only padding to a multiple of four.
 	name := []byte(endName + "\x00")
 	last := make([]byte, len(name)+3)
 	_, err = f.ReadAt(last, max(st.Size()-int64(len(last)), 0))
 	return err == nil && st.Size()%4 == 0 && bytes.Contains(last, name)
 }
 
-// ModulePath is where the module of a file is in the first root file system.
+// ModulePath returns the path of a module's file in the first root file system.
 func ModulePath(file string) string { return path.Join(modulesDir, moduleName(file)+".ko") }
 
 // Kinds and modes of files (inode(7)).
@@ -85,7 +85,7 @@ type archive struct {
 	err error
 }
 
-// endName is what an archive's last entry is called.
+// endName is the name of an archive's last entry.
 const endName = "TRAILER!!!"
 
 func (a *archive) add(name string, mode uint32, content []byte) { a.entry(name, mode, 0, 0, content) }
@@ -111,7 +111,7 @@ func (a *archive) end() error {
 
 func (a *archive) print(format string, args ...any) { a.write(fmt.Appendf(nil, format, args...)) }
 
-// pad fills up to the next multiple of four.
+// pad pads to the next multiple of four.
 func (a *archive) pad() { a.write(make([]byte, -a.n&3)) }
 
 func (a *archive) write(b []byte) {

@@ -20,15 +20,15 @@ import (
 type Kernel struct {
 	// Path is the file: a bzImage, as distributions ship it, or an ELF file (vmlinux).
 	Path string
-	// Version is what uname -r will say: "6.1.0-56-amd64".
+	// Version is what uname -r will print: "6.1.0-56-amd64".
 	Version string
 	// Modules is the folder with modules.dep; empty if the kernel has none.
 	Modules string
-	// unlisted is a folder with its modules that has no modules.dep, as in a package that was unpacked and not installed.
+	// unlisted is a folder of its modules without modules.dep, as in a package that was unpacked but not installed.
 	unlisted string
 }
 
-// errNoKernel is returned by Find where none is installed.
+// errNoKernel is returned by Find if no kernel is installed.
 var errNoKernel = errors.New("no Linux kernel is installed in /boot or /usr/lib/modules")
 
 // Find returns a kernel that is installed below root. It prefers the running version, then the newest. Of several builds of one
@@ -64,8 +64,8 @@ func Find(root, running string) (Kernel, error) {
 	return slices.MaxFunc(found, compareKernels), nil
 }
 
-// Open looks at the kernel in a file. modules names the folder of its modules; empty: it is looked for where
-// distributions have it, below root and beside the kernel.
+// Open inspects the kernel in a file. modules names the folder of its modules; if it is empty, Open searches for it
+// where distributions have it, below root and beside the kernel.
 func Open(root, path, modules string) (Kernel, error) {
 	f, err := controlfile.Open(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func Open(root, path, modules string) (Kernel, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || st.Size() > maxKernel {
-		// Its version would be looked for in all of it.
+		// The search for its version reads all of it.
 		return Kernel{}, fmt.Errorf("kernel %s is larger than %d MiB, which no kernel is", path, maxKernel>>20)
 	}
 	version, err := versionOf(f)
@@ -104,8 +104,8 @@ func Open(root, path, modules string) (Kernel, error) {
 	return k, nil
 }
 
-// The header of a bzImage (Documentation/arch/x86/boot.rst). Payload's offset is from the end of the real-mode
-// part, which has setup_sects + 1 sectors.
+// The header of a bzImage (Documentation/arch/x86/boot.rst). Payload's offset is from the end of the real-mode part,
+// which has setup_sects + 1 sectors.
 const (
 	offSetupSects    = 0x1f1
 	offMagic         = 0x202 // "HdrS"
@@ -116,7 +116,7 @@ const (
 	headerSize       = 0x250
 )
 
-// errForeign is returned for a file that is no kernel for PCs.
+// errForeign is returned for a file that is not a kernel for PCs.
 var errForeign = errors.New("it is neither a bzImage nor a vmlinux (ELF) for x86")
 
 // versionOf reads a kernel's version from its file.
@@ -144,7 +144,7 @@ func versionOf(f *os.File) (string, error) {
 	return versionInELF(f)
 }
 
-// banner begins what the kernel says first (init/version.c).
+// banner is the beginning of the kernel's first message (init/version.c).
 var banner = regexp.MustCompile(`Linux version ([0-9][^ \x00%]{2,64}) \(`)
 
 // versionInELF finds the banner in an unpacked kernel.

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/conf/controlfile"
 )
 
-// depFile is depmod's table of what each module needs.
+// depFile is depmod's table of the modules that each module needs.
 const depFile = "modules.dep"
 
 // A MissingModuleError says that a kernel has no module of that name, neither as a file nor built in.
@@ -25,24 +25,24 @@ func (e *MissingModuleError) Error() string {
 	return fmt.Sprintf("the kernel %s has no module %s", e.Kernel, e.Module)
 }
 
-// A modules is what depmod knows of one kernel's modules, by names with _ for -.
+// A modules holds depmod's tables of one kernel's modules, by names with _ for -.
 type modules struct {
 	kernel Kernel
-	// files are their files, relative to the folder; needs those that have to be loaded before.
+	// files are the modules' files, relative to the folder; needs are the modules that must be loaded before.
 	files map[string]string
 	needs map[string][]string
-	// builtin are in the kernel itself.
+	// builtin are built into the kernel.
 	builtin map[string]bool
-	// before are names that a module asks for when it is loaded, aliases what else a module is called.
+	// before are names that a module asks for when it is loaded; aliases are other names of a module.
 	before  map[string][]string
 	aliases map[string][]string
 }
 
-// Resolve lists the files of the modules that have to be loaded so that names work, in that order, without those that
-// are built in. The error is a *MissingModuleError if there is none of a name.
+// Resolve returns the files of the modules that must be loaded for names to work, in that order, without those that are
+// built in. The error is a *MissingModuleError if a name has no module.
 func (k Kernel) Resolve(names ...string) ([]string, error) {
 	if k.Modules == "" && k.unlisted != "" {
-		// depmod(8) wants the folder above lib/modules.
+		// depmod(8) expects the folder above lib/modules.
 		return nil, fmt.Errorf("the modules of kernel %s have no list (%s), since its package was not installed: depmod -b %s %s makes it", k.Version, depFile, filepath.Join(k.unlisted, "../../.."), k.Version)
 	}
 	if k.Modules == "" {
@@ -64,10 +64,10 @@ func (k Kernel) Resolve(names ...string) ([]string, error) {
 	return out, nil
 }
 
-// maxDepth bounds what modules ask of each other, which could be a circle in a damaged file.
+// maxDepth bounds the chain of modules that need each other, which could be a circle in a damaged file.
 const maxDepth = 20
 
-// add appends the files of a module and of what it needs, those first.
+// add appends the files of a module and of the modules that it needs, those first.
 func (m *modules) add(out []string, name string, depth int) ([]string, error) {
 	name = moduleName(name)
 	if m.builtin[name] || depth > maxDepth {
@@ -81,14 +81,14 @@ func (m *modules) add(out []string, name string, depth int) ([]string, error) {
 		return out, nil
 	}
 	for _, b := range m.before[name] {
-		// A wish, not a need: of what answers to the name, whatever there is.
+		// This is a wish, not a need: take whatever exists of the modules that answer to the name.
 		for _, a := range m.answering(b) {
 			if more, err := m.add(out, a, depth+1); err == nil {
 				out = more
 			}
 		}
 	}
-	// modules.dep has all of them, the last needed first.
+	// modules.dep lists all of them, the last one needed first.
 	for _, f := range slices.Backward(m.needs[name]) {
 		if !slices.Contains(out, f) {
 			out = append(out, f)
@@ -97,8 +97,8 @@ func (m *modules) add(out []string, name string, depth int) ([]string, error) {
 	return append(out, file), nil
 }
 
-// answering lists the modules that have a name or an alias. Those for special processors are left out: they
-// refuse to be loaded on others.
+// answering lists the modules with a name or an alias. It omits those for special processors, which refuse to be loaded
+// on others.
 func (m *modules) answering(name string) []string {
 	name = moduleName(name)
 	var out []string
@@ -110,7 +110,7 @@ func (m *modules) answering(name string) []string {
 	return out
 }
 
-// moduleName is a module's name: of its file's path, and with _ for -.
+// moduleName returns a module's name, from the path of its file, with _ for -.
 func moduleName(s string) string {
 	s = path.Base(s)
 	for _, suffix := range []string{".gz", ".xz", ".zst", ".ko"} {
@@ -157,7 +157,8 @@ func readModules(k Kernel) (*modules, error) {
 	return m, nil
 }
 
-// maxTable bounds one of depmod's tables, and maxModule a module, in bytes: the largest of a distribution's have 2 MB and 15 MB.
+// maxTable is the maximum size of one of depmod's tables, and maxModule that of a module, in bytes: the largest of a
+// distribution's have 2 MB and 15 MB.
 const (
 	maxTable  = 64 << 20
 	maxModule = 256 << 20
@@ -177,8 +178,8 @@ func eachLine(file string, f func(line string)) error {
 	return s.Err()
 }
 
-// readModule returns a module as the kernel loads it. An unpacked one is, from Linux 5.17 on, the only kind that all
-// kernels take.
+// readModule returns a module as the kernel loads it. From Linux 5.17 on, an unpacked module is the only kind that all
+// kernels accept.
 func readModule(file string) ([]byte, error) {
 	b, err := controlfile.Read(file, maxModule)
 	if err != nil {

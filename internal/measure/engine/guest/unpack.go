@@ -19,15 +19,15 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// ErrPacked is returned by Unpack for a kernel that has to be booted as it is: an emulated processor unpacks it itself, in
-// some seconds.
+// ErrPacked is returned by Unpack for a kernel that must be booted as it is: an emulated processor unpacks it itself,
+// in some seconds.
 var ErrPacked = errors.New("the kernel has to unpack itself")
 
-// maxKernel bounds an unpacked kernel, in bytes; one with all its symbols has 80 MB.
+// maxKernel is the maximum size of an unpacked kernel, in bytes; one with all its symbols has 80 MB.
 const maxKernel = 512 << 20
 
-// Unpack writes the kernel to a new file as an ELF file that a virtual machine can begin at once (the PVH entry of
-// Xen's, docs/misc/pvh.pandoc). It returns ErrPacked if the kernel is packed in a way that isn't known here, or has no such entry.
+// Unpack writes the kernel to a new file as an ELF file that a virtual machine can start at once (Xen's PVH entry,
+// docs/misc/pvh.pandoc). It returns ErrPacked if the kernel is packed in an unknown way, or has no such entry.
 func (k Kernel) Unpack(to string) error {
 	image, err := controlfile.Read(k.Path, maxKernel)
 	if err != nil {
@@ -50,7 +50,7 @@ func (k Kernel) Unpack(to string) error {
 	return nil
 }
 
-// IsUnpacked reports whether a file is a kernel as Unpack makes them, all of it: a power cut may have left less.
+// IsUnpacked reports whether a file is a complete kernel as Unpack writes it: a power cut may have truncated it.
 func IsUnpacked(path string) bool {
 	f, err := controlfile.Open(path)
 	if err != nil {
@@ -94,7 +94,7 @@ func unpacked(image []byte) ([]byte, error) {
 		return nil, errors.New("the kernel's file is damaged: its payload lies outside of it")
 	}
 	plain, err := decompress(image[from:to])
-	// Behind the packed data comes its size, which is none of the format's business.
+	// The packed data is followed by its size, which is not part of the compression format.
 	if len(plain) == 0 || !bytes.HasPrefix(plain, []byte("\x7fELF")) {
 		if err == nil {
 			err = errors.New("what is packed in it is not an ELF file")
@@ -104,7 +104,7 @@ func unpacked(image []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// formats are the ways to pack kernels and modules, by what such data begins with.
+// formats are the ways to pack kernels and modules, by the first bytes of such data.
 var formats = []struct {
 	magic string
 	open  func(io.Reader) (io.Reader, error)
@@ -130,8 +130,8 @@ var formats = []struct {
 	{"BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
 }
 
-// decompress returns what is packed in b. Where an error comes with data, that is what was unpacked before
-// it: zstd takes what follows its frame for another.
+// decompress returns the unpacked contents of b. Data that is returned with an error was unpacked before the error:
+// zstd takes what follows its frame for another frame.
 func decompress(b []byte) ([]byte, error) {
 	for _, f := range formats {
 		if !strings.HasPrefix(string(b[:min(len(b), 8)]), f.magic) {
@@ -154,7 +154,7 @@ func decompress(b []byte) ([]byte, error) {
 // notePVH is the type of Xen's note that holds the entry point (XEN_ELFNOTE_PHYS32_ENTRY).
 const notePVH = 18
 
-// hasPVH reports whether an ELF file has the entry that QEMU begins it at.
+// hasPVH reports whether an ELF file has the entry point at which QEMU starts it.
 func hasPVH(file io.ReaderAt) bool {
 	f, err := elf.NewFile(file)
 	if err != nil || f.Machine != elf.EM_X86_64 {

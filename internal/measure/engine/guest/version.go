@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// compareKernels orders kernels by what is to be preferred: the newer version, then, of several builds of one version, that with 9p, the
-// ordinary one, and what its name says.
+// compareKernels orders kernels by preference: the newer version; then, among builds of one version, one with 9p, the
+// ordinary one, and by name.
 func compareKernels(a, b Kernel) int {
 	return cmp.Or(
 		compareVersions(a.Version, b.Version),
@@ -24,8 +24,8 @@ func (k Kernel) has9P() bool {
 	return err == nil
 }
 
-// special are words in the names of builds that are for something special: Debian's and Ubuntu's, of which the ordinary one is named
-// for the architecture alone, or "generic".
+// special are words in the names of special builds of Debian and Ubuntu, whose ordinary builds are named for the
+// architecture alone, or "generic".
 var special = []string{"cloud", "rt", "lowlatency", "realtime", "debug", "dbg", "kvm", "aws", "azure", "gcp", "gke", "ibm", "oracle"}
 
 // isOrdinary reports whether a version is that of a distribution's ordinary build.
@@ -33,19 +33,20 @@ func isOrdinary(version string) bool {
 	return !slices.ContainsFunc(words(version), func(w string) bool { return slices.Contains(special, w) })
 }
 
-// words are the parts of a version between its signs; _ is within one (x86_64).
+// words returns the parts of a version between its separators; _ is part of a word (x86_64).
 func words(version string) []string {
 	return strings.FieldsFunc(version, func(r rune) bool { return strings.ContainsRune("-.+~:", r) })
 }
 
-// candidate is the word of a version before its release, and its number: rc3.
+// candidate matches a release candidate's word in a version, with its number: rc3.
 var candidate = regexp.MustCompile(`^rc([0-9]*)$`)
 
 // aCandidate sorts before every number, and before a version's end.
 const aCandidate = "rc"
 
-// numbersOf are a version's numbers, by which alone it is older or newer: 6.1.0-56-cloud-amd64 is 6.1.0-56-amd64. A word that begins otherwise is the
-// name of a build (amd64, x86_64, fc41), except that of a release candidate.
+// numbersOf returns the numbers of a version, which alone make it older or newer: 6.1.0-56-cloud-amd64 equals
+// 6.1.0-56-amd64. A word that begins with a letter is the name of a build (amd64, x86_64, fc41), except for a release
+// candidate.
 func numbersOf(version string) (out []string) {
 	for _, w := range words(version) {
 		if m := candidate.FindStringSubmatch(w); m != nil {
@@ -77,7 +78,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(x), len(y))
 }
 
-// compareNumbers orders two of numbersOf, of whatever length.
+// compareNumbers orders two results of numbersOf, of any length.
 func compareNumbers(n, m string) int {
 	if (n == aCandidate) != (m == aCandidate) {
 		return compareBools(m == aCandidate, n == aCandidate)
@@ -85,7 +86,7 @@ func compareNumbers(n, m string) int {
 	return cmp.Or(cmp.Compare(len(n), len(m)), strings.Compare(n, m))
 }
 
-// compareBools orders what is not before what is.
+// compareBools orders false before true.
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:
