@@ -23,7 +23,7 @@ type Ask struct {
 	// Percent are those that were given as a percentage of what was measured, above 0 and
 	// at most 100.
 	Percent map[Key]float64
-	// Remove are those whose limit shall go.
+	// Remove are the keys whose limits are removed.
 	Remove []Key
 }
 
@@ -61,8 +61,8 @@ func (a *Ask) set(k Key, text string) error {
 	return nil
 }
 
-// Parse reads the value of a key where only a number can stand, as in a set of limits of a plan: what Set reads, but
-// no percentage and no word that removes. The error does not name the key.
+// Parse reads the value of a key where only a number is allowed, as in a plan's limits. It reads what Set reads, except
+// percentages and the words that remove a limit. The error does not name the key.
 func Parse(k Key, text string) (Limits, error) {
 	b, ok := bounds[k]
 	if !ok {
@@ -86,7 +86,7 @@ func read(k Key, text, fix string) (l Limits, err error) {
 	return l, nil
 }
 
-// parse reads a number with the unit of k. It doesn't look whether it is within bounds. fix says what to write.
+// parse reads a number with the unit of k. It does not check bounds. fix says what to write.
 func (l *Limits) parse(k Key, text, fix string) (err error) {
 	b := bounds[k]
 	switch {
@@ -173,13 +173,12 @@ func (a Ask) Relative() []Key {
 	return slices.SortedFunc(maps.Keys(a.Percent), func(x, y Key) int { return slices.Index(Keys, x) - slices.Index(Keys, y) })
 }
 
-// ErrNoCeiling is the error where a percentage was asked for and nothing was measured
-// that it could be of.
+// ErrNoCeiling is the error for a percentage on a device whose rate was never measured.
 var ErrNoCeiling = errors.New("the device has no measured rate for this percentage")
 
-// Resolve turns percentages into numbers. ceilings are what the device was measured to
-// carry, by key; a rate that isn't known is 0. A percentage is rounded down, and what is less
-// than any kernel takes is an error.
+// Resolve turns percentages into numbers. ceilings are the device's measured rates by key;
+// an unknown rate is 0. A percentage is rounded down. A result below the least rate that
+// every kernel accepts is an error.
 func (a Ask) Resolve(ceilings Limits) (Change, error) {
 	c := Change{Set: a.Limits, Remove: slices.Clone(a.Remove)}
 	for _, k := range a.Relative() {
@@ -195,14 +194,14 @@ func (a Ask) Resolve(ceilings Limits) (Change, error) {
 	return c, c.Check()
 }
 
-// A Change is what shall become of limits: the keys that Set bounds are set, those in Remove
+// A Change describes a change of limits: the keys that Set bounds are set, those in Remove
 // are removed, and all others stay as they are.
 type Change struct {
 	Set    Limits
 	Remove []Key
 }
 
-// Clear is the change that removes every limit of the keys, or of all keys where none is given.
+// Clear is the change that removes the limits of the keys, or of all keys if none is given.
 func Clear(keys ...Key) Change {
 	if len(keys) == 0 {
 		keys = Keys

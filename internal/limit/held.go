@@ -9,32 +9,32 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Who was told of a limit: Applied.By.
+// Where a limit was set: Applied.By.
 const (
 	// ByGroup: the control group of the container.
 	ByGroup = "group"
-	// ByDevice: the root group of version 1, for all who use the device.
+	// ByDevice: the root group of version 1, for all users of the device.
 	ByDevice = "device"
 	// ByEngine: the engine's daemon or runtime, when the container was made.
 	ByEngine = "engine"
 )
 
-// An Applied is a limit that was in force: what the kernel had when it was asked.
+// An Applied is a limit that was in force: the kernel's value when it was read.
 type Applied struct {
 	Key Key `json:"key"`
-	// Value is a rate per second, a weight, nanoseconds, bytes or CPUs, as the key says.
+	// Value is a rate per second, a weight, nanoseconds, bytes or CPUs, depending on the key.
 	Value float64 `json:"value"`
-	// Device is the block device that it is for, and Number the device's number; empty for the keys that are for none.
+	// Device is the block device that it applies to, and Number the device's number; both are empty for keys without a device.
 	Device string        `json:"device,omitempty"`
 	Number device.Number `json:"number,omitzero"`
-	// By is one of the constants above, Group the control group that has it, and File which of its files, where it was found and not set.
+	// By is one of the constants above, and Group the control group that has it. File is the group's file if the limit was found, not set.
 	By    string `json:"by"`
 	Group string `json:"group,omitempty"`
 	File  string `json:"file,omitempty"`
 }
 
-// Same reports whether b is the same limit as a, wherever it is known from: of one key, for one device, in one group. The root group
-// has as many names as there are views of it.
+// Same reports whether a and b are one limit: the same key, device and group, from whatever source. The root group
+// has a different name in each view of it.
 func (a Applied) Same(b Applied) bool {
 	group := a.Group == b.Group || a.By == ByDevice && b.By == ByDevice
 	return a.Key == b.Key && a.Number == b.Number && group && a.Value == b.Value
@@ -67,21 +67,21 @@ func (a Applied) Text() string {
 type Escape struct {
 	// Mode is "direct", "dsync", "buffered+fsync" or "buffered"; "read" for reads.
 	Mode string `json:"mode"`
-	// Holds is how much of it is held: "late", "partly" or "leaks".
+	// Holds is how far the limit holds these writes: "late", "partly" or "leaks".
 	Holds string `json:"holds"`
-	// Closed is set where a limit at the device was set that holds it.
+	// Closed is whether a limit at the device holds these writes.
 	Closed bool `json:"closed,omitempty"`
-	// Why says why.
+	// Why is the reason.
 	Why string `json:"why,omitempty"`
 }
 
-// A Held is what became of the limits of one container.
+// A Held is the outcome of setting the limits of one container.
 type Held struct {
 	Applied []Applied `json:"applied,omitempty"`
 	Escapes []Escape  `json:"escapes,omitempty"`
 }
 
-// Of returns the value of a key on one device in the container's own group, or the first where it is on several; 0 for none.
+// Of returns the value of a key in the container's own group, on the first device that has it; 0 for none.
 func (h *Held) Of(k Key) float64 {
 	if h == nil {
 		return 0
@@ -94,7 +94,7 @@ func (h *Held) Of(k Key) float64 {
 	return 0
 }
 
-// Escape returns what is known of a mode that isn't held, nil if it is.
+// Escape returns the escape in a mode of writing, or nil if the limit holds that mode.
 func (h *Held) Escape(mode string) *Escape {
 	if h == nil {
 		return nil

@@ -13,19 +13,19 @@ type Implied struct {
 	Direction string `json:"direction"`
 	// BlockSize is the size of an I/O in bytes.
 	BlockSize int64 `json:"block_size"`
-	// BPS and IOPS are what is let through at most, in bytes and in I/Os of that size a second.
+	// BPS and IOPS are the most that is let through a second, in bytes and in I/Os of that size.
 	BPS  int64   `json:"bps"`
 	IOPS float64 `json:"iops"`
 	// By is the key that binds at this size.
 	By Key `json:"by"`
-	// Largest says that BlockSize is the largest I/O that the device takes whole, so that BPS is
-	// all the bandwidth there is.
+	// Largest is whether BlockSize is the largest I/O that the device takes whole. BPS is then
+	// the highest bandwidth that the limit allows.
 	Largest bool `json:"largest"`
 }
 
-// Implied says what the rates of l let through in I/Os of the sizes, and in the largest that the
-// device takes, in bytes (max_sectors_kb of its queue, times 1024; 0: not known). It is
-// empty for a direction without rates.
+// Implied returns what the rates of l let through in I/Os of the given sizes, and of the largest size that the
+// device takes, in bytes (max_sectors_kb of its queue, times 1024; 0: not known). A direction
+// without rates has no entry.
 //
 // The kernel counts each part of an I/O that it had to split (since Linux 5.18; before, it
 // counted the whole as one), so the largest I/O decides what an IOPS limit means for bandwidth: 100 a second
@@ -41,7 +41,7 @@ func (l Limits) Implied(sizes []int64, maxIO int64) []Implied {
 			continue
 		}
 		at := slices.Clone(sizes)
-		// Bytes bind the same at any size; only for IOPS the largest says something more.
+		// A limit in bytes is the same at any size; only for IOPS does the largest add information.
 		if maxIO > 0 && d.iops > 0 {
 			at = append(at, maxIO)
 		}

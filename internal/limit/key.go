@@ -36,8 +36,8 @@ const (
 	SystemBPS  Key = "io_maxbandwidth"
 )
 
-// SystemKeys are those that only a daemon of Windows containers holds, when it makes one. They are not among Keys: no control
-// group knows them, and nothing changes them later.
+// SystemKeys are the keys that only a daemon of Windows containers supports, when it makes a container. They are not among
+// Keys: no control group has them, and they can't be changed later.
 var SystemKeys = []Key{SystemIOPS, SystemBPS}
 
 var everyKey = slices.Concat(Keys, SystemKeys)
@@ -66,7 +66,7 @@ func (k Key) PerSecond(v float64) string {
 // IOPS reports whether k is a rate of I/Os.
 func (k Key) IOPS() bool { return k == ReadIOPS || k == WriteIOPS }
 
-// Writes reports whether k is a rate of what is written.
+// Writes reports whether k is a rate of writes.
 func (k Key) Writes() bool { return k == WriteBPS || k == WriteIOPS }
 
 // IO reports whether the block layer holds k; the others are held by the CPU scheduler and the
@@ -97,8 +97,8 @@ const (
 	// MaxBPS is 1 PiB/s. Kernels before 6.1 multiply the rate by the time waited in 64 bits, so that
 	// more could wrap around to a tight limit (tg_within_bps_limit).
 	MaxBPS = int64(1) << 50
-	// MaxIOPS is the most that means a limit: the kernel keeps IOPS in 32 bits, of which all ones
-	// mean none, and v1 cuts off what doesn't fit, so that 2^32 would become 0.
+	// MaxIOPS is the greatest value that is a limit. The kernel keeps IOPS in 32 bits, and all ones
+	// mean no limit. v1 cuts off higher bits, so that 2^32 would become 0.
 	MaxIOPS = int64(1)<<32 - 2
 	// MinWeight, MaxWeight and DefaultWeight are io.weight's (CGROUP_WEIGHT_MIN, _MAX and
 	// _DFL in the kernel's include/linux/cgroup.h).
@@ -116,10 +116,10 @@ const (
 	MinCPUShares, MaxCPUShares, DefaultCPUShares = 2, 1 << 18, 1024
 )
 
-// A bound is what a key's value has to be within, and what to say of one that isn't.
+// A bound is the range of a key's values, with the text for a value outside of it.
 type bound struct {
 	min, max float64
-	// low and high say why, and end in "; " if they say something.
+	// low and high are the reasons for the ends of the range, and end in "; " unless they are empty.
 	low, high string
 	// example is a good value.
 	example string
@@ -143,12 +143,12 @@ var (
 	iopsBound = bound{min: MinRate, max: float64(MaxIOPS), low: rateLow, high: "the kernel keeps IOPS in 32 bits; ", example: "500"}
 )
 
-// fix says what to write where a limit may be removed as well.
+// fix says what to write if the limit may also be removed.
 func (b bound) fix(k Key) string {
 	return fmt.Sprintf("%s, or %s for no limit", b.within(k), None)
 }
 
-// within says what to write.
+// within says which values to write.
 func (b bound) within(k Key) string {
 	min, max := fmt.Sprint(b.min), fmt.Sprintf("%.0f", b.max)
 	switch {

@@ -44,9 +44,9 @@ type Limits struct {
 	Latency time.Duration `json:"latency,omitempty"`
 	// Memory is in bytes, memory and swap together.
 	Memory int64 `json:"memory,omitempty"`
-	// Swap is what a group's own file has of swap, as the kernel writes it, where that isn't what Memory means: bytes or "max" of
-	// memory.swap.max (version 2) or of memory.memsw.limit_in_bytes (version 1). It goes with Memory, bounds nothing by itself, and
-	// nobody asks for it: it is read so that what was there can be put back.
+	// Swap is the value of a group's swap file if it differs from what Memory implies: the bytes or "max" of memory.swap.max
+	// (version 2) or memory.memsw.limit_in_bytes (version 1). It belongs to Memory and bounds nothing by itself. Users can't
+	// set it: it is read so that the old value can be restored.
 	Swap string `json:"swap,omitempty"`
 	// CPUs is a number of CPUs, such as 1.5.
 	CPUs float64 `json:"cpus,omitempty"`
@@ -180,7 +180,7 @@ func (l Limits) With(k Key, from Limits) Limits {
 }
 
 // Check returns what is wrong with the numbers of l, which may come from a file or
-// another program, or nil: every bound has to be one that both versions of cgroups take.
+// another program, or nil: every bound must be one that both versions of cgroups take.
 func (l Limits) Check() error {
 	for _, k := range everyKey {
 		if err := l.check(k, bound.fix); err != nil {
@@ -193,7 +193,8 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// check is for one key. fix ends the error; a keeper checks thousands of limits in a moment, and nearly none needs it.
+// check checks one key. fix ends the error; it is a function because a keeper checks thousands of limits at once, and
+// nearly all are good.
 func (l Limits) check(k Key, fix func(bound, Key) string) error {
 	v := l.number(k)
 	if v == 0 {

@@ -36,7 +36,7 @@ func Refused(system string, set limit.Limits) error {
 // leastMemory is Docker's, in bytes (moby, daemon/daemon_unix.go, linuxMinMemory).
 const leastMemory = 6 << 20
 
-// checkCommon refuses numbers that are none anywhere.
+// checkCommon refuses numbers that no system accepts.
 func (l Resources) checkCommon() error {
 	switch {
 	case math.IsNaN(l.CPUs), math.IsInf(l.CPUs, 0), l.CPUs < 0:
@@ -148,7 +148,7 @@ func (l Resources) checkWindows(cpus int) error {
 	return l.checkCPUs(cpus)
 }
 
-// checkDevices refuses what is no whole disk. Docker takes any path, and the kernel answers
+// checkDevices refuses anything but whole disks. Docker takes any path, and the kernel answers
 // "no such device" to what Docker makes of it.
 func checkDevices(devices []Device) error {
 	for _, d := range devices {

@@ -127,8 +127,8 @@ func (a *API) took(ctx context.Context, id string, l Resources) error {
 	return nil
 }
 
-// restoreDocker sets again what there was before an update that failed, as far as an update can.
-// What was asked for in r and had no limit before may be left.
+// restoreDocker restores the limits from before a failed update, as far as an update can.
+// Limits of r that did not exist before may stay.
 func (a *API) restoreDocker(ctx context.Context, id string, before *container.HostConfig, r container.Resources) error {
 	b := before.Resources
 	back := container.Resources{BlkioWeight: b.BlkioWeight, CPUShares: b.CPUShares, Memory: b.Memory, MemorySwap: b.MemorySwap, CPUPeriod: b.CPUPeriod, CPUQuota: b.CPUQuota, NanoCPUs: b.NanoCPUs}
@@ -156,9 +156,9 @@ func (a *API) restoreDocker(ctx context.Context, id string, before *container.Ho
 	return nil
 }
 
-// forgetDocker takes limits of devices out of what is stored but for those to keep. There is
-// no way for others than devices': 0 leaves them, and CPU shares of 1024 are not what none are with
-// version 2 of control groups.
+// forgetDocker removes limits of devices from the stored settings, except those to keep. Other
+// limits can't be removed: 0 leaves them as they are, and with version 2 of control groups CPU
+// shares of 1024 differ from none.
 func (a *API) forgetDocker(ctx context.Context, id string, keep []Device) error {
 	r := container.Resources{
 		BlkioDeviceReadBps: []*blkiodev.ThrottleDevice{}, BlkioDeviceWriteBps: []*blkiodev.ThrottleDevice{},

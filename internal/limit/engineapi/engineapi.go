@@ -1,20 +1,20 @@
 // Package engineapi gives limits to an engine's own API: Docker's and Podman's update of a
 // container, and the request that makes one.
 //
-// It is the right way where control groups can't be reached: a daemon on another machine, or
-// Windows containers; and where the engine shall know: what it has stored it sets again at
-// the container's next start. Else the groups themselves are better, since no engine can
-// remove all that it can set:
+// It is the right way if control groups can't be reached (a daemon on another machine, or
+// Windows containers), and if the engine should store the limits, which it then sets again at
+// the container's next start. Otherwise the groups themselves are better, since no engine can
+// remove every limit that it can set:
 //
-//   - Docker's update sets, and never removes but from what it has stored. A device's limit
-//     leaves the kernel only by the rate 0, which version 2 of control groups refuses;
+//   - Docker's update sets limits, and removes them only from its stored settings. A device's
+//     limit in the kernel is removed only by the rate 0, which version 2 of control groups refuses;
 //     memory and CPUs can't be taken back at all (seen with 20.10 and with the API 1.56).
-//   - Docker before 29.6 (API 1.55) answers yes to device limits, and does nothing
-//     (https://github.com/moby/moby/pull/52651). So what it has stored is read after it.
+//   - Docker before 29.6 (API 1.55) accepts device limits and does nothing
+//     (https://github.com/moby/moby/pull/52651). So its stored settings are read afterwards.
 //   - A list of devices replaces what is stored, and adds to what the kernel has.
-//   - runc before 1.4 passes over devices in an update (seen with 1.1.5 under Podman 4.3). So the
-//     kernel is read after it, too.
-//   - Podman's update is for as long as the container runs, before version 5.1.
+//   - runc before 1.4 ignores devices in an update (seen with 1.1.5 under Podman 4.3). So the
+//     kernel is read afterwards, too.
+//   - Before version 5.1, Podman's update lasts only as long as the container runs.
 //   - Windows takes limits when the container is made, and none later.
 package engineapi
 
@@ -35,12 +35,12 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Resources are the limits of a container as the APIs of engines have them, in their own units and on their own scales. A zero is no
-// limit, or leaves what there is.
+// Resources are the limits of a container in the units and scales of the engines' APIs. A zero means no limit, or
+// leaves the limit as it is.
 type Resources struct {
 	// Devices are limits of block devices.
 	Devices []Device
-	// Weight is the share of all disks that have no other, from 10 to 1000.
+	// Weight applies to all disks without a weight of their own, from 10 to 1000.
 	Weight uint16
 	// CPUs is a number of processors, CPUShares their relative weight.
 	CPUs      float64
@@ -57,8 +57,8 @@ type Resources struct {
 
 // A Device is a block device and its limits: rates in bytes and operations per second.
 type Device struct {
-	// Path is the device's node as the daemon sees it. Docker wants it; Podman's own is
-	// told Number.
+	// Path is the device's node as the daemon sees it. Docker needs it; Podman's own API
+	// needs Number.
 	Path   string
 	Number device.Number
 
@@ -67,7 +67,8 @@ type Device struct {
 	Weight uint16
 }
 
-// Words are the limits, each as everywhere: "write_bps=10MiB on /dev/sdb", "memory=64MiB". What differs reads differently.
+// Words are the limits as they are written everywhere: "write_bps=10MiB on /dev/sdb", "memory=64MiB". Different limits have
+// different words.
 func (l Resources) Words() []string {
 	var words []string
 	add := func(name string, v uint64, on string) {
@@ -103,11 +104,11 @@ func (l Resources) Words() []string {
 	return words
 }
 
-// An Outcome is what became of limits that an engine took.
+// An Outcome is the result of limits that an engine accepted.
 type Outcome struct {
 	// Live is whether a running container has them, Stored whether its next start has them.
 	Live, Stored bool
-	// Notes are what the engine said besides.
+	// Notes are the engine's other messages.
 	Notes []string
 }
 
@@ -143,8 +144,8 @@ func (a *API) Close() error { return a.client.Close() }
 // which waits until that is idle for a moment.
 const callTimeout = 30 * time.Second
 
-// Set gives limits to a container, beside those that it has. What is refused is refused
-// whole: the error says why, and what was there before is there again.
+// Set gives limits to a container, in addition to those that it has. It sets all or none:
+// if one is refused, the old limits are restored and the error has the reason.
 func (a *API) Set(ctx context.Context, id string, l Resources) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -179,9 +180,9 @@ func (a *API) Stored(ctx context.Context, id string) (Resources, error) {
 	return stored(in.Container.HostConfig), nil
 }
 
-// Forget removes limits from what the engine has stored, as far as it can. It returns those of them
-// that are left, which the container's next start would bring back. What the kernel holds is not to be relied
-// on afterwards: an update of Docker's has the runtime write again what it knows of.
+// Forget removes limits from the engine's stored settings, as far as it can. It returns the limits that
+// are left, which the container's next start would set again. The kernel's limits may have changed afterwards:
+// at an update of Docker's the runtime writes all limits that it knows again.
 func (a *API) Forget(ctx context.Context, id string, which Which) (left Resources, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -201,8 +202,8 @@ func (a *API) Forget(ctx context.Context, id string, which Which) (left Resource
 	return which.In(before), nil
 }
 
-// Keeps returns why the engine would not store limits of a running container for its next start; nil if it
-// does. It asks nobody.
+// Keeps returns why the engine would not store limits of a running container for its next start, or nil if it
+// would. It makes no request.
 func (a *API) Keeps(l Resources) error {
 	if a.daemon.Name == "podman" && a.forgets() {
 		return &refusal.Error{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5.1"}

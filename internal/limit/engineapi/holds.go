@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// holds fails unless the kernel has the limits of devices in the running container's group: an
-// engine says yes, and its runtime may do nothing. Of a daemon elsewhere it can't be told.
+// holds fails unless the kernel has the limits of devices in the running container's group: the
+// engine may accept a limit that its runtime ignores. For a daemon elsewhere that can't be checked.
 func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 	if a.daemon.Elsewhere != "" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// offersAtCreate refuses what the daemon says that its kernel can't do: it would take the limit, and
-// drop it with a warning.
+// offersAtCreate refuses limits that the daemon's kernel does not support: the daemon would accept
+// such a limit and drop it with a warning.
 func (a *API) offersAtCreate(l Resources) error {
 	info := a.daemon.Info
 	no := func(what, why string) error {
@@ -21,8 +21,8 @@ func (a *API) offersAtCreate(l Resources) error {
 	for _, x := range []struct {
 		what   string
 		wanted bool
-		// How Docker's warnings call it in the two versions of control groups: it has no
-		// other word for it (moby, daemon/info_unix.go).
+		// The name in Docker's warnings for each version of control groups; it reports this in
+		// no other way (moby, daemon/info_unix.go).
 		v1, v2 string
 	}{
 		{"read-bps", l.any(func(d Device) bool { return d.ReadBPS != 0 }), "blkio throttle.read_bps_device", "io.max (rbps)"},
@@ -41,7 +41,7 @@ func (a *API) offersAtCreate(l Resources) error {
 	weights := l.Weight != 0 || l.any(func(d Device) bool { return d.Weight != 0 })
 	switch {
 	case weights && a.daemon.Name == "docker" && info.CgroupVersion != "2" && !cfqKernel(info.KernelVersion):
-		// Docker looks for blkio.weight, which went with the scheduler CFQ, and of that it doesn't warn.
+		// Docker looks for blkio.weight, which was removed with the scheduler CFQ, and doesn't warn about that.
 		return no("weight", "Your kernel does not support Block I/O weight or the cgroup is not mounted. Weight discarded.")
 	case l.CPUShares != 0 && !info.CPUShares:
 		return no("cpu-shares", "No cpu shares support")
@@ -53,7 +53,7 @@ func (a *API) offersAtCreate(l Resources) error {
 	return nil
 }
 
-// any reports whether one of the devices is so.
+// any reports whether f is true for one of the devices.
 func (l Resources) any(f func(Device) bool) bool { return slices.ContainsFunc(l.Devices, f) }
 
 // cfqKernel reports whether a kernel is older than 5.0, which dropped CFQ.

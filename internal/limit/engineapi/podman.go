@@ -78,8 +78,8 @@ func (a *API) forgets() bool {
 	return err == nil && (major < 5 || major == 5 && minor < 1)
 }
 
-// podmanResources are the limits that there are and l's, which win: Podman puts what it is given in the place of all that it has
-// stored, from 5.1 to 5.3; later ones in the place of the keys that it is given.
+// podmanResources merges the existing limits with l, which wins. From 5.1 to 5.3 Podman replaces everything that it has
+// stored with the request; later versions replace only the keys of the request.
 func podmanResources(before *container.HostConfig, l Resources) *specs.LinuxResources {
 	r := &specs.LinuxResources{}
 	was := stored(before)

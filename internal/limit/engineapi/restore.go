@@ -11,7 +11,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// A Config is what an engine has stored of a container's limits at some time.
+// A Config is a copy of the limits that an engine has stored for a container.
 type Config struct{ host *container.HostConfig }
 
 // Limits are those that the container's next start would set.
@@ -31,8 +31,8 @@ func (a *API) Config(ctx context.Context, id string) (Config, error) {
 	return Config{in.Container.HostConfig}, nil
 }
 
-// Restore has the engine store again what it had before Set or Forget. The error says what it has otherwise: an update
-// can't take back memory and CPUs where there was no limit.
+// Restore makes the engine store what it had stored before Set or Forget. The error lists the differences that are left:
+// an update can't remove memory and CPUs if there was no limit before.
 func (a *API) Restore(ctx context.Context, id string, before Config) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func (a *API) Restore(ctx context.Context, id string, before Config) error {
 	return nil
 }
 
-// differences are what is stored otherwise than before, in words.
+// differences describes which stored limits differ from before.
 func differences(before, now Config) (words []string) {
 	was, is := before.Limits().Words(), now.Limits().Words()
 	for _, w := range was {
@@ -73,7 +73,7 @@ func differences(before, now Config) (words []string) {
 	return words
 }
 
-// touched has those lists of devices that an update has to name so that the one of before takes the place of now's.
+// touched has the lists of devices that an update must name to replace the present lists with the old ones.
 func touched(before, now container.Resources) container.Resources {
 	rates := func(a, b []*blkiodev.ThrottleDevice) []*blkiodev.ThrottleDevice {
 		same := slices.EqualFunc(a, b, func(x, y *blkiodev.ThrottleDevice) bool { return *x == *y })

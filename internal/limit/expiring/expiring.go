@@ -1,8 +1,8 @@
 // Package expiring is a cache whose answers expire after a moment, for many callers with the same question.
 //
-// A rule for a device looks up that device for each container. When a thousand containers start at once, a third of a keeper's
-// time would go into the same answer. The cache hides nothing: in such a moment, two lookups could not tell a disk that was
-// removed and added again from one that stayed, either.
+// A rule for a device looks up that device for each container. When a thousand containers start at once, a keeper would spend
+// a third of its time on the same lookup. The cache hides nothing: within such a short time, two lookups could not distinguish
+// a disk that was removed and added again from one that stayed, either.
 package expiring
 
 import (
@@ -13,7 +13,7 @@ import (
 // For is how long an answer is kept.
 const For = 100 * time.Millisecond
 
-// Answers are those to questions K. The zero value is ready for use, by several at once.
+// Answers caches answers by their questions, of type K. The zero value is ready for use and safe for concurrent use.
 type Answers[K comparable, V any] struct {
 	mu    sync.Mutex
 	known map[K]*answer[V]
@@ -21,13 +21,13 @@ type Answers[K comparable, V any] struct {
 
 type answer[V any] struct {
 	mu sync.Mutex
-	// at is when it was looked for, zero where it isn't known.
+	// at is the time of the lookup, zero if there was none.
 	at time.Time
 	v  V
 }
 
-// Of returns look's result, or the one of a moment ago for the same question. Callers share the result: none may change
-// it. Errors aren't kept.
+// Of returns look's result, or a recent one for the same question. Callers share the result and must not change it.
+// Errors aren't kept.
 func (a *Answers[K, V]) Of(question K, look func() (V, error)) (V, error) {
 	a.mu.Lock()
 	if a.known == nil {
@@ -39,7 +39,7 @@ func (a *Answers[K, V]) Of(question K, look func() (V, error)) (V, error) {
 		a.known[question] = k
 	}
 	a.mu.Unlock()
-	// One looks, the others of the same time wait for it.
+	// One caller looks, and concurrent callers wait for it.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if time.Since(k.at) < For {
@@ -54,7 +54,7 @@ func (a *Answers[K, V]) Of(question K, look func() (V, error)) (V, error) {
 	return v, err
 }
 
-// Forget drops all answers. One that is being looked for is not kept.
+// Forget drops all answers. The answer of a lookup in progress is not kept.
 func (a *Answers[K, V]) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// A Change is what shall become of a unit's limits. What it doesn't name stays.
+// A Change describes a change of a unit's limits. Limits that it doesn't name stay.
 type Change struct {
-	// Set are limits that it shall have.
+	// Set are the limits to set.
 	Set Properties
-	// Remove are kinds of limits that it shall not have: of the devices at Paths, or of all if that is nil.
+	// Remove are the kinds of limits to remove: for the devices at Paths, or for all devices if that is nil.
 	Remove []limit.Key
 	Paths  []string
 }
@@ -25,12 +25,12 @@ type Change struct {
 // An Edit is what is set for a change.
 type Edit struct {
 	Unit string
-	// Set are properties as systemctl set-property takes them; none if the unit is as wanted. Was bring back what
-	// there was.
+	// Set are properties as systemctl set-property takes them; none if nothing changes. Was are the properties that restore
+	// the old values.
 	Set, Was []string
 }
 
-// Plan compares a unit with what it shall be. It sets nothing.
+// Plan compares a unit with the wanted change. It sets nothing.
 func (s Systemd) Plan(ctx context.Context, unit string, c Change) (Edit, error) {
 	e := Edit{Unit: unit}
 	if err := c.Set.check(); err != nil {
@@ -63,7 +63,7 @@ func (s Systemd) Plan(ctx context.Context, unit string, c Change) (Edit, error) 
 	return e, nil
 }
 
-// remove plans that a property's devices go.
+// remove plans the removal of devices from a property.
 func (s Systemd) remove(e *Edit, x deviceProperty, has Properties, c Change) {
 	if !slices.Contains(c.Remove, x.key) {
 		return
@@ -99,7 +99,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// of is what a unit has of the device at a path, under the path by which it has it.
+// of returns a unit's limits for the device at a path, under the path that the unit uses for it.
 func (s Systemd) of(has Properties, path string) Device {
 	for _, d := range has.Devices {
 		if s.same(d.Path, path) {
@@ -121,7 +121,7 @@ func (s Systemd) same(a, b string) bool {
 // Apply sets all of an edit's properties or none. systemd writes the groups' files soon after, not before it returns.
 func (s Systemd) Apply(ctx context.Context, e Edit) error { return s.setProperty(ctx, e.Unit, e.Set) }
 
-// Undo brings back what there was before Apply.
+// Undo restores the values from before Apply.
 func (s Systemd) Undo(ctx context.Context, e Edit) error { return s.setProperty(ctx, e.Unit, e.Was) }
 
 // scalars are the properties that are not for a device. get writes their value, "" for none, and none is the
@@ -154,12 +154,12 @@ var scalars = []struct {
 	}},
 }
 
-// check returns what systemd would refuse, or take for something else.
+// check returns an error for a change that systemd would refuse or misread.
 func (l Properties) check() error {
 	for _, d := range l.Devices {
 		switch {
 		case !path.IsAbs(d.Path) || strings.ContainsAny(d.Path, "\n\t "):
-			// systemctl would take what follows a space for the value.
+			// systemctl would take the text after a space for the value.
 			return fmt.Errorf("device %q: systemd wants a whole path without spaces", d.Path)
 		case d.Weight > 10000:
 			return fmt.Errorf("weight %d of %s: systemd takes 1 to 10000", d.Weight, d.Path)

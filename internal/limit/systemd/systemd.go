@@ -1,8 +1,8 @@
 // Package systemd gives limits to units of systemd through systemd itself.
 //
 // systemd writes a unit's control group from the unit's properties, and writes it again at every
-// daemon-reload. What somebody else wrote there is lost then, and so it is with the scopes of
-// containers whose engine has groups made by systemd. A property survives. It is set with
+// daemon-reload. Values that another program wrote there are lost then. The same holds for the
+// scopes of containers whose engine lets systemd make their groups. A property survives. It is set with
 // systemctl set-property, which checks all of them before it sets any
 // (org.freedesktop.systemd1(5), SetUnitProperties).
 //
@@ -37,8 +37,8 @@ type Properties struct {
 	// CPUShares is the weight of version 1 of control groups, of which 1024 is the default. systemd is given the cpu.weight
 	// that is written to a group of version 2 for it (limit.CPUWeight).
 	CPUShares uint64
-	// Memory is in bytes. NoSwap says that there is no swap beside it. Swap is how much there may be, in bytes: it is read, so that
-	// it can be put back, and 0 where there is no limit.
+	// Memory is in bytes. NoSwap forbids swap. Swap is the limit of swap in bytes, 0 if there is none; it is read so that it
+	// can be restored.
 	Memory uint64
 	NoSwap bool
 	Swap   uint64
@@ -58,8 +58,8 @@ type Device struct {
 type Systemd struct {
 	// Systemctl runs systemctl.
 	Systemctl target.Program
-	// Device reports a path the number of the whole disk that systemd takes it for, zero where it isn't known. nil: paths
-	// are compared as they are.
+	// Device returns the number of the whole disk that systemd uses for a path, zero if it isn't known. If Device is nil,
+	// paths are compared as they are.
 	Device func(path string) device.Number
 }
 
