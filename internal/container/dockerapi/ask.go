@@ -62,7 +62,7 @@ func Ask(ctx context.Context, api *client.Client, source string) (*Daemon, error
 	// A hung daemon may still answer pings: these two need its locks.
 	ictx, cancel := context.WithTimeout(ctx, 5*pingTimeout)
 	defer cancel()
-	// Side by side: Podman takes half a second for the one and a third of one for the other.
+	// At the same time: Podman takes half a second for one and a third of a second for the other.
 	var info client.SystemInfoResult
 	told := make(chan error, 1)
 	go func() {
@@ -97,7 +97,7 @@ func Ask(ctx context.Context, api *client.Client, source string) (*Daemon, error
 	return d, nil
 }
 
-// stranger says that something else than a daemon listens.
+// stranger is the error for something other than a daemon that listens at host.
 func stranger(host, why string) *Missing {
 	return &Missing{Missing: "what listens at " + host + " is not a Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
 }

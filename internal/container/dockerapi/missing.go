@@ -18,13 +18,13 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// A Missing is why a daemon can't be used, and what would mend it.
+// A Missing is the reason why a daemon can't be used, and the fix.
 type Missing struct {
 	// Missing and Fix are sentences without an end.
 	Missing, Fix string
-	// There is set where a daemon is there and does not do its work: it doesn't answer in time, or answers with a fault.
+	// There is whether a daemon exists but does not work: it doesn't answer in time, or answers with an error.
 	There bool
-	// Cause is what the system said, nil if nothing: fs.ErrNotExist is a socket that is
+	// Cause is the system's error, nil if there is none: fs.ErrNotExist is a socket that is
 	// not there, fs.ErrPermission one that this user may not use.
 	Cause error
 }
@@ -83,7 +83,7 @@ func (m machine) start() string {
 func unreachable(host, source, apiVersion string, err error) *Missing {
 	// The client hides the reason of a failed connection, so look at the socket.
 	cause, socket := err, ""
-	_, pipe := pipeOf(host) // Of a named pipe it tells.
+	_, pipe := pipeOf(host) // For a named pipe it doesn't hide it.
 	if u, uerr := url.Parse(host); uerr == nil && !pipe && client.IsErrConnectionFailed(err) {
 		network, address := "tcp", u.Host
 		if u.Scheme == "unix" {
@@ -99,7 +99,7 @@ func unreachable(host, source, apiVersion string, err error) *Missing {
 	return why(host, source, apiVersion, err, cause, thisMachine(socket))
 }
 
-// why puts a failed ping in words, and what would mend it.
+// why returns the reason of a failed ping, and the fix.
 func why(host, source, apiVersion string, err, cause error, here machine) *Missing {
 	m := &Missing{Cause: errors.Join(cause, err)}
 	socket, local := strings.CutPrefix(host, "unix://")

@@ -8,7 +8,7 @@ import (
 )
 
 // Docker on Windows listens on a named pipe: dockerd, a service, on //./pipe/docker_engine, and Docker Desktop on that and on
-// one of its own, which its context names. What is missing there, and what mends it, is other than with a socket.
+// one of its own, which its context names. The reasons and fixes differ from those of a socket.
 
 // desktopUsers is the group whose members may use Docker Desktop, and the one that dockerd is mostly told to let in
 // (https://docs.docker.com/desktop/setup/install/windows-permission-requirements).
@@ -17,7 +17,7 @@ const desktopUsers = "docker-users"
 // pipeOf is the named pipe of a daemon's address.
 func pipeOf(host string) (pipe string, ok bool) { return strings.CutPrefix(host, "npipe://") }
 
-// whyPipe reports why a daemon did not answer on a named pipe. It is false where that has no words of its own.
+// whyPipe reports why a daemon did not answer on a named pipe. It is false if the reason is the same as for a socket.
 func (m *Missing) whyPipe(pipe, named, inside, source string, cause error, here machine) bool {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist) && source != "":

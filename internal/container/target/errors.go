@@ -170,8 +170,8 @@ func (e *GoneError) Error() string {
 	return s
 }
 
-// absentError is why a source has nothing to say: its engine is not on this machine.
-// Nobody misses it unless it was named.
+// absentError says that a source's engine is not on this machine. It matters only if
+// the user named that engine.
 type absentError struct{ error }
 
 // Unwrap returns the reason.

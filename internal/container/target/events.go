@@ -14,13 +14,13 @@ const (
 	// Started: the container has a process. For what is read from files that is before the
 	// program in it runs.
 	Started EventType = "started"
-	// Ended: its process has ended. Of the target only what names it is certain.
+	// Ended: its process has ended. Only the target's names and ids are certain.
 	Ended EventType = "ended"
-	// Changed: it has another name, or somebody changed its limits through the engine.
+	// Changed: it has another name, or its limits were changed through the engine.
 	Changed EventType = "changed"
-	// Connected: from now on a daemon tells. What it did before is in List.
+	// Connected: from now on a daemon reports events. Earlier ones are in List.
 	Connected EventType = "connected"
-	// Lost: a daemon tells no more. It is asked again until it does.
+	// Lost: a daemon stopped reporting events. It is asked again until it reports them.
 	Lost EventType = "lost"
 )
 
@@ -29,7 +29,7 @@ type Event struct {
 	Type EventType
 	// Target is the container; empty for Connected and Lost.
 	Target Target
-	// Source says who told: "Docker at unix:///run/docker.sock".
+	// Source is the origin of the event: "Docker at unix:///run/docker.sock".
 	Source string
 	// Err is why a daemon is Lost, or why a target's details are not known.
 	Err error
@@ -39,8 +39,8 @@ type Event struct {
 // the channel. It doesn't wait for daemons that are not there: they may come later. Those
 // containers that run already are in List.
 //
-// Docker and Podman tell through their API. Of the others' folders it is told by inotify. A
-// container that Podman or CRI-O keeps in a storage that is not among Options is not told of.
+// Docker and Podman report events through their API. The folders of the others are watched by
+// inotify. A container of Podman or CRI-O in a storage that is not among Options is not reported.
 func (f *Finder) Events(ctx context.Context) <-chan Event {
 	out := make(chan Event)
 	send := func(e Event) {

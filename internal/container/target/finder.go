@@ -23,7 +23,7 @@ const askTimeout = 10 * time.Second
 type Options struct {
 	// Proc is the root of procfs; empty is /proc.
 	Proc string
-	// Daemons are where Docker and Podman speak Docker's API. What is none of these is not
+	// Daemons are the addresses at which Docker and Podman speak Docker's API. No others are
 	// asked.
 	Daemons []dockerapi.Address
 	// Containerd, Storage, Runc and Crun are the folders of the other engines: Runc and
@@ -39,8 +39,8 @@ type Options struct {
 	Unasked []error
 }
 
-// Host returns where the engines of this machine are, as far as this user's are: those of
-// root, and of a user who runs them rootless. env looks up environment variables; nil is os.Getenv.
+// Host returns where the engines of this machine are: those of root, and this user's
+// rootless ones. env looks up environment variables; nil is os.Getenv.
 func Host(env func(string) string) Options {
 	if env == nil {
 		env = os.Getenv
@@ -118,7 +118,7 @@ func New(opt Options) *Finder {
 	for _, e := range engines {
 		f.telling[e] = new(atomic.Int32)
 	}
-	// In the order of how much each knows.
+	// The source that knows most comes first.
 	seen := map[string]bool{}
 	for _, a := range opt.Daemons {
 		// Docker's socket may be a link to Podman's (Debian's podman-docker), whose events would
@@ -184,7 +184,7 @@ func ask(ctx context.Context, sources []source, f func(context.Context, source) 
 	return answers
 }
 
-// merge puts what several sources say of one container together: the first knows most.
+// merge combines what several sources report of one container; the first source knows most.
 func merge(answers []answer) []Target {
 	var all []Target
 	for _, a := range answers {

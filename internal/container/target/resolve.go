@@ -101,7 +101,7 @@ func choose(r Ref, all []Target) (Target, error) {
 				}
 			}
 		}
-		// Nobody means one that ended when another of that name runs.
+		// A running container of that name is meant, not an ended one.
 		if len(running) > 0 {
 			found = running
 		}
@@ -115,7 +115,7 @@ func choose(r Ref, all []Target) (Target, error) {
 	return Target{}, &NotFoundError{Ref: r}
 }
 
-// errNoEngine: each one's reason would be a page.
+// errNoEngine stands for all engines' reasons, which would fill a page.
 var errNoEngine = errors.New("no container engine is here: no socket of Docker or Podman, and no folders of containerd, CRI-O, runc or crun; plimsoll doctor shows what is missing")
 
 // notFound says where r was looked for.

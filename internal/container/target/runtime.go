@@ -73,7 +73,7 @@ func (f *Finder) ofRuntime(id, bundle string, annotations map[string]string, cgr
 	t := Target{Kind: Container, Engine: OCI, ID: id, State: "stopped"}
 	var config bundleConfig
 	if err := readJSON(filepath.Join(bundle, "config.json"), &config); err != nil {
-		// Nobody is obliged to keep the bundle.
+		// The bundle need not exist any more.
 		config = bundleConfig{Annotations: annotations}
 		t.Notes = append(t.Notes, fmt.Sprintf("its mounts are not known: %v", err))
 	}

@@ -99,7 +99,7 @@ type Target struct {
 	// Elsewhere reports why the container is not on this machine: limits go through the
 	// engine's API only. It is empty if it is here.
 	Elsewhere string `json:"elsewhere,omitempty"`
-	// Host is the address of the daemon that told, OS what its containers run on.
+	// Host is the address of the daemon that reported it, OS the system of its containers.
 	// Both are empty for what was read from files.
 	Host string `json:"host,omitempty"`
 	OS   string `json:"os,omitempty"`

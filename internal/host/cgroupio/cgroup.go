@@ -4,8 +4,8 @@
 // The formats are in the kernel's Documentation/admin-guide/cgroup-v2.rst and
 // cgroup-v1/blkio-controller.rst.
 //
-// The one thing easily got wrong: a group's counters belong to all of its
-// processes. They say something of a worker only if it has the group to itself.
+// Easily got wrong: a group's counters belong to all of its processes. They
+// describe a worker only if it has the group to itself.
 package cgroupio
 
 import (
@@ -38,8 +38,8 @@ func groupOf(fs device.FS, pid string, c hierarchy.Controller) (*hierarchy.Group
 	return g, err
 }
 
-// ownGroup is groupOf, and an error wrapping ErrShared unless the group is
-// another than Plimsoll's and than the root.
+// ownGroup is groupOf, but returns an error wrapping ErrShared if the group is
+// Plimsoll's own or the root.
 func ownGroup(fs device.FS, pid int, c hierarchy.Controller) (*hierarchy.Group, error) {
 	g, err := groupOf(fs, strconv.Itoa(pid), c)
 	if err != nil {

@@ -40,9 +40,9 @@ const (
 // none is left out: in version 2 the group has not used it; in version 1 neither, or the kernel doesn't count there
 // (see Everybody).
 //
-// In version 1 the counters are the group's own, without those of the groups below it: whoever
-// wants a container's adds up its groups. (The kernel's own sum forgets a group as it is
-// removed.) In version 2 they hold the groups below, those that are gone too.
+// In version 1 the counters are the group's own, without the groups below it: for a container's
+// sum, add up its groups. (The kernel's own sum forgets a group when it is removed.) In
+// version 2 they include the groups below, removed ones too.
 func GroupCounters(g *hierarchy.Group, read func(path string) ([]byte, error)) (map[device.Number]Counters, error) {
 	if g.Version == 2 {
 		b, err := read(filepath.Join(g.Dir, "io.stat"))
@@ -89,7 +89,7 @@ func services(g *hierarchy.Group, read func(path string) ([]byte, error), bytes,
 	return out, nil
 }
 
-// count puts a number where its word says. "Sync", "Async" and "Total" count the same again.
+// count adds a number to the counter that its word names. "Sync", "Async" and "Total" repeat the same I/O and are left out.
 func (c *Counters) count(op string, n int64, read, write, discard *int64) {
 	switch op {
 	case "Read":

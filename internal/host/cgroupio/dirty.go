@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// A DirtyRoom is how much data of a process's group may be unwritten before the kernel makes who writes more wait for the disk, where a limit
-// on memory leaves less than the machine's.
+// A DirtyRoom is how much unwritten data a process's group may have before the kernel makes writers wait for the disk, if a limit
+// on memory allows less than the whole machine may have.
 type DirtyRoom struct {
 	Bytes int64
 	// Limit is the limit on memory, in bytes, of Group.
@@ -17,8 +17,8 @@ type DirtyRoom struct {
 	Group string
 }
 
-// ReadDirtyRoom returns the room of process pid, nil where no limit on memory has a say: with version 1, whose groups have none of their own, and
-// where the machine's is less.
+// ReadDirtyRoom returns the room of process pid. It is nil if no limit on memory decides it: with version 1, whose groups have no room of
+// their own, and if the machine's room is smaller.
 //
 // The kernel lets writers go freely up to the mean of the two thresholds of vm.dirty_ratio and vm.dirty_background_ratio, of the memory that the
 // group could fill with files, which is no more than its limit (domain_dirty_limits and dirty_freerun_ceiling in mm/page-writeback.c).

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// unlimited is where version 1 says that there is no limit: it writes the greatest number of pages in
-// bytes, 2^63 less a page, and pages differ between machines.
+// unlimited is the least value that means no limit in version 1, which shows the greatest number of pages
+// in bytes: 2^63 less a page, and pages differ between machines.
 const unlimited = int64(1) << 62
 
 // A MemoryGroup is the group in which a process's memory is counted, as it was when it was read.
@@ -23,7 +23,7 @@ type MemoryGroup struct {
 	Limit int64
 	// Holder names the group that has this limit, as /proc/<pid>/cgroup has it. Empty: none.
 	Holder string
-	// least is the least limit of all, that from which on the kernel slows processes down among them.
+	// least is the least limit of all, including those above which the kernel slows processes down.
 	least int64
 	group *hierarchy.Group
 }
@@ -65,7 +65,7 @@ func groupLimits(g *hierarchy.Group) (most, high int64, err error) {
 	return most, high, err
 }
 
-// A MemoryReached is how often one group's memory limit was reached so far. Whoever wanted more had to wait until some was free.
+// A MemoryReached is how often one group's memory limit was reached so far. Processes then waited until memory was free.
 type MemoryReached struct {
 	// Path is the group's name, Limit its own limit in bytes; 0: none.
 	Path  string
@@ -121,10 +121,10 @@ func reached(g *hierarchy.Group) (int64, error) {
 	return n, nil
 }
 
-// Kills returns how many of the group's processes the kernel has killed for want of memory, be it
-// the group's own limit that was reached, one above it or the machine's end. Version 1 counts in
-// memory.oom_control since Linux 4.13, version 2 in memory.events. An error says that it can't be
-// read, such as of a group that is gone.
+// Kills returns how many of the group's processes the kernel has killed for lack of memory, whether
+// the group's own limit, a limit above it or the machine's memory was exhausted. Version 1 counts in
+// memory.oom_control since Linux 4.13, version 2 in memory.events. It is an error if the
+// count can't be read, as for a group that is gone.
 func (m *MemoryGroup) Kills() (int64, error) {
 	name := "memory.events"
 	if m.group.Version == 1 {

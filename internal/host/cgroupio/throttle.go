@@ -29,7 +29,7 @@ type CPUGroup struct {
 }
 
 // ReadThrottles returns what the CPU controller has done to the group of process pid and to all above it that can be seen from here,
-// its own first: each stops what is below it, and counts its own stops alone. Take the difference of two calls. A group that is
+// its own first. Each group stops the groups below it, and counts only its own stops. Take the difference of two calls. A group that is
 // shared with others is stopped with all its processes, so sharing is no error here. Groups that can't be stopped, as the
 // root, are left out.
 func ReadThrottles(f device.FS, pid int) ([]CPUGroup, error) {

@@ -45,7 +45,7 @@ func MountOf(f *os.File) (int, error) {
 	return mountID(string(b))
 }
 
-// Link is where the symbolic link at a path of root leads to, in its own words; "" for what is no link. Links before the last
+// Link returns the text of the symbolic link at a path of root; "" for anything but a link. Links before the last
 // name are followed, and don't lead out of root.
 func Link(root, path string) (string, error) {
 	f, err := open(root, path, unix.O_PATH|unix.O_NOFOLLOW)

@@ -29,7 +29,7 @@ func Mark(folder *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// Marked reports whether an open folder is scratch of Plimsoll's, or has nothing in it yet, or any more.
+// Marked reports whether an open folder is scratch of Plimsoll's, or is empty.
 func Marked(folder *os.File) bool {
 	fd, err := openat(int(folder.Fd()), mark, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
 	if err != nil {
@@ -43,10 +43,10 @@ func Marked(folder *os.File) bool {
 }
 
 // Remove removes a folder that is open, with what is in it, wherever it has been moved to meanwhile. It was
-// made as name in the folder base. Links in it are removed, not followed. That it is gone already is no error.
+// made as name in the folder base. Links in it are removed, not followed. It is no error if the folder is already gone.
 func Remove(folder, base *os.File, name string) error {
 	var err error
-	// Who still writes to it may put something there meanwhile, and who it was given to may remove it as well.
+	// A process that still writes to it may add files meanwhile, and the container that got it may remove files as well.
 	for range 3 {
 		if gone(folder) {
 			return nil
@@ -70,7 +70,7 @@ func gone(folder *os.File) bool {
 	return unix.Fstat(int(folder.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// where is what an open folder is called now.
+// where is the present path of an open folder.
 func where(folder *os.File) string {
 	name, err := os.Readlink(of(folder))
 	if err != nil {
@@ -79,7 +79,7 @@ func where(folder *os.File) string {
 	return name
 }
 
-// of is a path that leads to an open file, whatever it is called.
+// of is a path that leads to an open file, whatever its present name.
 func of(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
 // within lists what is in an open folder, from its beginning.
@@ -92,8 +92,8 @@ func within(folder *os.File) ([]os.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// empty removes what is in an open folder, its mark last: what is left by a process that is killed meanwhile can still
-// be told.
+// empty removes the contents of an open folder, its mark last: if the process is killed meanwhile, the rest is still
+// recognized as scratch.
 func empty(folder *os.File) error {
 	entries, err := within(folder)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package loopdisk makes disks of Plimsoll's own: a file system on a loop device whose image lies in the state directory.
 //
-// A place on such a disk has a device to itself, so that a limit at the device slows no one else down, and what its counters
-// say is the place's alone. The device bypasses the page cache of its image where that file system lets it.
+// A place on such a disk has a device to itself: a limit at the device slows no other program down, and the device's counters
+// are the place's alone. The device bypasses the page cache of its image where that file system lets it.
 //
 // A disk is gone after Close: unmounted, detached (the kernel does that with the last use, LO_FLAGS_AUTOCLEAR) and its image
 // removed. That of a process that was killed is found in the journal, and removed by Undo.

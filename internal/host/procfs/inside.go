@@ -8,23 +8,23 @@ import (
 	"strconv"
 )
 
-// Descendants lists what a process of the procfs at root has started, and what that has, and so on: each behind the one that started it. Those
-// whose parent has ended are another's children by then.
+// Descendants lists the processes that a process of the procfs at root has started, their children, and so on, each after its parent.
+// Processes whose parent has ended are another process's children by then.
 func Descendants(root string, pid int) []int {
 	return Look(root).below([]int{pid}, nil)[1:]
 }
 
-// Processes are those of a procfs at one time, which has started which, and in which namespaces they are.
+// Processes are the processes of a procfs at one time, with their parents and namespaces.
 type Processes struct {
 	root     string
 	all      []int
 	children map[int][]int
-	// spaces are the namespaces of each, and in those in the same two; nil until they are asked for.
+	// spaces are the namespaces of each process, and in the processes of each pair of namespaces; nil until needed.
 	spaces map[int]space
 	in     map[space][]int
 }
 
-// A space is what two namespaces show: their names, "" for one that can't be read.
+// A space is a pair of namespaces, of mounts and of process ids, by name; "" for one that can't be read.
 type space struct{ mounts, pids string }
 
 // Look reads which processes the procfs at root has.
@@ -62,10 +62,10 @@ func (l *Processes) namespaces() {
 
 // Inside lists the processes of the container whose first one is pid, with it: its descendants, and what is in its namespaces of mounts and of
 // process ids, with descendants. An engine's exec puts processes there that are not the first one's children, and with the host's process ids a
-// process whose parent has ended is a child of the host's. A namespace of mounts that is also the parent's, or root's own reader's, is no container's.
+// process whose parent has ended is a child of the host's. A namespace of mounts that is also the parent's, or that of Plimsoll itself, is not a container's.
 //
-// Of containers that share a namespace of process ids, the first one of one gets the orphans of the others as its children. Their namespace of mounts
-// is that of a container whose first process is no descendant of pid, and they are left out.
+// If containers share a namespace of process ids, the first process of one of them becomes the parent of the others' orphans. The orphans' namespace
+// of mounts is that of a container whose first process is no descendant of pid, so they are left out.
 func (l *Processes) Inside(pid int) []int {
 	l.namespaces()
 	own, reader := l.spaces[pid], l.spaceOf("self").mounts

@@ -23,8 +23,8 @@ const (
 // kernel has their threads, and in which of its functions they sleep (wchan of proc_pid_wchan(5)). For one that can't be
 // woken by a signal, which waits for a disk as a rule, it has the way there, the innermost function first (proc_pid_stack(5),
 // root's alone). At the end is how long the process ran on a CPU, and how long it wanted one and had to wait (schedstat
-// of Documentation/scheduler/sched-stats.rst): together they tell one that spins, and one that isn't let run, from
-// one that sleeps. Unread bytes in the pipes of its standard input and output are reported, too. Processes that are gone are left out; with none, it is empty.
+// of Documentation/scheduler/sched-stats.rst): together they distinguish a process that spins, or isn't
+// allowed to run, from one that sleeps. Unread bytes in the pipes of its standard input and output are reported, too. Processes that are gone are left out; with none, it is empty.
 func Waits(root string, pid int) []string {
 	var lines []string
 	for _, p := range append([]int{pid}, Descendants(root, pid)...) {

@@ -58,14 +58,14 @@ func (j *Journal) owns(e Entry) bool {
 	return j.own[j.path(e.Kind, e.ID)] && e.Lock == j.name && e.Owner == procfs.Self()
 }
 
-// alive reports whether an entry's owner lives, which is not this one. In doubt it does.
+// alive reports whether an entry's owner, another than this one, still runs. If that is unknown, it is true.
 func (j *Journal) alive(e Entry) bool {
 	if !strings.HasSuffix(e.Lock, ownerSuffix) {
 		return e.Owner.Alive()
 	}
 	locked, err := filelock.Held(filepath.Join(j.dir, e.Lock))
 	if errors.Is(err, fs.ErrNotExist) {
-		return e.Owner.Alive() // Somebody removed the lock file.
+		return e.Owner.Alive() // Another program removed the lock file.
 	}
 	return locked || err != nil
 }
@@ -96,7 +96,7 @@ func (j *Journal) dropLocks(ctx context.Context) error {
 	})
 }
 
-// unnamed are the lock files that no entry names; none if an entry can't be read, as that may name any.
+// unnamed are the lock files that no entry names. It is empty if an entry can't be read, since that entry may name any.
 func (j *Journal) unnamed() (paths []string, err error) {
 	files, err := os.ReadDir(j.dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func (j *Journal) unnamed() (paths []string, err error) {
 	return paths, nil
 }
 
-// dropTemporary removes what dead owners were writing.
+// dropTemporary removes the temporary files of dead owners.
 func (j *Journal) dropTemporary() error {
 	kinds, err := j.Kinds()
 	for _, kind := range kinds {

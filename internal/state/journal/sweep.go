@@ -15,12 +15,12 @@ func (j *Journal) hasFailed(e Entry) bool {
 	return j.failed[j.path(e.Kind, e.ID)]
 }
 
-// An Undo removes the thing that a dead owner left. It returns what it removed, in words, one each, and must be safe to repeat.
+// An Undo removes the thing that a dead owner left. It returns a description of each removed thing, and must be safe to repeat.
 type Undo func(context.Context, Entry) (removed []string, err error)
 
-// Sweep undoes what dead owners left of the named kinds, each once even if several processes sweep. It goes on after an error. An
-// entry whose Undo fails stays, and is this owner's: its next Sweep tries again, or that of anybody once it has ended. What living owners have stays,
-// and so does what can't be read, which is an error.
+// Sweep undoes the entries that dead owners left of the named kinds, each once even if several processes sweep. It goes on
+// after an error. An entry whose Undo fails stays and belongs to this owner from then on: its next Sweep tries again, or any
+// Sweep after its end. Entries of living owners stay. Unreadable entries stay too, and are an error.
 func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []string, err error) {
 	var errs []error
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
