@@ -3,7 +3,7 @@
 //
 // Package hold makes the change itself, in all group sets of a target or in none. Package change adds the records: of what
 // was set (for limit show), of limits in the root group, and of disks that are divided by weight. Easily got wrong: a
-// limit that is set but could not be recorded is set all the same, and the user is told both.
+// limit that is set but could not be recorded is set all the same, and the output says both.
 package change
 
 import (

@@ -54,8 +54,8 @@ func (w DeviceLimit) has(k limit.Key, text string) bool {
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }
 
-// left reports whether the limits have no owner any more, though the kernel may still have them. Those of a process that runs have
-// one, whatever device has the number now: nobody else may remove the record.
+// left reports whether the limits have no owner any more, although the kernel may still have them. The limits of a
+// running process have an owner even if another device has the number by now: only that process may remove the record.
 func (w DeviceLimit) left() bool { return w.Ended || w.Former && w.By == nil }
 
 // DeviceLimits are a machine's limits of devices in the root group. Each device has at most one owner: a target of

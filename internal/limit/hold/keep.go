@@ -90,7 +90,7 @@ func canKeep(p GroupSet, c limit.Change) error {
 	return nil
 }
 
-// forAPI are limits in an engine's terms.
+// forAPI converts limits to an engine's terms.
 func (s *Scope) forAPI(l limit.Limits) engineapi.Resources {
 	out := engineapi.Resources{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
 	if !l.Without(limit.Weight, limit.Latency).IO() {

@@ -49,7 +49,7 @@ func (s *Store) Trials(run string, opt TrialsOptions) ([]record.Trial, error) {
 
 // EachTrial yields what Trials returns, one at a time, with a *DamageError in
 // place of each trial that can't be read. An error of another kind is the last.
-// The database may be written to meanwhile; what is written then isn't seen.
+// The database may be written to in the meantime; EachTrial doesn't see that.
 func (s *Store) EachTrial(run string, opt TrialsOptions) iter.Seq2[record.Trial, error] {
 	return func(yield func(record.Trial, error) bool) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -80,7 +80,7 @@ type rawTrial struct {
 	rec, histograms []byte
 }
 
-// A batch is some rows, and once ready is closed, what they hold.
+// A batch is some rows and, once ready is closed, their decoded contents.
 type batch struct {
 	in    []rawTrial
 	out   []decoded
@@ -92,9 +92,8 @@ type decoded struct {
 	err error
 }
 
-// pipeline reads rows in one goroutine and decodes them in as many as there are
-// CPUs, since decoding takes several times as long as reading. It
-// returns the batches in order, each perhaps before it is ready.
+// pipeline reads rows in one goroutine and decodes them in one per CPU, because decoding takes several times as long
+// as reading. It returns the batches in order, possibly before they are ready.
 func (s *Store) pipeline(ctx context.Context, wait *sync.WaitGroup, run string, opt TrialsOptions) <-chan *batch {
 	workers := runtime.GOMAXPROCS(0)
 	ordered := make(chan *batch, 2*workers)
