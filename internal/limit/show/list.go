@@ -69,13 +69,8 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
 	}
-	root, err := keeper.RootGroup(r.Holder, r.Run)
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits on the root group are not known: %v", err))
-	}
-	wides = slices.DeleteFunc(wides, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
-	for _, h := range root {
-		wides = append(wides, h.Noted())
+	if wides, err = r.keepers(wides, &Answer{}); err != nil {
+		notes = append(notes, fmt.Sprintf(daemonUnknown, err))
 	}
 	settings, err := r.Settings(r.Machine).List()
 	if err != nil {

@@ -90,8 +90,8 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer
 		x.Shown[0].Notes = append(x.Shown[0].Notes, fmt.Sprintf("its limits in the root group are not known: %v", unknown))
 	}
 	s.Notes = append(s.Notes, together(s, x.Shown)...)
-	s.Notes = append(s.Notes, r.looseNotes(x.Shown)...)
-	return x, r.addWide(x, notes)
+	s.Notes = append(s.Notes, r.strayNotes(x.Shown)...)
+	return x, r.addWide(x, notes, wide)
 }
 
 // gone returns the limits in the root group of a target that isn't found, with the reason why. A volume that has gone
@@ -103,7 +103,7 @@ func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
 	}
 	s := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{why.Error()}}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
-	return x, r.addWide(x, notes)
+	return x, r.addWide(x, notes, false)
 }
 
 // DeviceWide returns the limits that were set in the root group for any target.
@@ -113,16 +113,25 @@ func (r *Reader) DeviceWide() (*Answer, error) {
 		return nil, err
 	}
 	x := &Answer{Shown: []Shown{}, name: r.deviceName}
-	return x, r.addWide(x, notes)
+	return x, r.addWide(x, notes, true)
 }
 
-// addWide adds the limits in the root group, including those of plimsoll daemon.
-func (r *Reader) addWide(x *Answer, notes []hold.DeviceLimit) (err error) {
-	if notes, err = r.keepers(notes, x); err == nil {
-		x.DeviceWide, err = r.wideNow(notes)
+// addWide adds the limits in the root group, including those of plimsoll daemon. If the daemon's can't be read, that is
+// an error of an answer about the root group alone, and a note of any other.
+func (r *Reader) addWide(x *Answer, recorded []hold.DeviceLimit, alone bool) (err error) {
+	recorded, err = r.keepers(recorded, x)
+	if err != nil && alone {
+		return err
 	}
+	if err != nil {
+		x.Notes = append(x.Notes, fmt.Sprintf(daemonUnknown, err))
+	}
+	x.DeviceWide, err = r.wideNow(recorded)
 	return err
 }
+
+// daemonUnknown says that the daemon's limits on the root group can't be read, and why.
+const daemonUnknown = "plimsoll daemon's limits on the root group are not known: %v"
 
 // shown reads the limits of the group sets of a scope. For a volume, only limits on its devices count.
 func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
@@ -177,19 +186,23 @@ func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 }
 
 // keepers adds the limits that plimsoll daemon holds in the root group or has left there; for a target, those on the
-// devices of its data.
-func (r *Reader) keepers(notes []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
+// devices of its data. The daemon's own records say more than those among recorded, which they replace if they can be
+// read.
+func (r *Reader) keepers(recorded []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
 	held, err := keeper.RootGroup(r.Holder, r.Run)
 	if errors.Is(err, fs.ErrPermission) {
-		return notes, nil // The daemon of another user is not visible to this one.
+		return recorded, nil // The daemon of another user is not visible to this one.
 	}
-	notes = slices.DeleteFunc(notes, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) }) // The daemon's own notes say more.
+	if err != nil {
+		return recorded, err
+	}
+	recorded = slices.DeleteFunc(recorded, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) })
 	for _, h := range held {
 		if w := h.Noted(); out.concerns(w.Device) {
-			notes = append(notes, w)
+			recorded = append(recorded, w)
 		}
 	}
-	return notes, err
+	return recorded, nil
 }
 
 // concerns reports whether data of the target is on a device; without a target every device counts.
@@ -226,8 +239,8 @@ func (r *Reader) deviceName(d device.Number) string {
 	return dev.Name + " (" + d.String() + ")"
 }
 
-// looseNotes say, for the group sets of a scope, which groups lack limits that the set's own group has.
-func (r *Reader) looseNotes(shown []Shown) (notes []string) {
+// strayNotes say, for the group sets of a scope, which groups lack limits that the set's own group has.
+func (r *Reader) strayNotes(shown []Shown) (notes []string) {
 	now := procfs.Look("/proc")
 	for _, p := range shown {
 		if len(p.Groups) > 0 {
