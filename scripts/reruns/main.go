@@ -1,6 +1,6 @@
 // Command reruns prints which tests passed or failed by a second try, and fails when one of them
-// is on the list of those that may not have one: what a test finds left behind, or how a
-// run ends by a fault, is no noise of a busy machine, and a second try may hide it.
+// is on the list of those that may not have one: leftovers that a test finds, or a run that
+// ends by a fault, are not noise of a busy machine, and a second try may hide them.
 //
 //	go run ./scripts/reruns -refuse .ci/may-not-rerun -log out/test.json out/rerun-test.txt
 //

@@ -1,5 +1,5 @@
 // Package contracttest compares requests with the Docker Engine's published description of its API, which the API's module
-// brings: so that tests can say of a request what a daemon that isn't here would.
+// contains, so that tests can predict how a daemon that isn't on this machine would answer a request.
 package contracttest
 
 import (
@@ -87,9 +87,9 @@ func (s *Description) At(t *testing.T, keys ...string) map[string]any {
 	return m
 }
 
-// Problems says how a body is not as a schema of the description has it, or has keys that the schema
-// doesn't know, at any depth: a daemon passes over those without a word. A null is a value that is not there,
-// as the daemon takes it; its key has to be known all the same.
+// Problems lists the ways in which a body violates a schema of the description, including keys unknown to the
+// schema at any depth, which a daemon ignores silently. A null counts as a missing value, as for the daemon;
+// its key must still be known.
 func (s *Description) Problems(schema map[string]any, body string) (problems []string, err error) {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {

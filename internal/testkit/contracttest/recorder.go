@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A Recorder stands before a daemon, a real one or a fake, and holds each request against the description. What is not as
-// that has it fails the test at its end.
+// A Recorder is a proxy before a real or fake daemon that compares each request with the description. If one differs, the
+// test fails at its end.
 type Recorder struct {
 	description *Description
 	next        http.Handler
@@ -61,7 +61,7 @@ func (r *Recorder) Asked() map[string]int {
 	return maps.Clone(r.asked)
 }
 
-// Problems are what was found, each once.
+// Problems are the differences found, each once.
 func (r *Recorder) Problems() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,7 +44,7 @@ func pathPattern(template string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Join(parts, "/") + "$")
 }
 
-// RequestProblems says how a request is not as the description has it: its method and path, the query, and all of the body.
+// RequestProblems lists the differences of a request from the description: in its method and path, the query, and the whole body.
 func (s *Description) RequestProblems(method string, u *url.URL, header http.Header, body string) (problems []string) {
 	template, op := s.Operation(method, u.Path)
 	if op == nil {
@@ -99,7 +99,7 @@ func (s *Description) RequestProblems(method string, u *url.URL, header http.Hea
 	return problems
 }
 
-// parameterProblem says how a parameter of a query has not its type.
+// parameterProblem reports a parameter of a query with a wrong type.
 func parameterProblem(p map[string]any, value string) string {
 	switch p["type"] {
 	case "boolean":

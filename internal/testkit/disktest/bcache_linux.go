@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bcache puts one device as a cache before another, in a mode such as "writeback", and returns the path of what comes of it. It skips the test where the kernel has no
+// Bcache puts one device as a cache before another, in a mode such as "writeback", and returns the path of the new device. It skips the test where the kernel has no
 // bcache: that of make test-guest has it (Documentation/admin-guide/bcache.rst).
 func Bcache(t testing.TB, mode, backing, cache string) string {
 	t.Helper()

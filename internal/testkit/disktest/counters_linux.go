@@ -13,7 +13,7 @@ import (
 type Counters struct {
 	// Reads, Writes and Flushes are requests that were completed; Writes holds the flushes too.
 	Reads, Writes, Flushes int64
-	// BytesRead and BytesWritten count what they carried.
+	// BytesRead and BytesWritten are their sizes in bytes.
 	BytesRead, BytesWritten int64
 }
 
@@ -39,7 +39,7 @@ func Count(t testing.TB, device string) Counters {
 	return c
 }
 
-// Since is what was counted after before.
+// Since is the difference from an earlier count.
 func (c Counters) Since(before Counters) Counters {
 	return Counters{c.Reads - before.Reads, c.Writes - before.Writes, c.Flushes - before.Flushes, c.BytesRead - before.BytesRead, c.BytesWritten - before.BytesWritten}
 }

@@ -1,11 +1,11 @@
 // Package disktest borrows disks from the kernel for tests: a file system on a loop device of the
 // test's own, mounts, the kernel's counters of a device, and a control group to limit it with.
 //
-// All that a test borrows goes back at its end, also when it fails, and the test fails if
-// something stays (package leaktest). A machine that can't lend it skips the test with the
-// capability that is missing; .ci/may-skip says where that is no excuse. Nothing is touched
-// that the test did not make: a loop device's number may be another's by the time of the end,
-// so what is detached is that of the test's own file.
+// Everything that a test borrows is given back at its end, even if it fails, and the test fails if
+// something is left (package leaktest). If the machine lacks a capability, the test is skipped and
+// names it; .ci/may-skip lists the tests that may be skipped. Only things that the test made are
+// touched: by the end of a test its loop device's number may belong to another file, so
+// the loop device of the test's own file is detached.
 //
 // For machines that a test can't borrow there are trees of files that look like their procfs and sysfs.
 package disktest

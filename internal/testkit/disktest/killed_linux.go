@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/testkit/ownertest"
 )
 
-// notes name what is borrowed, so that a later process takes away what a killed one left. Each has its kind before its path.
+// notes name the borrowed things, so that a later process can remove those of a killed one. Each has its kind before its path.
 var notes = ownertest.Notes{Kind: "disktest", Remove: takeAway}
 
 func noteMount(t testing.TB, dir string)  { t.Helper(); notes.Add(t, "mount "+dir) }

@@ -155,8 +155,8 @@ func Reattach(t testing.TB, device, image string) {
 	}
 }
 
-// Detach takes the loop device of a file away before the end of the test, and waits until it is
-// gone: the kernel keeps it for those who have it open. Without one it does nothing.
+// Detach removes the loop device of a file before the end of the test, and waits until it is gone: the
+// kernel keeps it while a process has it open. If the file has no loop device, Detach does nothing.
 func Detach(t testing.TB, image string) {
 	t.Helper()
 	device := loopOf(t, image)
@@ -164,7 +164,7 @@ func Detach(t testing.TB, image string) {
 		return
 	}
 	unlimit(t, device)
-	// Asked once: as soon as it is gone, another's file may have its number.
+	// Looked up once: as soon as it is gone, another program's file may have its number.
 	Run(t, "losetup", "--detach", device)
 	for end := time.Now().Add(patience); loopOf(t, image) != ""; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {

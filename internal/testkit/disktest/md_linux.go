@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// MD makes a software RAID without metadata on devices, of which size bytes each are used, and returns its
+// MD makes a software RAID without metadata that uses size bytes of each device, and returns its
 // path. It skips the test where the kernel has no md: that of make test-guest has it
 // (Documentation/admin-guide/md.rst).
 func MD(t testing.TB, level string, size int64, devices ...string) string {

@@ -49,7 +49,7 @@ type Stall struct {
 // Endless is longer than any test.
 const Endless = time.Hour
 
-// A SlowFS is a mounted FUSE file system that passes requests on to a folder and makes those wait that a test says. It is served by
+// A SlowFS is a mounted FUSE file system that passes requests on to a folder and delays those that the test names. It is served by
 // the test's own process, which therefore must not map its files, nor make raw system calls on them: a stop of Go's world would
 // wait for them, and they for it.
 type SlowFS struct {
@@ -135,7 +135,7 @@ func (s *SlowFS) Asked(op string) int {
 	return s.asked[op]
 }
 
-// Held is how long the requests that met a stall since the plan was made were held up in truth, the longest first: a busy machine adds to what was planned.
+// Held is how long the requests that met a stall since the plan was made really waited, the longest first: a busy machine adds to the planned time.
 func (s *SlowFS) Held() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,8 +31,8 @@ func Fill(t testing.TB, dir string) string {
 	return path
 }
 
-// Shutdown makes an ext4 or xfs answer everything with EIO and forget what it has not written,
-// as when its power or its device is gone (EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH,
+// Shutdown makes an ext4 or xfs answer every request with EIO and forget unwritten data,
+// as if its power or its device were gone (EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH,
 // include/uapi/linux/ext4.h; XFS_IOC_GOINGDOWN is the same call).
 func Shutdown(dir string) error {
 	f, err := os.Open(dir)
@@ -45,8 +45,8 @@ func Shutdown(dir string) error {
 }
 
 // Vanish takes all blocks from a test's loop device, as when a disk is pulled: its file is emptied, and the kernel told that
-// the device is as small (LOOP_SET_CAPACITY, include/uapi/linux/loop.h). Whatever is asked of it
-// since then fails beneath the file system, which is left to find out.
+// the device is as small (LOOP_SET_CAPACITY, include/uapi/linux/loop.h). From then on, every request
+// fails below the file system, which is not told.
 func Vanish(device string) error {
 	sysfs := filepath.Join("/sys/block", filepath.Base(device))
 	image, err := os.ReadFile(filepath.Join(sysfs, "loop/backing_file"))

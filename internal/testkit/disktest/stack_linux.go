@@ -8,7 +8,7 @@ import (
 
 // A Stack is a way to put a device on others.
 type Stack struct {
-	// Name says of what.
+	// Name names its parts.
 	Name string
 	// Kind is the file system to try it with.
 	Kind string
@@ -21,7 +21,7 @@ const stackSize = 400 << 20
 
 // A Stacked is a stack that was made.
 type Stacked struct {
-	// Node is the path of what is on top, as who made it calls it, and Dir where its file system is mounted.
+	// Node is the path of the top device, as its maker names it, and Dir is where its file system is mounted.
 	Node, Dir string
 	// Limited is the kernel's node of the device that a limit goes on.
 	Limited string

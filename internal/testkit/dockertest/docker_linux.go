@@ -44,7 +44,7 @@ func startDocker(t testing.TB, config string) *Daemon {
 	return d
 }
 
-// recordsInMemory puts folders into memory that hold what a daemon notes down, and none of
+// recordsInMemory puts the folders into memory that hold a daemon's records but none of
 // its containers' data. A daemon syncs each note to the disk, several for each layer of an
 // image, so that one of 120 layers took a minute and a half on a disk that others used.
 func (d *Daemon) recordsInMemory(t testing.TB, folders ...string) {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/testkit/ownertest"
 )
 
-// notes name the folders of the daemons, and Podman's shared group, so that a later process removes what a killed one left.
+// notes name the folders of the daemons, and Podman's shared group, so that a later process can remove those of a killed one.
 var notes = ownertest.Notes{Kind: "dockertest", Remove: removeKilled}
 
 // removeKilled removes what a killed process noted.
