@@ -20,11 +20,8 @@ import (
 // target. Explain calls holder only for targets, and closes the result.
 func Explain(ctx context.Context, host device.FS, names []string, holder func() (*hold.Holder, error)) (*explain.Answer, error) {
 	h, err := explain.Look(host)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, fmt.Errorf("limits on I/O are Linux's, and this is not Linux: ask inside the virtual machine where the containers run: %w", errors.Join(err, refusal.ErrRefused))
-	}
 	if err != nil {
-		return nil, err
+		return nil, unexplained(err)
 	}
 	out := &explain.Answer{Host: h}
 	for _, name := range names {
@@ -44,6 +41,14 @@ func Explain(ctx context.Context, host device.FS, names []string, holder func() 
 	}
 	out.Shared = explain.Sharing(out.Paths)
 	return out, nil
+}
+
+// unexplained is the error of a machine that can't be looked at: a refusal if it isn't Linux.
+func unexplained(err error) error {
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return &refusal.Error{What: "limits on I/O", Why: "they are Linux's, and this is not Linux", Fix: "ask inside the virtual machine where the containers run"}
 }
 
 // explainOne explains a path that exists, or else the data of a target.
