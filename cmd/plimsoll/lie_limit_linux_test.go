@@ -184,7 +184,7 @@ func TestLieAdviceReach(t *testing.T) {
 		t.Logf("the machine's / takes no limits: %s", e.Why)
 		return
 	}
-	if got := verify.WideAdvice(e, e.Hard[0].Name, "COMMAND"); !strings.Contains(got, "is the device of /") || !strings.Contains(got, "slows down the whole machine; better give the data a volume") || strings.Contains(got, "COMMAND") {
+	if got := verify.DeviceWideAdvice(e, e.Hard[0].Name, "COMMAND"); !strings.Contains(got, "is the device of /") || !strings.Contains(got, "slows down the whole machine; better give the data a volume") || strings.Contains(got, "COMMAND") {
 		t.Errorf("advice for the device of /: %q", got)
 	}
 }

@@ -55,7 +55,7 @@ it ended. Limits that another program set there stay, unless --device-wide names
 		how.Where = where.Where
 		return a.changeLimits(args, where, func(m *change.Maker, ref target.Ref) (*change.Result, error) {
 			if len(args) == 0 {
-				return m.ClearDeviceWide(cmd.Context(), how)
+				return m.ClearAllDeviceLimits(cmd.Context(), how)
 			}
 			return m.Clear(cmd.Context(), ref, how)
 		})

@@ -68,10 +68,10 @@ func TestLimitDeviceWide(t *testing.T) {
 	l.says(t, exitDone, []string{"set write_bps=1MiB"}, append(set, "--write-bps", "1MiB")...)
 	has("without", string(group), map[limit.Key]string{limit.WriteBPS: "1048576"})
 	has("without", blkioRoot, nil)
-	wide := map[limit.Key]string{limit.WriteBPS: "2097152", limit.ReadIOPS: "300"}
+	deviceWide := map[limit.Key]string{limit.WriteBPS: "2097152", limit.ReadIOPS: "300"}
 	l.says(t, exitDone, []string{"the root group, which does the writeback of other groups: set"}, append(set, "--write-bps", "2MiB", "--read-iops", "300", "--device-wide")...)
-	has("with", string(group), wide)
-	has("with", blkioRoot, wide)
+	has("with", string(group), deviceWide)
+	has("with", blkioRoot, deviceWide)
 	l.says(t, exitDone, []string{"cleared"}, "clear", "cgroup:"+string(group), "--device", loop, "--device-wide")
 	has("cleared", string(group), nil)
 	has("cleared", blkioRoot, nil)

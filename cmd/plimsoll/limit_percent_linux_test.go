@@ -84,7 +84,7 @@ func TestLimitPercentKeys(t *testing.T) {
 // TestLimitPercentForeign: a percentage is never of what a limit let through that was set around plimsoll.
 func TestLimitPercentForeign(t *testing.T) {
 	t.Parallel()
-	l, loop, dir, says := wideLab(t)
+	l, loop, dir, says := deviceWideLab(t)
 	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
 	says(exitDone, nil, "set", name, "--path", dir, "--write-bps", "8MiB", "--device-wide")
 	plan := "name: ceiling\nworkloads: {big: {rw: write, bs: 256KiB, iodepth: 4, direct: true, size: 16MiB, runtime: 1s}}\nengines: [host]\nplaces: {disk: {kind: dir, path: " + dir + "}}\nblocks: 1\n"

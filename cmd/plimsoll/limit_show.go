@@ -14,7 +14,7 @@ import (
 
 // limitShowCommand shows the limits that a target has.
 func (a *app) limitShowCommand() *cobra.Command {
-	var asJSON, wide bool
+	var asJSON, deviceWide bool
 	var run string
 	cmd := &cobra.Command{
 		Use:   "show [TARGET]",
@@ -45,7 +45,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&wide, "device-wide", false, "only the limits in the root group (control groups of version 1)")
+	cmd.Flags().BoolVar(&deviceWide, "device-wide", false, "only the limits in the root group (control groups of version 1)")
 	cmd.Flags().StringVar(&run, "run", paths.Daemon(), "folder of the daemon, whose limits in the root group are shown, too")
 	notEmpty(cmd, "run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -54,13 +54,13 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 			return err
 		}
 		defer l.Close()
-		return a.limitShow(cmd.Context(), &show.Reader{Holder: l.Holder, Machine: a.machine(), Run: run, Daemon: daemonState(run)}, args, wide, asJSON)
+		return a.limitShow(cmd.Context(), &show.Reader{Holder: l.Holder, Machine: a.machine(), Run: run, Daemon: daemonState(run)}, args, deviceWide, asJSON)
 	}
 	return cmd
 }
 
 // limitShow shows the limits of a target, those of the root group, or those of the machine.
-func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide, asJSON bool) (err error) {
+func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, deviceWide, asJSON bool) (err error) {
 	var out interface{ Text() string }
 	switch {
 	case len(args) > 0:
@@ -68,9 +68,9 @@ func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, wide
 		if bad != nil {
 			return &usage.Error{Err: bad}
 		}
-		out, err = r.Target(ctx, ref, wide)
-	case wide:
-		out, err = r.DeviceWide()
+		out, err = r.Target(ctx, ref, deviceWide)
+	case deviceWide:
+		out, err = r.AllDeviceLimits()
 	default:
 		out, err = r.List(ctx)
 	}

@@ -16,7 +16,7 @@ import (
 
 // TestLimitRootGroupKeeper: what a keeper holds the root group to is shown, and what one has left there is cleared.
 func TestLimitRootGroupKeeper(t *testing.T) {
-	lab, loop, _, says := wideLab(t)
+	lab, loop, _, says := deviceWideLab(t)
 	number, dir := disktest.Number(t, loop), t.TempDir()
 	a := &app{targets: &lab.targets}
 	l, err := a.newLimiter()

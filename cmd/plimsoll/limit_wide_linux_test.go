@@ -52,8 +52,8 @@ func rootGets(t *testing.T, key, device, value string) {
 	})
 }
 
-// wideLab is a disk and groups.
-func wideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, words []string, args ...string) string) {
+// deviceWideLab is a disk and groups.
+func deviceWideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, words []string, args ...string) string) {
 	t.Helper()
 	needBlkio(t)
 	l = limitLab{target.Options{}, t.TempDir()}
@@ -76,7 +76,7 @@ func wideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, 
 // TestLimitRootGroup: what was set in the root group for a target is shown as its own and cleared with it, whatever the state folder; another target is
 // refused meanwhile, and limits that other programs have set stay.
 func TestLimitRootGroup(t *testing.T) {
-	l, loop, dir, says := wideLab(t)
+	l, loop, dir, says := deviceWideLab(t)
 	disk := filepath.Base(loop)
 	one, two := "cgroup:"+string(disktest.NewBlkioGroup(t)), "cgroup:"+string(disktest.NewBlkioGroup(t))
 	root := func(when, want string) {
@@ -95,8 +95,8 @@ func TestLimitRootGroup(t *testing.T) {
 	l.state = t.TempDir()
 	says(exitDone, []string{"device-wide, in the root group", disk, "set for cgroup:/", "has write_bps=6MiB"}, "show", "--device-wide")
 	var got show.Answer
-	if err := json.Unmarshal([]byte(says(exitDone, nil, "show", one, "--json")), &got); err != nil || len(got.DeviceWide) != 1 || got.DeviceWide[0].Now.WriteBPS != 6<<20 {
-		t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
+	if err := json.Unmarshal([]byte(says(exitDone, nil, "show", one, "--json")), &got); err != nil || len(got.DeviceLimits) != 1 || got.DeviceLimits[0].Now.WriteBPS != 6<<20 {
+		t.Errorf("show --json: %+v, %v", got.DeviceLimits, err)
 	}
 	says(exitDone, []string{"no limits"}, "show", two)
 	says(exitDone, []string{"the root group still has write_bps=6MiB"}, "set", one, "--path", dir, "--write-bps", "7MiB")
@@ -154,7 +154,7 @@ func TestLimitRootGroup(t *testing.T) {
 // TestLimitDeviceWideGone: what was set in the root group for a target that has gone is shown and cleared by its name, or by its
 // device.
 func TestLimitDeviceWideGone(t *testing.T) {
-	_, loop, dir, says := wideLab(t)
+	_, loop, dir, says := deviceWideLab(t)
 	disk := filepath.Base(loop)
 	for _, clear := range [][]string{nil, {"clear", "--device-wide", "--device", loop}, {"clear", "--device-wide"}} {
 		group := disktest.NewBlkioGroup(t)
@@ -181,7 +181,7 @@ func TestLimitDeviceWideGone(t *testing.T) {
 
 // TestLimitWideNotes: a machine's folder that can't be written, and records that can't be read, don't matter to a user without limits there.
 func TestLimitWideNotes(t *testing.T) {
-	l, loop, dir, says := wideLab(t)
+	l, loop, dir, says := deviceWideLab(t)
 	machine := disktest.Tmpfs(t, "size=1m")
 	t.Setenv(paths.MachineVar, machine)
 	one, two := "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio"), "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio")
@@ -231,8 +231,8 @@ func TestLimitNumberReused(t *testing.T) {
 			t.Errorf("show: no %q, with what removes it, in\n%s", want, text)
 		}
 		var got show.Answer
-		if err := json.Unmarshal([]byte(l.do(t, exitDone, "show", "--device-wide", "--json")), &got); err != nil || len(got.DeviceWide) != 1 || !got.DeviceWide[0].Former || got.DeviceWide[0].Gone {
-			t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
+		if err := json.Unmarshal([]byte(l.do(t, exitDone, "show", "--device-wide", "--json")), &got); err != nil || len(got.DeviceLimits) != 1 || !got.DeviceLimits[0].Former || got.DeviceLimits[0].Gone {
+			t.Errorf("show --json: %+v, %v", got.DeviceLimits, err)
 		}
 		l.do(t, exitDone, "clear", clear)
 		if got := rootHas(t, "write_bps", loop); got != "" {

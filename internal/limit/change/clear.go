@@ -38,26 +38,26 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 		}
 		gone := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}}
 		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())
-		return m.clearWides(ctx, gone, list, where)
+		return m.clearDeviceLimits(ctx, gone, list, where)
 	}
 	apply := m.noting(m.disabling(m.Apply))
 	if where.Dry {
 		apply = m.Plan
 	}
-	return m.change(ctx, m.wide(apply, where.Dry), s, limit.Clear(keys...), where)
+	return m.change(ctx, m.withDeviceLimits(apply, where.Dry), s, limit.Clear(keys...), where)
 }
 
-// ClearDeviceWide removes the limits that Plimsoll has set in the root group for any target.
-func (m *Maker) ClearDeviceWide(ctx context.Context, where Options) (*Result, error) {
+// ClearAllDeviceLimits removes the limits that Plimsoll has set in the root group for any target.
+func (m *Maker) ClearAllDeviceLimits(ctx context.Context, where Options) (*Result, error) {
 	list, err := m.DeviceLimits(m.Machine).List()
 	if err != nil {
 		return nil, err
 	}
-	return m.clearWides(ctx, &hold.Scope{}, list, where)
+	return m.clearDeviceLimits(ctx, &hold.Scope{}, list, where)
 }
 
-// clearWides removes limits that were set in the root group, or only those of --device if it is given.
-func (m *Maker) clearWides(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, where Options) (*Result, error) {
+// clearDeviceLimits removes limits that were set in the root group, or only those of --device if it is given.
+func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, where Options) (*Result, error) {
 	if where.Device != "" {
 		var number device.Number
 		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
@@ -115,8 +115,8 @@ func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, er
 	}, where.Dry)
 }
 
-// wide makes a change together with the limits in the root group that were set for its target.
-func (m *Maker) wide(apply applier, dry bool) applier {
+// withDeviceLimits makes a change together with the limits in the root group that were set for its target.
+func (m *Maker) withDeviceLimits(apply applier, dry bool) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		return m.DeviceLimits(m.Machine).Change(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
 	}

@@ -40,7 +40,7 @@ func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, 
 		notes = append(notes, m.escapeNotes(s, c.Set)...)
 		notes = append(notes, laterNote(s, c.Set)...)
 		notes = append(notes, m.elsewhere(ctx, s, where)...)
-		notes = append(notes, m.stillWide(s, c)...)
+		notes = append(notes, m.deviceLimitsLeft(s, c)...)
 		if w := s.HoldsOthers(); w != "" {
 			notes = append(notes, w)
 		}
@@ -167,9 +167,9 @@ func (m *Maker) elsewhere(ctx context.Context, s *hold.Scope, where Options) []s
 	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, clean.Shell(cwd))}
 }
 
-// stillWide says that the root group still has limits that were set for a target, after a change that did not include
+// deviceLimitsLeft says that the root group still has limits that were set for a target, after a change that did not include
 // them.
-func (m *Maker) stillWide(s *hold.Scope, c limit.Change) (notes []string) {
+func (m *Maker) deviceLimitsLeft(s *hold.Scope, c limit.Change) (notes []string) {
 	if s.HasRootGroup() {
 		return nil
 	}

@@ -66,7 +66,7 @@ func (m *Maker) Set(ctx context.Context, ref target.Ref, ask limit.Ask, resolve 
 			return nil, err
 		}
 	}
-	r, err := m.change(ctx, m.wide(apply, how.Dry), s, change, how)
+	r, err := m.change(ctx, m.withDeviceLimits(apply, how.Dry), s, change, how)
 	if how.Keep {
 		err = m.keepInstead(err, s, change, how)
 	}

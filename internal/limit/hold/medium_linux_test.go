@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/testkit/journaltest"
 )
 
-// wideOf is the root group's rate of a kind for a device, "" if it has none.
-func wideOf(t *testing.T, loop, key string) string {
+// deviceLimitOf is the root group's rate of a kind for a device, "" if it has none.
+func deviceLimitOf(t *testing.T, loop, key string) string {
 	t.Helper()
 	b, err := os.ReadFile("/sys/fs/cgroup/blkio/blkio.throttle." + key + "_device")
 	if err != nil {
@@ -29,8 +29,8 @@ func wideOf(t *testing.T, loop, key string) string {
 	return ""
 }
 
-// wideSetter returns what sets limits of a new group and of the root group for a device, and for whom that is.
-func wideSetter(t *testing.T, h *Holder, w *DeviceLimits, loop string) (set func(limit.Limits) (told string), owner string) {
+// deviceLimitSetter returns what sets limits of a new group and of the root group for a device, and for whom that is.
+func deviceLimitSetter(t *testing.T, h *Holder, w *DeviceLimits, loop string) (set func(limit.Limits) (told string), owner string) {
 	t.Helper()
 	try, owner := trySetter(t, h, w, loop)
 	return func(l limit.Limits) string {
@@ -43,7 +43,7 @@ func wideSetter(t *testing.T, h *Holder, w *DeviceLimits, loop string) (set func
 	}, owner
 }
 
-// trySetter is wideSetter where that may be refused.
+// trySetter is deviceLimitSetter where that may be refused.
 func trySetter(t *testing.T, h *Holder, w *DeviceLimits, loop string) (set func(limit.Limits) (told string, err error), owner string) {
 	t.Helper()
 	group := disktest.NewBlkioGroup(t)
@@ -76,8 +76,8 @@ func TestNumberReused(t *testing.T) {
 	h := holder(t)
 	machine := t.TempDir()
 	w := h.DeviceLimits(machine)
-	a, forA := wideSetter(t, h, w, loop)
-	b, forB := wideSetter(t, h, w, loop)
+	a, forA := deviceLimitSetter(t, h, w, loop)
+	b, forB := deviceLimitSetter(t, h, w, loop)
 	clear := func(owner string) {
 		t.Helper()
 		all, err := w.List()
@@ -98,7 +98,7 @@ func TestNumberReused(t *testing.T) {
 	t.Cleanup(func() { clear("") })
 	has := func(when, bps, iops string) {
 		t.Helper()
-		if x, y := wideOf(t, loop, "write_bps"), wideOf(t, loop, "write_iops"); x != bps || y != iops {
+		if x, y := deviceLimitOf(t, loop, "write_bps"), deviceLimitOf(t, loop, "write_iops"); x != bps || y != iops {
 			t.Errorf("%s: the root group has %q and %q, want %q and %q", when, x, y, bps, iops)
 		}
 	}

@@ -22,7 +22,7 @@ func TestOneOwner(t *testing.T) {
 	h := holder(t)
 	machine := t.TempDir()
 	w := h.DeviceLimits(machine)
-	one, forOne := wideSetter(t, h, w, loop)
+	one, forOne := deviceLimitSetter(t, h, w, loop)
 	other, _ := trySetter(t, h, w, loop)
 	s, err := h.Scope(t.Context(), ref(t, disktest.NewBlkioGroup(t)), Where{Device: loop}, true)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestOneOwner(t *testing.T) {
 	}
 	has := func(when, want string) {
 		t.Helper()
-		if got := wideOf(t, loop, "write_bps"); got != want {
+		if got := deviceLimitOf(t, loop, "write_bps"); got != want {
 			t.Errorf("%s: the root group has %q, want %q", when, got, want)
 		}
 	}
@@ -68,12 +68,12 @@ func TestOneOwner(t *testing.T) {
 	refused("a run", err, forOne)
 	refused("a daemon", daemon(), forOne)
 	has("a target's", "6291456")
-	if got := wideOf(t, loop, "read_bps"); got != "7340032" {
+	if got := deviceLimitOf(t, loop, "read_bps"); got != "7340032" {
 		t.Errorf("a target's second: the root group has %q", got)
 	}
 	clear()
 	has("cleared", "")
-	if got := wideOf(t, loop, "read_bps"); got != "" {
+	if got := deviceLimitOf(t, loop, "read_bps"); got != "" {
 		t.Errorf("cleared: the root group has %q for reads", got)
 	}
 
@@ -117,9 +117,9 @@ func TestKilledBetween(t *testing.T) {
 	machine := t.TempDir()
 	w := h.DeviceLimits(machine)
 	group := disktest.NewBlkioGroup(t)
-	scope := func(wide bool) *Scope {
+	scope := func(deviceWide bool) *Scope {
 		t.Helper()
-		s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop, DeviceWide: wide}, true)
+		s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop, DeviceWide: deviceWide}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestKilledBetween(t *testing.T) {
 	set(9<<20, true)
 	put("5242880") // As it was when it was killed.
 	clear()
-	if got := wideOf(t, loop, "write_bps"); got != "" {
+	if got := deviceLimitOf(t, loop, "write_bps"); got != "" {
 		t.Errorf("killed before the second value: after clear the root group has %q", got)
 	}
 	// Twice in a row.
@@ -175,7 +175,7 @@ func TestKilledBetween(t *testing.T) {
 	set(7<<20, true)
 	put("5242880")
 	clear()
-	if got := wideOf(t, loop, "write_bps"); got != "" {
+	if got := deviceLimitOf(t, loop, "write_bps"); got != "" {
 		t.Errorf("killed twice: after clear the root group has %q", got)
 	}
 	// Where nobody was killed, another's value is another's.
@@ -183,7 +183,7 @@ func TestKilledBetween(t *testing.T) {
 	set(9<<20, false)
 	put("5242880")
 	clear()
-	if got := wideOf(t, loop, "write_bps"); got != "5242880" {
+	if got := deviceLimitOf(t, loop, "write_bps"); got != "5242880" {
 		t.Errorf("somebody's own 5 MiB was taken away: %q", got)
 	}
 	put("0")
@@ -196,7 +196,7 @@ func TestSomebodyElsesInRootGroup(t *testing.T) {
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)
 	w := h.DeviceLimits(t.TempDir())
-	set, _ := wideSetter(t, h, w, loop)
+	set, _ := deviceLimitSetter(t, h, w, loop)
 	t.Cleanup(func() {
 		list, err := w.List()
 		if err == nil {

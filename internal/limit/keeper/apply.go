@@ -32,7 +32,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	k.mu.Unlock()
 	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
 		e.rules, e.unlimited, e.escapes, e.broken, e.parts, e.settled = nil, nil, nil, nil, nil, time.Now()
-		k.setWide(e, nil)
+		k.setDeviceWide(e, nil)
 		k.setShares(e, nil)
 		return 0
 	}
@@ -163,11 +163,11 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 			broken = r.faults
 			e.rules, e.unlimited, e.escapes = r.rules, r.unlimited, r.escapes
 		}
-		var own, wide, shares []Grant
+		var own, deviceWide, shares []Grant
 		for _, g := range r.grants {
 			switch {
-			case g.Wide:
-				wide = append(wide, g)
+			case g.DeviceWide:
+				deviceWide = append(deviceWide, g)
 			case g.Together:
 				shares = append(shares, g)
 			default:
@@ -184,7 +184,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 			return writes, err
 		}
 		if len(e.broken) == 0 {
-			k.setWide(e, wide)
+			k.setDeviceWide(e, deviceWide)
 			k.setShares(e, shares)
 			break
 		}
@@ -201,15 +201,15 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 	return writes, nil
 }
 
-// setWide stores an entry's device-wide grants, and applies those of the root group.
-func (k *Keeper) setWide(e *entry, grants []Grant) {
+// setDeviceWide stores an entry's device-wide grants, and applies those of the root group.
+func (k *Keeper) setDeviceWide(e *entry, grants []Grant) {
 	key := e.key
 	k.mu.Lock()
-	same := slices.Equal(k.wides[key], grants)
+	same := slices.Equal(k.deviceWide[key], grants)
 	if len(grants) > 0 {
-		k.wides[key] = grants
+		k.deviceWide[key] = grants
 	} else {
-		delete(k.wides, key)
+		delete(k.deviceWide, key)
 	}
 	k.mu.Unlock()
 	if !same {
@@ -224,7 +224,7 @@ func (k *Keeper) applyRoot() {
 	defer k.root.unlock()
 	last := map[Slot]Grant{}
 	k.mu.Lock()
-	for _, grants := range k.wides {
+	for _, grants := range k.deviceWide {
 		for _, g := range grants {
 			if old, ok := last[g.Slot]; !ok || g.rank > old.rank {
 				last[g.Slot] = g

@@ -172,9 +172,9 @@ func (k *Keeper) drop(e *entry) {
 	} else {
 		delete(k.byID, id)
 	}
-	_, wide := k.wides[e.key]
+	_, deviceWide := k.deviceWide[e.key]
 	_, shares := k.shares[e.key]
-	delete(k.wides, e.key)
+	delete(k.deviceWide, e.key)
 	delete(k.shares, e.key)
 	k.spawn(func() {
 		e.mu.Lock()
@@ -183,7 +183,7 @@ func (k *Keeper) drop(e *entry) {
 		k.watch.remove(e)
 		_ = k.store.forget(e)
 	})
-	if wide {
+	if deviceWide {
 		k.background(k.applyRoot)
 	}
 	if shares {

@@ -38,7 +38,7 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 func (v *view) rates() (own map[device.Number]limit.Limits, names map[device.Number]string) {
 	own, names = map[device.Number]limit.Limits{}, map[device.Number]string{}
 	for _, h := range v.status.Held {
-		if d := h.Device; !d.IsZero() && h.Key.Rate() && !h.Wide && !h.Together {
+		if d := h.Device; !d.IsZero() && h.Key.Rate() && !h.DeviceWide && !h.Together {
 			own[d], names[d] = own[d].With(h.Key, h.limits), h.DeviceName
 		}
 	}

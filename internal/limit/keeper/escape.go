@@ -22,7 +22,7 @@ func (k *Keeper) inRoot() map[device.Number]limit.Limits {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, grants := range k.wides {
+	for _, grants := range k.deviceWide {
 		for _, g := range grants {
 			if d := g.Device; !d.IsZero() {
 				all[d] = all[d].With(g.Key, g.limits)

@@ -23,8 +23,8 @@ type Slot struct {
 	Key limit.Key `json:"key"`
 	// Device is zero for limits without a device.
 	Device device.Number `json:"device,omitzero"`
-	// Wide is set for the root group's limit on the device (version 1), which applies to all its users.
-	Wide bool `json:"device_wide"`
+	// DeviceWide is set for the root group's limit on the device (version 1), which applies to all its users.
+	DeviceWide bool `json:"device_wide"`
 	// Together is set for the budget that all containers of the rule share (version 2).
 	Together bool `json:"together"`
 }
@@ -178,7 +178,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				}
 				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
 				if k.Rate() && deviceWide(scopes) {
-					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), Wide: true}, d.Name, value))
+					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), DeviceWide: true}, d.Name, value))
 				}
 			}
 		}

@@ -101,8 +101,8 @@ type Keeper struct {
 	entries map[string]*entry
 	// byID finds a container's entries by their target's FullID, for events with only the id.
 	byID map[string][]*entry
-	// wides are the grants for the root group, by entry.
-	wides map[string][]Grant
+	// deviceWide are the grants for the root group, by entry.
+	deviceWide map[string][]Grant
 	// shares are the grants for shared budgets, by entry; budgets the groups with such limits, by path; and
 	// budgetFaults why a rule's budget can't be set.
 	shares       map[string][]Grant
@@ -149,7 +149,7 @@ func New(opt Options) (*Keeper, error) {
 		}
 	}
 	k := &Keeper{
-		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string][]*entry{}, wides: map[string][]Grant{},
+		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string][]*entry{}, deviceWide: map[string][]Grant{},
 		shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
 		root: &entry{held: map[Slot]*Held{}, since: time.Now()},

@@ -339,7 +339,7 @@ func TestDeviceWide(t *testing.T) {
 	root("1048576")
 	b.k.Started(two)
 	root("2097152")
-	if s := b.k.Status(); s.RootGroup == nil || len(s.RootGroup.Held) != 1 || !s.RootGroup.Held[0].Wide || s.RootGroup.Held[0].Rule != "b" {
+	if s := b.k.Status(); s.RootGroup == nil || len(s.RootGroup.Held) != 1 || !s.RootGroup.Held[0].DeviceWide || s.RootGroup.Held[0].Rule != "b" {
 		t.Errorf("state of the root group: %+v", s.RootGroup)
 	}
 	drop := func(t target.Target) {

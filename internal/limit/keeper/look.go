@@ -50,7 +50,7 @@ type GrantedSeen struct {
 func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.Target) Looked {
 	k := &Keeper{
 		opt: Options{Ceilings: ceilings}, holder: h, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
-		entries: map[string]*entry{}, wides: map[string][]Grant{}, shares: map[string][]Grant{}, budgets: map[string]*entry{},
+		entries: map[string]*entry{}, deviceWide: map[string][]Grant{}, shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		root: &entry{held: map[Slot]*Held{}},
 	}
 	k.complete.Store(true)

@@ -14,7 +14,7 @@ import (
 func asSeen(s Status, l Looked) (held, planned []string) {
 	lines := func(list []string, who string, grants []Grant, faults []Fault) []string {
 		for _, g := range grants {
-			list = append(list, fmt.Sprintf("%s: %s %s on %s (%s) wide %v", who, g.Key, g.Value, g.Device, g.Rule, g.Wide))
+			list = append(list, fmt.Sprintf("%s: %s %s on %s (%s) wide %v", who, g.Key, g.Value, g.Device, g.Rule, g.DeviceWide))
 		}
 		for _, f := range faults {
 			list = append(list, fmt.Sprintf("%s: %s", who, f))

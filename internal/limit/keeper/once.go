@@ -37,7 +37,7 @@ func Once(opt Options, t target.Target) (Done, error) {
 		return out, err
 	}
 	opt.Log = func(line string) { out.Notes = append(out.Notes, line) }
-	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
+	k := &Keeper{opt: opt, holder: opt.Holder, deviceWide: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
 	if opt.Unnoted {
 		k.store = laxStore(opt.Run, opt.Holder.FS.Proc)
 	} else if k.store, err = newStore(opt.Run, opt.Holder.FS.Proc); err != nil {
@@ -60,7 +60,7 @@ func Once(opt Options, t target.Target) (Done, error) {
 	for _, h := range e.slots() {
 		out.Held = append(out.Held, *h)
 	}
-	if len(k.wides) > 0 {
+	if len(k.deviceWide) > 0 {
 		out.Notes = append(out.Notes, "device-wide limits are left to plimsoll daemon")
 	}
 	if len(k.shares) > 0 {

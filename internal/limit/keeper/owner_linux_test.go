@@ -30,13 +30,13 @@ func TestRootGroupOwner(t *testing.T) {
 		t.Helper()
 		eventually(t, fmt.Sprintf("the root group has %q", want), func() bool { return rate("", b.number) == want })
 	}
-	if err := setWide(t, holder, notes, group, b.disk, 6<<20); err != nil {
+	if err := setDeviceWide(t, holder, notes, group, b.disk, 6<<20); err != nil {
 		t.Fatal(err)
 	}
 	b.k.Started(targetOf(b.group))
 	eventually(t, "the owner is named", func() bool { return b.said("already has a limit in the root group, for cgroup:/" + base(group)) })
 	root("6291456")
-	if err := setWide(t, holder, notes, group, b.disk, 0); err != nil {
+	if err := setDeviceWide(t, holder, notes, group, b.disk, 0); err != nil {
 		t.Fatal(err)
 	}
 	// The next keeper asks again at once.
@@ -47,7 +47,7 @@ func TestRootGroupOwner(t *testing.T) {
 	refused := func(when string) {
 		t.Helper()
 		var taken *refusal.Error
-		if err := setWide(t, holder, notes, group, b.disk, 6<<20); !errors.As(err, &taken) || !strings.Contains(err.Error(), "plimsoll daemon of "+b.opt.Run) {
+		if err := setDeviceWide(t, holder, notes, group, b.disk, 6<<20); !errors.As(err, &taken) || !strings.Contains(err.Error(), "plimsoll daemon of "+b.opt.Run) {
 			t.Errorf("%s: limit set = %v, want it refused with the daemon's folder", when, err)
 		}
 		root("1048576")
@@ -89,8 +89,8 @@ func rootPuts(t *testing.T, number string, bps int64) {
 	}
 }
 
-// setWide is plimsoll limit set cgroup:GROUP --device DISK --device-wide, and limit clear for 0.
-func setWide(t *testing.T, h *hold.Holder, notes *hold.DeviceLimits, group disktest.Group, disk string, bps int64) error {
+// setDeviceWide is plimsoll limit set cgroup:GROUP --device DISK --device-wide, and limit clear for 0.
+func setDeviceWide(t *testing.T, h *hold.Holder, notes *hold.DeviceLimits, group disktest.Group, disk string, bps int64) error {
 	t.Helper()
 	r, err := target.Parse("cgroup:/" + base(group))
 	if err != nil {

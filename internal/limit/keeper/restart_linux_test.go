@@ -188,7 +188,7 @@ func TestDeviceWideRestart(t *testing.T) {
 	eventually(t, "the engines were asked, and a is known", func() bool {
 		b.k.root.mu.Lock()
 		defer b.k.root.mu.Unlock()
-		h := b.k.root.held[Slot{Key: "write_bps", Device: firstNumber, Wide: true}]
+		h := b.k.root.held[Slot{Key: "write_bps", Device: firstNumber, DeviceWide: true}]
 		return b.k.listed.Load() && h != nil && !h.inherited
 	})
 	if got := rate("", first) + " " + rate("", second); got != "1048576 2097152" {

@@ -89,7 +89,7 @@ func deviceOf(g Grant) string {
 	if !g.Device.IsZero() {
 		s += " (" + g.Device.String() + ")"
 	}
-	if g.Wide {
+	if g.DeviceWide {
 		s += ", root group"
 	}
 	if g.Together {

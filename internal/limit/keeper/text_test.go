@@ -16,8 +16,8 @@ func TestText(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	rate := Grant{Slot: Slot{Key: limit.WriteBPS, Device: device.Number{Major: 8}}, DeviceName: "sda", Value: "1MiB", Rule: "everybody"}
 	memory := Grant{Slot: Slot{Key: limit.Memory}, Value: "1GiB", Rule: "gold"}
-	wide, shared := rate, rate
-	wide.Wide, shared.Together = true, true
+	deviceWide, shared := rate, rate
+	deviceWide.DeviceWide, shared.Together = true, true
 	fault := Fault{Rule: "gold", Text: "there is no volume data"}
 	escape := func(data string) hold.Escape {
 		return hold.Escape{Data: data, Modes: []string{"buffered"}, Why: "version 1 writes back in the root group"}
@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 	empty := status
 	status.Containers = []ContainerStatus{{Target: "docker:web", Held: []Held{{Grant: rate, Since: ago(time.Minute), Was: "10MiB", Drift: 1}, {Grant: memory, Since: ago(time.Minute)}},
 		Faults: []Fault{fault}, Unlimited: []string{"/tmp is memory"}, Escapes: escapes, Elsewhere: []string{"1 process of it is in the group /x"}}}
-	status.RootGroup = &ContainerStatus{Target: "the root group", Held: []Held{{Grant: wide, Since: ago(time.Minute)}}}
+	status.RootGroup = &ContainerStatus{Target: "the root group", Held: []Held{{Grant: deviceWide, Since: ago(time.Minute)}}}
 	status.Together = []ContainerStatus{{Target: "rule gold", Held: []Held{{Grant: shared, Since: ago(time.Minute)}}}}
 	status.TogetherFaults = []Fault{fault}
 	preview := Preview{Policy: "policy.yaml", Rules: 2, Unmatched: []string{"gold"}, Looked: Looked{
@@ -43,7 +43,7 @@ func TestText(t *testing.T) {
 			{Target: "docker:web", Rules: []string{"everybody"}, Grants: []GrantedSeen{{Grant: rate, Now: "10MiB"}, {Grant: memory, Same: true}}, Faults: []Fault{fault}, Escapes: escapes[:1]},
 			{Target: "docker:a\nb\x1b[1m"},
 		},
-		RootGroup: &Seen{Target: "the root group", Grants: []GrantedSeen{{Grant: wide}}},
+		RootGroup: &Seen{Target: "the root group", Grants: []GrantedSeen{{Grant: deviceWide}}},
 	}}
 	var sheet golden.Sheet
 	sheet.Add("a keeper", status.Text(now))

@@ -52,8 +52,8 @@ func TestDamaged(t *testing.T) {
 	if text := x.Text(); !strings.Contains(text, "write_bps=1MiB") || !strings.Contains(text, unknown) {
 		t.Errorf("of the target is shown:\n%s", text)
 	}
-	if _, err := r.DeviceWide(); err == nil || !strings.Contains(err.Error(), "root.json") {
-		t.Errorf("DeviceWide() = %v, want that the record can't be read", err)
+	if _, err := r.AllDeviceLimits(); err == nil || !strings.Contains(err.Error(), "root.json") {
+		t.Errorf("AllDeviceLimits() = %v, want that the record can't be read", err)
 	}
 	list, err := r.List(t.Context())
 	if err != nil || !slices.ContainsFunc(list.Notes, func(n string) bool { return strings.HasPrefix(n, unknown) }) {

@@ -65,11 +65,11 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 		return nil, err
 	}
 	owners, notes := r.owners(ctx)
-	wides, err := r.DeviceLimits(r.Machine).List()
+	deviceLimits, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
 	}
-	if wides, err = r.keepers(wides, &Answer{}); err != nil {
+	if deviceLimits, err = r.keepers(deviceLimits, &Answer{}); err != nil {
 		notes = append(notes, fmt.Sprintf(daemonUnknown, err))
 	}
 	settings, err := r.Settings(r.Machine).List()
@@ -91,7 +91,7 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 				if owner != nil {
 					x.Target = owner.ref
 				}
-				x.By = whoSet(x, d, owner, wides, settings)
+				x.By = whoSet(x, d, owner, deviceLimits, settings)
 				list = append(list, x)
 			}
 		}
@@ -169,9 +169,9 @@ func groupName(group string) string {
 }
 
 // whoSet names the program that set a limit, if that is on record.
-func whoSet(x Limited, d *device.Number, o *owner, wides []hold.DeviceLimit, settings []hold.Setting) string {
+func whoSet(x Limited, d *device.Number, o *owner, deviceLimits []hold.DeviceLimit, settings []hold.Setting) string {
 	if x.Group == "/" {
-		for _, w := range wides {
+		for _, w := range deviceLimits {
 			if w.Device == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
 				return strings.TrimSpace("set for " + w.For + " (--device-wide) " + w.When())
 			}

@@ -1,5 +1,5 @@
 // Package show reads limits back from the kernel: the limits of a target (Reader.Target), those in the root group
-// (Reader.DeviceWide), and those of all groups with the program that set each (Reader.List). A limit that the kernel
+// (Reader.AllDeviceLimits), and those of all groups with the program that set each (Reader.List). A limit that the kernel
 // doesn't have does not exist, whatever the records say.
 //
 // Easily got wrong: the kernel doesn't record who set a limit. The daemon, limit set and an engine each know what they
@@ -47,8 +47,8 @@ type Shown struct {
 	Notes []string `json:"notes"`
 }
 
-// A DeviceWide describes limits that were set in the root group.
-type DeviceWide struct {
+// A DeviceLimit describes limits that were set in the root group.
+type DeviceLimit struct {
 	hold.DeviceLimit
 	// Now is what the kernel has in the root group.
 	Now limit.Limits `json:"now"`
@@ -62,26 +62,26 @@ type DeviceWide struct {
 type Answer struct {
 	*hold.Scope
 	Shown []Shown `json:"shown"`
-	// DeviceWide are the limits that were set in the root group for the target, or without a target for any.
-	DeviceWide []DeviceWide `json:"device_wide"`
+	// DeviceLimits are the limits that were set in the root group for the target, or without a target for any.
+	DeviceLimits []DeviceLimit `json:"device_limits"`
 
 	// name returns the name of a device.
 	name func(device.Number) string
 }
 
-// Target returns the limits of a target, and those that were set for it in the root group; with wide only the latter.
-func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer, error) {
+// Target returns the limits of a target, and those that were set for it in the root group; with deviceWide only the latter.
+func (r *Reader) Target(ctx context.Context, ref target.Ref, deviceWide bool) (*Answer, error) {
 	s, err := r.Scope(ctx, ref, hold.Where{}, ref.Kind == target.Volume)
 	if err != nil {
 		return r.gone(ref, err)
 	}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
 	notes, unknown := r.DeviceLimits(r.Machine).List()
-	if unknown != nil && wide {
+	if unknown != nil && deviceWide {
 		return nil, unknown
 	}
 	notes = slices.DeleteFunc(notes, func(w hold.DeviceLimit) bool { return w.For != s.Owner() })
-	if !wide {
+	if !deviceWide {
 		if x.Shown, err = r.shown(ctx, s); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, wide bool) (*Answer
 	}
 	s.Notes = append(s.Notes, together(s, x.Shown)...)
 	s.Notes = append(s.Notes, r.strayNotes(x.Shown)...)
-	return x, r.addWide(x, notes, wide)
+	return x, r.addDeviceLimits(x, notes, deviceWide)
 }
 
 // gone returns the limits in the root group of a target that isn't found, with the reason why. A volume that has gone
@@ -103,22 +103,22 @@ func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
 	}
 	s := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{why.Error()}}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
-	return x, r.addWide(x, notes, false)
+	return x, r.addDeviceLimits(x, notes, false)
 }
 
-// DeviceWide returns the limits that were set in the root group for any target.
-func (r *Reader) DeviceWide() (*Answer, error) {
+// AllDeviceLimits returns the limits that were set in the root group for any target.
+func (r *Reader) AllDeviceLimits() (*Answer, error) {
 	notes, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
 		return nil, err
 	}
 	x := &Answer{Shown: []Shown{}, name: r.deviceName}
-	return x, r.addWide(x, notes, true)
+	return x, r.addDeviceLimits(x, notes, true)
 }
 
-// addWide adds the limits in the root group, including those of plimsoll daemon. If the daemon's can't be read, that is
+// addDeviceLimits adds the limits in the root group, including those of plimsoll daemon. If the daemon's can't be read, that is
 // an error of an answer about the root group alone, and a note of any other.
-func (r *Reader) addWide(x *Answer, recorded []hold.DeviceLimit, alone bool) (err error) {
+func (r *Reader) addDeviceLimits(x *Answer, recorded []hold.DeviceLimit, alone bool) (err error) {
 	recorded, err = r.keepers(recorded, x)
 	if err != nil && alone {
 		return err
@@ -126,7 +126,7 @@ func (r *Reader) addWide(x *Answer, recorded []hold.DeviceLimit, alone bool) (er
 	if err != nil {
 		x.Notes = append(x.Notes, fmt.Sprintf(daemonUnknown, err))
 	}
-	x.DeviceWide, err = r.wideNow(recorded)
+	x.DeviceLimits, err = r.deviceLimitsNow(recorded)
 	return err
 }
 
@@ -211,8 +211,8 @@ func (x *Answer) concerns(d device.Number) bool {
 		slices.ContainsFunc(x.Scope.Devices(), func(o explain.Spot) bool { return o.Number() == d })
 }
 
-// wideNow returns what the kernel has of the limits that were set in the root group.
-func (r *Reader) wideNow(notes []hold.DeviceLimit) (all []DeviceWide, err error) {
+// deviceLimitsNow returns what the kernel has of the limits that were set in the root group.
+func (r *Reader) deviceLimitsNow(notes []hold.DeviceLimit) (all []DeviceLimit, err error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
@@ -225,7 +225,7 @@ func (r *Reader) wideNow(notes []hold.DeviceLimit) (all []DeviceWide, err error)
 		return nil, err
 	}
 	for _, n := range notes {
-		all = append(all, DeviceWide{n, states[0].Devices[n.Device], n.Former, n.Gone})
+		all = append(all, DeviceLimit{n, states[0].Devices[n.Device], n.Former, n.Gone})
 	}
 	return all, nil
 }

@@ -35,7 +35,7 @@ func (x *Answer) Text() string {
 			}
 		}
 	}
-	for _, d := range x.DeviceWide {
+	for _, d := range x.DeviceLimits {
 		now := "has " + d.Now.Words()
 		if d.Now.IsZero() {
 			now = "has nothing any more"
@@ -66,7 +66,7 @@ func (x *Answer) Text() string {
 			fmt.Fprintln(&b, clean.Line(fmt.Sprintf("%s: note: %s", s.GroupSet.Name, n)))
 		}
 	}
-	for _, d := range x.DeviceWide {
+	for _, d := range x.DeviceLimits {
 		if d.When() != "" {
 			fmt.Fprintln(&b, clean.Line("note: "+d.Still("")))
 		}

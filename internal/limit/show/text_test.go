@@ -34,10 +34,10 @@ func TestText(t *testing.T) {
 		Stored: &hold.Stored{By: "docker 29.6", Limits: []string{"memory=1GiB"}, Fix: "make it anew without"},
 		Notes:  []string{"something is not known"},
 	}
-	wide := func(w hold.DeviceLimit, now limit.Limits) DeviceWide { return DeviceWide{DeviceLimit: w, Now: now} }
-	inRoot := []DeviceWide{
-		wide(hold.DeviceLimit{For: "volume:docker:data", Device: loop, Disk: "loop1", Limits: rates}, rates),
-		wide(hold.DeviceLimit{For: "cgroup:/backup", Device: loop, Disk: "loop1", Limits: rates}, limit.Limits{}),
+	deviceLimit := func(w hold.DeviceLimit, now limit.Limits) DeviceLimit { return DeviceLimit{DeviceLimit: w, Now: now} }
+	inRoot := []DeviceLimit{
+		deviceLimit(hold.DeviceLimit{For: "volume:docker:data", Device: loop, Disk: "loop1", Limits: rates}, rates),
+		deviceLimit(hold.DeviceLimit{For: "cgroup:/backup", Device: loop, Disk: "loop1", Limits: rates}, limit.Limits{}),
 	}
 	foreign := "/r\x1b[31mv\xffx"
 	var sheet golden.Sheet
@@ -45,10 +45,10 @@ func TestText(t *testing.T) {
 		what string
 		text interface{ Text() string }
 	}{
-		{"a target", &Answer{Scope: &hold.Scope{Notes: []string{"on sda: a note"}}, Shown: []Shown{web}, DeviceWide: inRoot, name: name}},
+		{"a target", &Answer{Scope: &hold.Scope{Notes: []string{"on sda: a note"}}, Shown: []Shown{web}, DeviceLimits: inRoot, name: name}},
 		{"no limits", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{GroupSet: hold.GroupSet{Name: "container web"}}}, name: name}},
 		{"none of its own", &Answer{Scope: &hold.Scope{}, Shown: []Shown{{GroupSet: hold.GroupSet{Name: "container web"}, Above: web.Above}}, name: name}},
-		{"a volume that has gone", &Answer{Scope: &hold.Scope{Notes: []string{errors.New("there is no volume data").Error()}}, DeviceWide: inRoot, name: name}},
+		{"a volume that has gone", &Answer{Scope: &hold.Scope{Notes: []string{errors.New("there is no volume data").Error()}}, DeviceLimits: inRoot, name: name}},
 		{"nothing in the root group", &Answer{name: name}},
 		{"the machine", &List{Limited: []Limited{
 			{Target: "docker:web", Group: "/docker/1", Device: device.Number{Major: 8}, DeviceName: "sda", words: rates.Words(), By: "plimsoll limit set, " + time.DateTime},

@@ -86,7 +86,7 @@ func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, er
 // find returns what to test: the kernel's limits, or those that were named. only are numbers of devices, empty for all.
 func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) ([]subject, error) {
 	root := p.RootLimits()
-	wide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
+	deviceWide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	var list []subject
 	for _, set := range s.GroupSets {
 		if set.Target == nil {
@@ -115,7 +115,7 @@ func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) (
 				switch {
 				case !named.IsZero():
 					v.asked = tightest(named)
-				case wide:
+				case deviceWide:
 					v.asked = tightest(v.inGroup, v.inRoot)
 				default:
 					v.asked = tightest(v.inGroup)

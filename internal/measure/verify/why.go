@@ -69,7 +69,7 @@ func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	case m == nil || m.Group == explain.Held:
 		return "the kernel has the limit, and no known I/O passes it here", "plimsoll limit explain shows the devices under the path"
 	case m.Device == explain.Held && (root == 0 || root > asked):
-		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, WideAdvice(v.place.Explanation, v.spot.Name, set+" --device-wide"+v.Flags)
+		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, DeviceWideAdvice(v.place.Explanation, v.spot.Name, set+" --device-wide"+v.Flags)
 	case m.Device == explain.Held:
 		return m.Why + ", which has the limit too; no known I/O passes it there", ""
 	}
@@ -79,10 +79,10 @@ func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	return m.Why, fix
 }
 
-// WideAdvice returns the advice to set a limit in the root group, with a command. Such a limit slows down all that
+// DeviceWideAdvice returns the advice to set a limit in the root group, with a command. Such a limit slows down all that
 // write to the device: if there are others, the advice says so first, and prefers a separate device for the data. For
 // the device of / it gives no command.
-func WideAdvice(on *explain.Explanation, disk, command string) string {
+func DeviceWideAdvice(on *explain.Explanation, disk, command string) string {
 	others := on.Others()
 	if len(others) == 0 {
 		return command
