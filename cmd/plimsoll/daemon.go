@@ -118,7 +118,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	defer l.Close()
 	k, err := daemon.New(keeper.Options{
 		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
-		Ceilings: a.ceilings, Notes: l.DeviceLimits(a.machine()),
+		Ceilings: a.ceilings, DeviceLimits: l.DeviceLimits(a.machine()),
 		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
 	})
 	if err != nil {

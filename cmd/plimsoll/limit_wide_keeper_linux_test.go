@@ -24,7 +24,7 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	defer l.Close()
 	policy, run := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "run")
 	mustDo(t, os.WriteFile(policy, []byte("rules:\n- {name: one, match: all, where: {device: "+loop+", device_wide: true}, limits: {write_bps: 5MiB}}\n"), 0o600))
-	k, err := daemon.New(keeper.Options{Holder: l.Holder, Policy: policy, Run: run, Notes: l.DeviceLimits(a.machine())})
+	k, err := daemon.New(keeper.Options{Holder: l.Holder, Policy: policy, Run: run, DeviceLimits: l.DeviceLimits(a.machine())})
 	mustDo(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

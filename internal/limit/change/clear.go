@@ -27,7 +27,7 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 	}
 	at := where.Where
 	if !named {
-		at.DeviceWide = false // The notes say which devices; the root group has others' limits too.
+		at.DeviceWide = false // The records say which devices; the root group has others' limits too.
 	}
 	s, err := m.Scope(ctx, ref, at, named)
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 		}
 		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
 			switch {
-			case w.OfDaemon(m.Run): // Its own notes say more.
+			case w.OfDaemon(m.Run): // Its own records say more.
 				return m.daemonHas(w.Device)
 			case w.Daemon == "" || !keeper.Runs(w.Daemon):
 				return false

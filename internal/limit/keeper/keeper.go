@@ -54,8 +54,8 @@ type Options struct {
 	// Check is the interval between checks of all limits, Sync that between listings of all engines' containers, and
 	// Poll that between looks at the policy file. 0 is DefaultCheck, DefaultSync and DefaultPoll.
 	Check, Sync, Poll time.Duration
-	// Notes are the owners of the limits in the root group; nil: the keeper is the only one.
-	Notes *hold.DeviceLimits
+	// DeviceLimits are the records of the limits in the root group, with their owners; nil: the keeper is the only one.
+	DeviceLimits *hold.DeviceLimits
 	// Ceilings are the base of percentages; nil: none are known.
 	Ceilings Ceilings
 	// Unnoted lets Once set limits that it can't record.

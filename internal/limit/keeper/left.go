@@ -30,10 +30,10 @@ func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
 }
 
 // ClearRootGroup removes the limits that an ended keeper of folder run has left in the root group, and restores the
-// values before them, as the keeper would; notes are the limits of other owners there. With dry it writes nothing. A
+// values before them, as the keeper would; deviceLimits are the limits of other owners there. With dry it writes nothing. A
 // running keeper's limits stay, since it would restore them and its policy asks for them: kept has a sentence for
 // each.
-func ClearRootGroup(h *hold.Holder, run string, notes *hold.DeviceLimits, those func(Held) bool, dry bool) (done []hold.Done, kept []string, err error) {
+func ClearRootGroup(h *hold.Holder, run string, deviceLimits *hold.DeviceLimits, those func(Held) bool, dry bool) (done []hold.Done, kept []string, err error) {
 	e, s, err := rootOf(h, run)
 	if err != nil {
 		return nil, nil, err
@@ -54,7 +54,7 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.DeviceLimits, those 
 		return nil, kept, nil
 	}
 	var told []string
-	k := &Keeper{opt: Options{Run: run, Notes: notes, Log: func(line string) { told = append(told, line) }}, holder: h, store: s, root: e, closed: true}
+	k := &Keeper{opt: Options{Run: run, DeviceLimits: deviceLimits, Log: func(line string) { told = append(told, line) }}, holder: h, store: s, root: e, closed: true}
 	if !dry {
 		if err := s.claim(); err != nil {
 			return nil, nil, err

@@ -22,7 +22,7 @@ const claimWait = 2 * time.Second
 // ownDevices claims the devices of grants in the root group. It returns the grants for devices that the keeper owns,
 // and a fault for each of the others.
 func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, err error) {
-	if k.opt.Notes == nil || k.plans {
+	if k.opt.DeviceLimits == nil || k.plans {
 		return grants, nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), claimWait)
@@ -36,7 +36,7 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 	}
 	taken := map[device.Number]error{}
 	for d, rates := range wanted {
-		err := k.opt.Notes.Claim(ctx, k.opt.Run, d, names[d], rates)
+		err := k.opt.DeviceLimits.Claim(ctx, k.opt.Run, d, names[d], rates)
 		if errors.Is(err, refusal.ErrRefused) {
 			taken[d] = err
 		} else if err != nil {
@@ -58,7 +58,7 @@ func (k *Keeper) ownDevices(grants []Grant) (granted []Grant, faults []Fault, er
 
 // giveUpDevices gives up the devices that the keeper no longer limits in the root group.
 func (k *Keeper) giveUpDevices() error {
-	if k.opt.Notes == nil {
+	if k.opt.DeviceLimits == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), claimWait)
@@ -67,5 +67,5 @@ func (k *Keeper) giveUpDevices() error {
 	for s := range k.root.held {
 		limited[s.Device] = true
 	}
-	return k.opt.Notes.Disclaim(ctx, k.opt.Run, func(d device.Number) bool { return limited[d] })
+	return k.opt.DeviceLimits.Disclaim(ctx, k.opt.Run, func(d device.Number) bool { return limited[d] })
 }

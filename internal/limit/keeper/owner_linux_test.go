@@ -19,8 +19,8 @@ import (
 func TestRootGroupOwner(t *testing.T) {
 	holder := holderFor(t)
 	machine := t.TempDir()
-	notes := holder.DeviceLimits(machine)
-	b := newBench(t, Options{Holder: holder, Notes: notes}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
+	deviceLimits := holder.DeviceLimits(machine)
+	b := newBench(t, Options{Holder: holder, DeviceLimits: deviceLimits}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
 	group := disktest.NewBlkioGroup(t)
 	t.Cleanup(func() {
 		b.stop() // It looks once more at what it has written, and would write it again.
@@ -30,13 +30,13 @@ func TestRootGroupOwner(t *testing.T) {
 		t.Helper()
 		eventually(t, fmt.Sprintf("the root group has %q", want), func() bool { return rate("", b.number) == want })
 	}
-	if err := setDeviceWide(t, holder, notes, group, b.disk, 6<<20); err != nil {
+	if err := setDeviceWide(t, holder, deviceLimits, group, b.disk, 6<<20); err != nil {
 		t.Fatal(err)
 	}
 	b.k.Started(targetOf(b.group))
 	eventually(t, "the owner is named", func() bool { return b.said("already has a limit in the root group, for cgroup:/" + base(group)) })
 	root("6291456")
-	if err := setDeviceWide(t, holder, notes, group, b.disk, 0); err != nil {
+	if err := setDeviceWide(t, holder, deviceLimits, group, b.disk, 0); err != nil {
 		t.Fatal(err)
 	}
 	// The next keeper asks again at once.
@@ -47,7 +47,7 @@ func TestRootGroupOwner(t *testing.T) {
 	refused := func(when string) {
 		t.Helper()
 		var taken *refusal.Error
-		if err := setDeviceWide(t, holder, notes, group, b.disk, 6<<20); !errors.As(err, &taken) || !strings.Contains(err.Error(), "plimsoll daemon of "+b.opt.Run) {
+		if err := setDeviceWide(t, holder, deviceLimits, group, b.disk, 6<<20); !errors.As(err, &taken) || !strings.Contains(err.Error(), "plimsoll daemon of "+b.opt.Run) {
 			t.Errorf("%s: limit set = %v, want it refused with the daemon's folder", when, err)
 		}
 		root("1048576")
@@ -68,7 +68,7 @@ func TestRootGroupOwner(t *testing.T) {
 // TestRootGroupBefore: what another program had set in the root group before the keeper, of which nothing is recorded, comes back with the keeper's end.
 func TestRootGroupBefore(t *testing.T) {
 	holder := holderFor(t)
-	b := newBench(t, Options{Holder: holder, Notes: holder.DeviceLimits(t.TempDir())}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
+	b := newBench(t, Options{Holder: holder, DeviceLimits: holder.DeviceLimits(t.TempDir())}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
 	t.Cleanup(func() {
 		b.stop()
 		rootPuts(t, b.number, 0)
@@ -90,7 +90,7 @@ func rootPuts(t *testing.T, number string, bps int64) {
 }
 
 // setDeviceWide is plimsoll limit set cgroup:GROUP --device DISK --device-wide, and limit clear for 0.
-func setDeviceWide(t *testing.T, h *hold.Holder, notes *hold.DeviceLimits, group disktest.Group, disk string, bps int64) error {
+func setDeviceWide(t *testing.T, h *hold.Holder, deviceLimits *hold.DeviceLimits, group disktest.Group, disk string, bps int64) error {
 	t.Helper()
 	r, err := target.Parse("cgroup:/" + base(group))
 	if err != nil {
@@ -104,6 +104,6 @@ func setDeviceWide(t *testing.T, h *hold.Holder, notes *hold.DeviceLimits, group
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = notes.Change(t.Context(), s, c, false, func() ([]hold.Done, error) { return h.Apply(t.Context(), s, c) })
+	_, err = deviceLimits.Change(t.Context(), s, c, false, func() ([]hold.Done, error) { return h.Apply(t.Context(), s, c) })
 	return err
 }

@@ -76,11 +76,11 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, deviceWide bool) (*
 		return r.gone(ref, err)
 	}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
-	notes, unknown := r.DeviceLimits(r.Machine).List()
+	records, unknown := r.DeviceLimits(r.Machine).List()
 	if unknown != nil && deviceWide {
 		return nil, unknown
 	}
-	notes = slices.DeleteFunc(notes, func(w hold.DeviceLimit) bool { return w.For != s.Owner() })
+	records = slices.DeleteFunc(records, func(w hold.DeviceLimit) bool { return w.For != s.Owner() })
 	if !deviceWide {
 		if x.Shown, err = r.shown(ctx, s); err != nil {
 			return nil, err
@@ -91,42 +91,42 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, deviceWide bool) (*
 	}
 	s.Notes = append(s.Notes, together(s, x.Shown)...)
 	s.Notes = append(s.Notes, r.strayNotes(x.Shown)...)
-	return x, r.addDeviceLimits(x, notes, deviceWide)
+	return x, r.addDeviceLimits(x, records, deviceWide)
 }
 
 // gone returns the limits in the root group of a target that isn't found, with the reason why. A volume that has gone
 // or is unused may nevertheless have limits there.
 func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
-	notes, err := r.DeviceLimits(r.Machine).For(ref)
-	if err != nil || len(notes) == 0 {
+	records, err := r.DeviceLimits(r.Machine).For(ref)
+	if err != nil || len(records) == 0 {
 		return nil, why
 	}
 	s := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{why.Error()}}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
-	return x, r.addDeviceLimits(x, notes, false)
+	return x, r.addDeviceLimits(x, records, false)
 }
 
 // AllDeviceLimits returns the limits that were set in the root group for any target.
 func (r *Reader) AllDeviceLimits() (*Answer, error) {
-	notes, err := r.DeviceLimits(r.Machine).List()
+	records, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
 		return nil, err
 	}
 	x := &Answer{Shown: []Shown{}, name: r.deviceName}
-	return x, r.addDeviceLimits(x, notes, true)
+	return x, r.addDeviceLimits(x, records, true)
 }
 
 // addDeviceLimits adds the limits in the root group, including those of plimsoll daemon. If the daemon's can't be read, that is
 // an error of an answer about the root group alone, and a note of any other.
-func (r *Reader) addDeviceLimits(x *Answer, recorded []hold.DeviceLimit, alone bool) (err error) {
-	recorded, err = r.keepers(recorded, x)
+func (r *Reader) addDeviceLimits(x *Answer, records []hold.DeviceLimit, alone bool) (err error) {
+	records, err = r.keepers(records, x)
 	if err != nil && alone {
 		return err
 	}
 	if err != nil {
 		x.Notes = append(x.Notes, fmt.Sprintf(daemonUnknown, err))
 	}
-	x.DeviceLimits, err = r.deviceLimitsNow(recorded)
+	x.DeviceLimits, err = r.deviceLimitsNow(records)
 	return err
 }
 
@@ -186,23 +186,23 @@ func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 }
 
 // keepers adds the limits that plimsoll daemon holds in the root group or has left there; for a target, those on the
-// devices of its data. The daemon's own records say more than those among recorded, which they replace if they can be
+// devices of its data. The daemon's own records say more than those among records, which they replace if they can be
 // read.
-func (r *Reader) keepers(recorded []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
+func (r *Reader) keepers(records []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
 	held, err := keeper.RootGroup(r.Holder, r.Run)
 	if errors.Is(err, fs.ErrPermission) {
-		return recorded, nil // The daemon of another user is not visible to this one.
+		return records, nil // The daemon of another user is not visible to this one.
 	}
 	if err != nil {
-		return recorded, err
+		return records, err
 	}
-	recorded = slices.DeleteFunc(recorded, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) })
+	records = slices.DeleteFunc(records, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) })
 	for _, h := range held {
 		if w := h.Noted(); out.concerns(w.Device) {
-			recorded = append(recorded, w)
+			records = append(records, w)
 		}
 	}
-	return recorded, nil
+	return records, nil
 }
 
 // concerns reports whether data of the target is on a device; without a target every device counts.
@@ -212,8 +212,8 @@ func (x *Answer) concerns(d device.Number) bool {
 }
 
 // deviceLimitsNow returns what the kernel has of the limits that were set in the root group.
-func (r *Reader) deviceLimitsNow(notes []hold.DeviceLimit) (all []DeviceLimit, err error) {
-	if len(notes) == 0 {
+func (r *Reader) deviceLimitsNow(records []hold.DeviceLimit) (all []DeviceLimit, err error) {
+	if len(records) == 0 {
 		return nil, nil
 	}
 	root, err := r.Groups.Device()
@@ -224,8 +224,8 @@ func (r *Reader) deviceLimitsNow(notes []hold.DeviceLimit) (all []DeviceLimit, e
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range notes {
-		all = append(all, DeviceLimit{n, states[0].Devices[n.Device], n.Former, n.Gone})
+	for _, record := range records {
+		all = append(all, DeviceLimit{record, states[0].Devices[record.Device], record.Former, record.Gone})
 	}
 	return all, nil
 }
