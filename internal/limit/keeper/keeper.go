@@ -191,7 +191,7 @@ func (k *Keeper) Reload() {
 func (k *Keeper) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	k.logf("keeper %d: %s of %s", os.Getpid(), size.Plural(len(k.rules()), "rule"), k.opt.Policy)
+	k.logf("daemon %d: %s of %s", os.Getpid(), size.Plural(len(k.rules()), "rule"), k.opt.Policy)
 	events := k.holder.Finder.Events(ctx)
 	disks := diskEvents(ctx)
 	check, poll, all := time.NewTicker(k.opt.Check), time.NewTicker(k.opt.Poll), time.NewTicker(k.opt.Sync)
@@ -238,7 +238,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 func (k *Keeper) stop() error {
 	k.finish()
 	if !k.opt.ClearOnStop {
-		k.logf("keeper %d ends; the limits stay", os.Getpid())
+		k.logf("daemon %d ends; the limits stay", os.Getpid())
 		return nil
 	}
 	var errs []error
@@ -251,7 +251,7 @@ func (k *Keeper) stop() error {
 		}
 		e.mu.Unlock()
 	}
-	k.logf("keeper %d ends; its limits are removed", os.Getpid())
+	k.logf("daemon %d ends; its limits are removed", os.Getpid())
 	return errors.Join(errs...)
 }
 

@@ -104,7 +104,7 @@ func (s Status) Text(now time.Time) string {
 	say := func(format string, args ...any) {
 		fmt.Fprintln(&b, clean.Line(fmt.Sprintf(format, args...)))
 	}
-	say("process %d, for %s", s.PID, ago(now, s.Since))
+	say("daemon %d, for %s", s.PID, ago(now, s.Since))
 	say("policy %s: %s, loaded %s ago", s.Policy.From, size.Plural(s.Policy.Rules, "rule"), ago(now, s.Policy.Loaded))
 	if s.Policy.Fault != "" {
 		say("NOT in force: %s", s.Policy.Fault)
