@@ -12,6 +12,16 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// atMost returns a check that makes more than n arguments an error of usage.
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usageError("%s takes %s at most, not %d arguments: see '%s --help'", cmd.CommandPath(), what, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // first returns the first of args, or otherwise if there is none.
 func first(args []string, otherwise string) string {
 	if len(args) > 0 {

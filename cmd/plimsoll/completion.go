@@ -20,6 +20,9 @@ func completeWith(root *cobra.Command) {
   plimsoll completion fish > ~/.config/fish/completions/plimsoll.fish`
 			c.Args = needsSubcommand
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			for _, shell := range c.Commands() {
+				shell.Args = exactly(0, "no argument") // cobra's own error would end with status 1.
+			}
 		}
 	}
 }

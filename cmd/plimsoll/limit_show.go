@@ -37,12 +37,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
   plimsoll limit show web
   plimsoll limit show volume:data --json
   plimsoll limit show --device-wide`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageError("%s takes one TARGET at most: see '%s --help'", cmd.CommandPath(), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: atMost(1, "one TARGET"),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&deviceWide, "device-wide", false, "only the limits in the root group (control groups of version 1)")

@@ -62,12 +62,7 @@ not; 5 nothing of the plan can be done here.`,
 			}
 			return completePlan(cmd, args, word)
 		},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageError("%s takes one plan, not %d: see '%s --help'", cmd.CommandPath(), len(args), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: atMost(1, "one plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runPlan(cmd.Context(), f, args)
 		},

@@ -36,7 +36,7 @@ status 4. On other storage, differences come from the two generators.`,
 		Example: `  plimsoll selfcheck                     about a minute and a half
   plimsoll selfcheck --dir /mnt/data --rounds 12
   plimsoll selfcheck --fio /opt/fio/bin/fio --json`,
-		Args: cobra.NoArgs,
+		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.child {
 				return selfcheck.Child(cmd.Context(), a.stdin, a.stdout)

@@ -40,7 +40,7 @@ another disk or machine: "-" is standard output.`,
 		Example: `  plimsoll verify /mnt/data/test --size 1GiB
   plimsoll verify /mnt/data/test --size 1GiB --journal - | ssh other 'cat > journal'
   plimsoll verify --check --journal journal /mnt/data/test`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.verify(cmd.Context(), f, first(args, ""))
 			if r == nil {
