@@ -89,6 +89,17 @@ func (l Limits) IO() bool {
 	return false
 }
 
+// Keys lists the keys that l bounds, in the order of the variable Keys, and of these the ones that all of are report true for:
+// l.Keys(Key.Rate).
+func (l Limits) Keys(are ...func(Key) bool) (keys []Key) {
+	for _, k := range Keys {
+		if l.Has(k) && !slices.ContainsFunc(are, func(is func(Key) bool) bool { return !is(k) }) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
 // Has reports whether l bounds k.
 func (l Limits) Has(k Key) bool { return l.number(k) != 0 }
 

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +25,16 @@ func TestLimits(t *testing.T) {
 	}
 	if err := all.Check(); err != nil {
 		t.Error(err)
+	}
+	if got := all.Keys(); !slices.Equal(got, Keys) {
+		t.Errorf("Keys() = %v, want %v", got, Keys)
+	}
+	some := Limits{Memory: 1, Latency: 1, WriteBPS: 1, ReadBPS: 1}
+	if got, want := some.Keys(Key.IO), []Key{ReadBPS, WriteBPS, Latency}; !slices.Equal(got, want) {
+		t.Errorf("Keys(Key.IO) = %v, want %v", got, want)
+	}
+	if got := some.Keys(Key.IO, Key.IOPS); len(got) > 0 {
+		t.Errorf("Keys(Key.IO, Key.IOPS) = %v, want none", got)
 	}
 	left := all
 	for _, k := range Keys {

@@ -118,8 +118,8 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
 				}
 			}
 			n.Former, n.Gone = true, vacant(w.fs, n.Device)
-			n.Limits = n.Limits.Without(slices.DeleteFunc(keysOf(n.Limits), func(k limit.Key) bool { return n.has(k, now[n.Device].Text(k)) })...)
-			if len(keysOf(n.Limits)) == 0 {
+			n.Limits = n.Limits.Without(slices.DeleteFunc(n.Limits.Keys(), func(k limit.Key) bool { return n.has(k, now[n.Device].Text(k)) })...)
+			if len(n.Limits.Keys()) == 0 {
 				stale = append(stale, e.ID)
 				continue
 			}

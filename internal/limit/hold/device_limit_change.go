@@ -164,7 +164,7 @@ func (x *intent) take(n DeviceLimit, now map[device.Number]limit.Limits) error {
 	case before.For != n.For:
 		return before.taken()
 	}
-	for _, k := range keysOf(n.Limits) {
+	for _, k := range n.Limits.Keys() {
 		if has.Has(k) && (before == nil || !before.has(k, has.Text(k))) {
 			x.told = append(x.told, fmt.Sprintf("another program set %s=%s there, and may set or remove it again", k, has.Text(k)))
 		}
@@ -179,7 +179,7 @@ func (x *intent) take(n DeviceLimit, now map[device.Number]limit.Limits) error {
 // beside returns n with its owner's earlier limits added: rates that stay, and rates that the kernel has until n's are
 // written.
 func (n DeviceLimit) beside(before DeviceLimit, has limit.Limits) DeviceLimit {
-	for _, k := range keysOf(before.Limits) {
+	for _, k := range before.Limits.Keys() {
 		switch {
 		case !n.Limits.Has(k):
 			n.Limits = n.Limits.With(k, before.Limits)

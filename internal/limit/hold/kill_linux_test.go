@@ -211,7 +211,7 @@ func (k *killed) recorded(t *testing.T, at string) {
 	}
 	for d, l := range now {
 		n := on(all, d)
-		for _, key := range keysOf(l) {
+		for _, key := range l.Keys() {
 			if n == nil || !n.has(key, l.Text(key)) {
 				t.Errorf("killed at %s: the root group has %s, and the record is %+v", at, l, n)
 			}

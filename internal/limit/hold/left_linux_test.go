@@ -42,7 +42,7 @@ func newStuck(t *testing.T) (k *killed, allowed *int) {
 func (k *killed) stillRecorded(t *testing.T, at string) {
 	t.Helper()
 	_, now, err := k.DeviceLimits(k.state).now()
-	if n := k.scope.Devices()[0].Number(); err != nil || len(keysOf(now[n])) != 1 {
+	if n := k.scope.Devices()[0].Number(); err != nil || len(now[n].Keys()) != 1 {
 		t.Errorf("%s: the root group has %v, %v, want the limit that was not put back", at, now, err)
 	}
 	k.recorded(t, at)

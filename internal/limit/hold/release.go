@@ -66,7 +66,7 @@ func (n DeviceLimit) groupSet(root *cgroup.Target) GroupSet {
 // removable returns the rates of n that the kernel still has; now is what it has. notes say which were changed by
 // another program.
 func (n DeviceLimit) removable(now limit.Limits) (keys []limit.Key, notes []string) {
-	for _, k := range keysOf(n.Limits) {
+	for _, k := range n.Limits.Keys() {
 		switch text := now.Text(k); {
 		case !now.Has(k):
 		case n.has(k, text):
@@ -80,7 +80,7 @@ func (n DeviceLimit) removable(now limit.Limits) (keys []limit.Key, notes []stri
 
 // only returns n with only the rates of some keys.
 func (n DeviceLimit) only(keys []limit.Key) DeviceLimit {
-	for _, k := range keysOf(n.Limits) {
+	for _, k := range n.Limits.Keys() {
 		if !slices.Contains(keys, k) {
 			n.Limits = n.Limits.Without(k)
 		}
@@ -97,14 +97,4 @@ func without(all []DeviceLimit, n DeviceLimit, keys []limit.Key) []DeviceLimit {
 		}
 	}
 	return slices.DeleteFunc(all, func(o DeviceLimit) bool { return o.Limits.IsZero() })
-}
-
-// keysOf lists the keys that l limits.
-func keysOf(l limit.Limits) (keys []limit.Key) {
-	for _, k := range limit.Keys {
-		if l.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }

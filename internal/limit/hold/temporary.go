@@ -117,7 +117,7 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 			if !ok {
 				devices = append(devices, d)
 			}
-			for _, k := range keysOf(rates(r.change()).Set) {
+			for _, k := range rates(r.change()).Set.Keys() {
 				*sum.Whole(k) += *r.Limits.Whole(k)
 			}
 			sums[d.Number()] = sum
@@ -157,7 +157,7 @@ func (t *Temporary) Release() error {
 		return err == nil
 	})
 	t.requests = slices.DeleteFunc(t.requests, func(r Request) bool {
-		c := limit.Change{Remove: slices.DeleteFunc(keysOf(r.change().Set), func(k limit.Key) bool { return k.Rate() && r.ByEngine })}
+		c := limit.Change{Remove: slices.DeleteFunc(r.change().Set.Keys(), func(k limit.Key) bool { return k.Rate() && r.ByEngine })}
 		_, err := t.holder.Apply(context.Background(), r.Scope, c)
 		if err == nil || errors.Is(err, cgroup.ErrGone) {
 			return true
@@ -204,7 +204,7 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 		}
 		held.Applied = append(held.Applied, limit.Applied{Key: k, Value: l.Number(k), Device: disk, Number: number, By: by, Group: own.Group})
 	}
-	for _, k := range keysOf(r.Limits) {
+	for _, k := range r.Limits.Keys() {
 		switch {
 		case !k.IO():
 			add(k, own.Limits, "", device.Number{})
@@ -220,7 +220,7 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 	}
 	for _, n := range t.inRoot {
 		if slices.ContainsFunc(r.deviceWide(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
-			for _, k := range keysOf(n.Limits) {
+			for _, k := range n.Limits.Keys() {
 				held.Applied = append(held.Applied, limit.Applied{Key: k, Value: n.Limits.Number(k), Device: n.Disk, Number: n.Device, By: limit.ByDevice, Group: "/"})
 			}
 		}

@@ -29,7 +29,7 @@ func limitedOf(ctx context.Context, s Session, machine string) (*limited, error)
 		return nil, nil
 	}
 	l, info := of.IOLimits(), s.Info()
-	keys := l.Asks()
+	keys := l.Asked.Keys(limit.Key.IO)
 	no := func(why string) (*limited, error) {
 		if len(keys) == 0 {
 			return nil, nil
@@ -85,8 +85,8 @@ func (l *limited) given(diff *cgroup.Diff) error {
 // writes nothing. machine is the folder of the machine's device-wide limits.
 func CheckHold(s Session, machine string) error {
 	l, err := limitedOf(context.Background(), s, machine)
-	if err == nil && l != nil && os.Geteuid() != 0 && slices.ContainsFunc(l.Asks(), func(k limit.Key) bool { return !k.Rate() || !l.ByEngine || l.Asked.DeviceWide }) {
-		err = l.No(l.Asks(), "writing to control groups needs root", "run as root")
+	if err == nil && l != nil && os.Geteuid() != 0 && slices.ContainsFunc(l.Asked.Keys(limit.Key.IO), func(k limit.Key) bool { return !k.Rate() || !l.ByEngine || l.Asked.DeviceWide }) {
+		err = l.No(l.Asked.Keys(limit.Key.IO), "writing to control groups needs root", "run as root")
 	}
 	return err
 }

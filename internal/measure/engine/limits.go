@@ -42,16 +42,6 @@ func (l *IOLimits) No(keys []limit.Key, reason, fix string) error {
 	return &refusal.Error{Engine: l.Engine, What: "limit " + strings.Join(names, ", "), Why: reason, Fix: fix}
 }
 
-// Asks lists the keys of the limits on I/O.
-func (l *IOLimits) Asks() (keys []limit.Key) {
-	for _, k := range limit.Keys {
-		if k.IO() && l.Asked.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
 // Explain finds the devices below the data of a session.
 func (l *IOLimits) Explain(fs device.FS, keys []limit.Key, path string) (*explain.Explanation, error) {
 	if path == "" {
@@ -80,14 +70,4 @@ func existing(path string) string {
 		path = filepath.Dir(path)
 	}
 	return path
-}
-
-// RateKeys lists the keys of the rates that l limits.
-func RateKeys(l limit.Limits) (keys []limit.Key) {
-	for _, k := range limit.Keys {
-		if k.Rate() && l.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }

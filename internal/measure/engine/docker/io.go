@@ -60,7 +60,7 @@ func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *co
 // CheckHold verifies them. folder is that of a bind place. It is nil without rates.
 func limitedDevices(d *daemonInfo, spec engine.Spec, folder string) ([]explain.Spot, error) {
 	l := &engine.IOLimits{Engine: "docker", Asked: spec.Limits}
-	keys := l.Asks()
+	keys := l.Asked.Keys(limit.Key.IO)
 	if len(keys) == 0 || d.windows() {
 		return nil, nil // checkSpec has refused those of a Windows container.
 	}
@@ -72,7 +72,7 @@ func limitedDevices(d *daemonInfo, spec engine.Spec, folder string) ([]explain.S
 		return nil, err
 	}
 	e, err := l.Explain(device.Host(), keys, path)
-	if err != nil || len(engine.RateKeys(spec.Limits)) == 0 {
+	if err != nil || len(spec.Limits.Keys(limit.Key.Rate)) == 0 {
 		return nil, err
 	}
 	return e.Hard, nil

@@ -138,7 +138,7 @@ func (s *session) enclose(name string, spec engine.Spec) error {
 		err = s.limits.Own.Add(s.info.PID)
 	}
 	if err != nil {
-		return s.limits.No(s.limits.Asks(), "a control group for the worker can't be made: "+err.Error(), "run as root, or use the oci or docker engine")
+		return s.limits.No(s.limits.Asked.Keys(limit.Key.IO), "a control group for the worker can't be made: "+err.Error(), "run as root, or use the oci or docker engine")
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (s *session) enclose(spec engine.Spec) error {
 		_, err = groups.Hold(s.limits.Own.Target, cgroup.Want{Change: limit.Change{Set: rest}})
 	}
 	if err != nil {
-		return s.limits.No(keysOf(l), "the machine gets no control group of its own here: "+err.Error(), "run as root, or leave 'limits: outside' out, so that the guest's hold")
+		return s.limits.No(l.Keys(), "the machine gets no control group of its own here: "+err.Error(), "run as root, or leave 'limits: outside' out, so that the guest's hold")
 	}
 	return nil
 }
@@ -86,16 +86,6 @@ func addFamily(pid int, add func(pid int) error) error {
 // restOf returns the limits that don't limit I/O.
 func restOf(l limit.Limits) limit.Limits {
 	return limit.Limits{Name: l.Name, Memory: l.Memory, CPUs: l.CPUs, CPUShares: l.CPUShares}
-}
-
-// keysOf lists the keys of the limits.
-func keysOf(l limit.Limits) (keys []limit.Key) {
-	for _, k := range limit.Keys {
-		if l.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }
 
 // supportsOutside returns an error for a limit that can't be applied around a machine.
