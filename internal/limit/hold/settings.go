@@ -69,7 +69,7 @@ func (s *Settings) standing(all [][]Setting) (list []Setting) {
 		if len(n.TopBytes) > 0 {
 			n.Top = string(n.TopBytes)
 		}
-		if n.Boot == s.boot && n.Inode != 0 && inodeOf(n.Top) == n.Inode {
+		if n.Boot == s.boot && n.Inode != 0 && hierarchy.Inode(n.Top) == n.Inode {
 			list = append(list, n)
 		}
 	}
@@ -115,10 +115,10 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 				return err
 			}
 			for _, state := range states {
-				all = noted(all, Setting{Group: state.Group, At: time.Now(), Boot: s.boot, Top: top, Inode: inodeOf(top)}, nil, state.Limits, change)
+				all = noted(all, Setting{Group: state.Group, At: time.Now(), Boot: s.boot, Top: top, Inode: hierarchy.Inode(top)}, nil, state.Limits, change)
 				for d, has := range state.Devices {
 					if scope.concerns(d) {
-						all = noted(all, Setting{Group: state.Group, Device: &d, At: time.Now(), Boot: s.boot, Top: top, Inode: inodeOf(top)}, &d, has, change)
+						all = noted(all, Setting{Group: state.Group, Device: &d, At: time.Now(), Boot: s.boot, Top: top, Inode: hierarchy.Inode(top)}, &d, has, change)
 					}
 				}
 			}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/hierarchy"
 )
 
 // A joined group is a control group that a worker was moved into.
@@ -35,16 +37,7 @@ func joinGroup(dir string, pid int) (joined, error) {
 	case err != nil:
 		return joined{}, fmt.Errorf("join control group %s: %w", dir, err)
 	}
-	return joined{dir, inodeOf(dir)}, nil
-}
-
-// inodeOf is a folder's inode, 0 if it is gone.
-func inodeOf(dir string) uint64 {
-	var st unix.Stat_t
-	if unix.Stat(dir, &st) != nil {
-		return 0
-	}
-	return st.Ino
+	return joined{dir, hierarchy.Inode(dir)}, nil
 }
 
 // leave moves the processes of a process group to the root of the hierarchy, as far as the caller may. A process that waits
@@ -82,7 +75,7 @@ func (g joined) leave(pgid int) {
 // remove removes the group of a container that has ended, if it still exists and is empty. The container's runtime couldn't
 // remove it while the worker was in it, and doesn't try for long.
 func (g joined) remove(ctx context.Context) {
-	for end := time.Now().Add(groupPatience); inodeOf(g.dir) == g.inode; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(groupPatience); hierarchy.Inode(g.dir) == g.inode; time.Sleep(20 * time.Millisecond) {
 		// rmdir removes only a group without processes.
 		if unix.Rmdir(g.dir) == nil || time.Now().After(end) || ctx.Err() != nil {
 			return
