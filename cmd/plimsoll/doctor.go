@@ -81,6 +81,7 @@ can measure here.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	cmd.Flags().BoolVar(&left, "leftovers", false, "show what runs have made here and not removed yet")
 	cmd.Flags().BoolVar(&sweep, "sweep", false, "remove what runs left whose process has ended")
+	cmd.MarkFlagsMutuallyExclusive("leftovers", "sweep")
 	return cmd
 }
 

@@ -62,6 +62,10 @@ func TestDoctorLeftovers(t *testing.T) {
 	if r := ask(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove.\n" {
 		t.Errorf("a second --sweep: %q, %q", r.stdout, r.stderr)
 	}
+	if r := ask(exitDone, "--sweep", "--json"); r.stdout != "[]\n" {
+		t.Errorf("--sweep of nothing: %q", r.stdout)
+	}
+	ask(exitUsage, "--sweep", "--leftovers")
 	var list []doctor.Leftover
 	if err := json.Unmarshal([]byte(ask(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 2 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended || !list[1].Kept {
 		t.Errorf("after it: %+v, %v", list, err)
@@ -70,12 +74,23 @@ func TestDoctorLeftovers(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	// What can't be read is reported, and the rest is shown.
-	torn := filepath.Join(dir, "journal", loopdisk.Kind, "torn.json")
-	if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := ask(exitFailure, "--leftovers"); !strings.Contains(r.stdout, "living") || !strings.Contains(r.stderr, torn) {
-		t.Errorf("with a torn entry: %q, %q", r.stdout, r.stderr)
+	for _, kind := range []string{loopdisk.Kind, "limit-set"} {
+		torn := filepath.Join(dir, "journal", kind, "torn.json")
+		if err := os.MkdirAll(filepath.Dir(torn), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := ask(exitFailure, "--leftovers"); !strings.Contains(r.stdout, "living") || !strings.Contains(r.stderr, torn) {
+			t.Errorf("with a torn entry: %q, %q", r.stdout, r.stderr)
+		}
+		if r := ask(exitFailure, "--sweep"); !strings.Contains(r.stderr, torn) {
+			t.Errorf("--sweep with a torn entry: %q, %q", r.stdout, r.stderr)
+		}
+		if err := os.Remove(torn); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// What a version before the journal recorded is not passed over.
 	if err := os.WriteFile(filepath.Join(dir, "device-wide.json"), nil, 0o600); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -78,16 +77,21 @@ func WriteLeftovers(out io.Writer, list []Leftover) error {
 	return w.Flush()
 }
 
-// Sweep removes what ended processes left in a state folder, in the kernel and with engines, and lists it.
+// Sweep removes what ended processes left in a state folder, in the kernel and with engines, and lists it. Records that can't be read
+// are an error.
 func Sweep(ctx context.Context, fs device.FS, state, machine string, engines []engine.Engine) (removed []string, err error) {
 	removed, err = journal.In(state).Sweep(ctx, map[string]journal.Undo{loopdisk.Kind: loopdisk.Undo(state)})
 	limits, failed := hold.SweepRuns(ctx, fs, machine)
 	daemons, unswept := keeper.Sweep(ctx, machine)
-	removed = slices.Concat([]string{}, removed, limits, daemons)
+	removed = append(append(append([]string{}, removed...), limits...), daemons...)
 	errs := []error{err, failed, unswept}
 	for _, e := range engines {
 		left, err := e.Sweep(ctx)
 		removed, errs = append(removed, left...), append(errs, err)
 	}
-	return removed, errors.Join(errs...)
+	if err = errors.Join(errs...); err == nil {
+		// A sweep reads only what it can undo. Other records that can't be read would be passed over without a word.
+		_, err = Leftovers(state, machine)
+	}
+	return removed, err
 }
