@@ -46,7 +46,8 @@ given. The reason is also in hook.log of the folder --run, as crun doesn't show 
 is limited. Rules for labels that the runtime doesn't know (those of Podman's containers) and rules for the
 whole device are left to "plimsoll daemon".
 
-Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
+Exit status: 0; 5 if a limit of the policy can't be set; 2 for a policy with faults; 1 for any
+other error, such as a record that can't be written.`,
 		Example: `  plimsoll limit hook --policy /etc/plimsoll/policy.yaml < state.json
   plimsoll limit hook --runtime runc -- --version`,
 		Args: cobra.ArbitraryArgs,

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/refusal"
 )
 
 // Apply applies the policy to the container whose state is read, and prints messages. Without a policy nothing is limited. The error has a line for
@@ -50,7 +51,7 @@ func Apply(opt keeper.Options, state io.Reader, messages io.Writer) error {
 	var faults []error
 	for _, f := range done.Faults {
 		// One line: a name with a line break in it may look like another message.
-		faults = append(faults, errors.New(clean.Line(fmt.Sprintf("%s: %s", t.Ref(), f))))
+		faults = append(faults, refusal.New(clean.Line(fmt.Sprintf("%s: %s", t.Ref(), f))))
 	}
 	return errors.Join(faults...)
 }
