@@ -39,7 +39,7 @@ func (w *DeviceLimits) Claim(ctx context.Context, run string, d device.Number, d
 	if err != nil {
 		return err
 	}
-	return w.While(ctx, func(all []DeviceLimit) error {
+	return w.while(ctx, func(all []DeviceLimit) error {
 		if _, err := claimed(all); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (w *DeviceLimits) Disclaim(ctx context.Context, run string, keeps func(devi
 	if all, err := w.List(); err == nil && !slices.ContainsFunc(all, lost) {
 		return nil
 	}
-	return w.While(ctx, func(all []DeviceLimit) error {
+	return w.while(ctx, func(all []DeviceLimit) error {
 		var errs []error
 		for _, n := range all {
 			if lost(n) {

@@ -74,12 +74,12 @@ const deviceLimitKind = "device-limit"
 
 // DeviceLimits returns the limits of devices that are recorded in the machine's folder.
 func (h *Holder) DeviceLimits(machine string) *DeviceLimits {
-	return NewDeviceLimits(h.FS, h.Groups, machine)
+	return newDeviceLimits(h.FS, h.Groups, machine)
 }
 
-// NewDeviceLimits returns the limits of devices that are recorded in the machine's folder. Without a folder, nothing is
+// newDeviceLimits returns the limits of devices that are recorded in the machine's folder. Without a folder, nothing is
 // recorded.
-func NewDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceLimits {
+func newDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceLimits {
 	return &DeviceLimits{fs, groups, procfs.Boot(fs.Proc), journal.In(machine)}
 }
 
@@ -132,9 +132,9 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
 	return all, stale, nil
 }
 
-// While calls f with the result of List. No other process changes the records until f has returned; if one is changing
+// while calls f with the result of List. No other process changes the records until f has returned; if one is changing
 // them, While waits until ctx ends. It removes stale records first.
-func (w *DeviceLimits) While(ctx context.Context, f func(all []DeviceLimit) error) error {
+func (w *DeviceLimits) while(ctx context.Context, f func(all []DeviceLimit) error) error {
 	return w.journal.Alone(ctx, deviceLimitKind, func() error {
 		all, stale, err := w.look()
 		if err != nil {

@@ -40,7 +40,7 @@ func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry
 	if !s.HasRootGroup() && !slices.ContainsFunc(all, func(n DeviceLimit) bool { return n.For == s.Owner() }) {
 		return apply() // The records don't change, so it doesn't matter if the folder can't be written.
 	}
-	err = w.While(ctx, func(all []DeviceLimit) error {
+	err = w.while(ctx, func(all []DeviceLimit) error {
 		done, err = w.change(ctx, s, r, all, false, apply)
 		return err
 	})
@@ -227,7 +227,7 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 		err = change(all)
 		return done, err
 	}
-	err = w.While(ctx, change)
+	err = w.while(ctx, change)
 	return done, err
 }
 

@@ -38,7 +38,7 @@ func TestGone(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w := NewDeviceLimits(fs, groups, folder)
+	w := newDeviceLimits(fs, groups, folder)
 	note := func(minor uint32) DeviceLimit {
 		return DeviceLimit{For: "volume:docker:data", Device: device.Number{Major: 7, Minor: minor}, Disk: "loop", Limits: limit.Limits{WriteBPS: 6 << 20}, Boot: "boot", Medium: Medium{Seq: "8"}}
 	}

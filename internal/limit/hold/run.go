@@ -24,7 +24,7 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 		return n, err
 	}
 	n = w.recordOf(owner, d, rates)
-	return n, w.While(ctx, func(all []DeviceLimit) error {
+	return n, w.while(ctx, func(all []DeviceLimit) error {
 		_, now, err := w.now()
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 // Release removes what Hold has set. Limits that another program has set instead stay. If the number belongs to another
 // device by now, nothing is removed: the error says what the number still has, which stays recorded.
 func (w *DeviceLimits) Release(ctx context.Context, n DeviceLimit) error {
-	return w.While(ctx, func([]DeviceLimit) error {
+	return w.while(ctx, func([]DeviceLimit) error {
 		if err := w.giveBack(n); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []str
 	if err != nil {
 		return nil, nil // There are no groups any more, and no limits.
 	}
-	return NewDeviceLimits(fs, groups, machine).Sweep(ctx)
+	return newDeviceLimits(fs, groups, machine).Sweep(ctx)
 }
 
 // Sweep removes the limits that killed runs left in the root group.

@@ -67,11 +67,8 @@ func (l Stray) Mend(later string) string {
 // namespaces first, which takes some milliseconds.
 const Entering = 200 * time.Millisecond
 
-// Strays lists the groups with processes of a container that are not the container's own. With version 1 each group has
-// its own limits, so groups below the container's own count too. With both versions, a container's processes may have
-// been moved to another group. now is the list of processes. If some are in a group outside, Strays checks again after
-// Entering.
-func (h *Holder) Strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
+// strays is StraysNow without the groups outside that a process has left again after Entering.
+func (h *Holder) strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	list, err := h.StraysNow(p, now)
 	outside := func(l Stray) bool { return l.Outside }
 	if err != nil || !slices.ContainsFunc(list, outside) {
@@ -84,7 +81,10 @@ func (h *Holder) Strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	}), err
 }
 
-// StraysNow is Strays at one moment: a process in a group outside may be about to enter the container's.
+// StraysNow lists the groups with processes of a container that are not the container's own. With version 1 each group
+// has its own limits, so groups below the container's own count too. With both versions, a container's processes may
+// have been moved to another group. now is the list of processes. A process in a group outside may be about to enter the
+// container's: Entering says for how long.
 func (h *Holder) StraysNow(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 	if p.Target == nil || p.Groups == nil {
 		return nil, nil
@@ -248,7 +248,7 @@ func inGroup(g *hierarchy.Group) (threads []int, processes int, err error) {
 // which groups these are in, and what helps. name returns the name of a device; later is the advice if the group is
 // below the container's own.
 func (h *Holder) StrayNotes(p GroupSet, own map[device.Number]limit.Limits, now *procfs.Processes, name func(device.Number) string, later string) (notes []string, err error) {
-	groups, err := h.Strays(p, now)
+	groups, err := h.strays(p, now)
 	for _, g := range groups {
 		for _, d := range slices.SortedFunc(maps.Keys(own), func(a, b device.Number) int { return strings.Compare(a.String(), b.String()) }) {
 			l := own[d]

@@ -71,7 +71,7 @@ func movedTo(t *testing.T, own, other disktest.Group) []Stray {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.Strays(GroupSet{Name: "web", Groups: groups, Target: &target.Target{Kind: target.Container, PID: cmd.Process.Pid}}, procfs.Look("/proc"))
+	list, err := h.strays(GroupSet{Name: "web", Groups: groups, Target: &target.Target{Kind: target.Container, PID: cmd.Process.Pid}}, procfs.Look("/proc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func loose(t *testing.T, own disktest.Group, of target.Target) []Stray {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.Strays(GroupSet{Name: "web", Groups: groups, Target: &of}, procfs.Look("/proc"))
+	list, err := h.strays(GroupSet{Name: "web", Groups: groups, Target: &of}, procfs.Look("/proc"))
 	if err != nil {
 		t.Fatal(err)
 	}

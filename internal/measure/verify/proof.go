@@ -39,7 +39,7 @@ func (v Proof) Write(out io.Writer) error {
 	if len(v.Rows) == 0 {
 		return nil
 	}
-	if err := WriteRows(out, v.Rows); err != nil {
+	if err := writeRows(out, v.Rows); err != nil {
 		return err
 	}
 	for _, r := range v.Rows {
@@ -64,8 +64,8 @@ func (v *Proof) ended(err error) {
 	}
 }
 
-// WriteRows writes a table of the results.
-func WriteRows(out io.Writer, rows []row.Row) error {
+// writeRows writes a table of the results.
+func writeRows(out io.Writer, rows []row.Row) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "limit\tmode\tasked\tapplication\tdevice\terror\tfirst second\tsettled after\tverdict")
 	for _, r := range rows {

@@ -39,7 +39,7 @@ func TestVerifyText(t *testing.T) {
 // TestVerifySample: the manual's sample has the columns that are printed.
 func TestVerifySample(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRows(&out, nil); err != nil {
+	if err := writeRows(&out, nil); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile("../../../docs/reference/limit-verify.md")

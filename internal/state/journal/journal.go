@@ -1,6 +1,6 @@
 // Package journal records what outlives a process: a mount, a loop device, a limit in a shared group, a container, a virtual
 // machine. An entry is written before the thing is made, and removed after it is gone. So whatever kills Plimsoll in between,
-// the next start finds the entry, and undoes or adopts the thing (Sweep, Adopt).
+// the next start finds the entry, and undoes or adopts the thing (Sweep).
 //
 // An entry has a kind and an id, an owner, and a payload that only its kind understands. The owner is a process. It holds a lock
 // file for as long as it lives; the kernel releases the lock however the process ends, and the lock can be tested from any PID namespace,
@@ -90,7 +90,7 @@ type Entry struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// An OwnedError is the error of a Put or an Adopt if another living process owns the entry.
+// An OwnedError is the error of a change of an entry that another living process owns.
 type OwnedError struct{ Entry Entry }
 
 func (e *OwnedError) Error() string {
@@ -111,7 +111,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Put writes an entry of this owner, in place of its older one. It must succeed before the thing is made. If another owner that lives has an entry
 // of that kind and id, the error is an OwnedError; if the entry can't be read, it is a DamagedError. Put replaces the entry of a dead owner: a caller
-// that needs it calls Adopt first.
+// that needs it sweeps first.
 func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 	if j.dir == "" {
 		return nil
@@ -142,9 +142,9 @@ func (j *Journal) free(kind, id string) error {
 	return nil
 }
 
-// Adopt makes this owner the owner of an entry whose owner is dead or that belongs to no process, and returns the entry. The error is an OwnedError if the owner
+// adopt makes this owner the owner of an entry whose owner is dead or that belongs to no process, and returns the entry. The error is an OwnedError if the owner
 // lives and is another, and wraps fs.ErrNotExist if there is no such entry.
-func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err error) {
+func (j *Journal) adopt(ctx context.Context, kind, id string) (e Entry, err error) {
 	if j.dir == "" {
 		return e, fs.ErrNotExist
 	}

@@ -73,8 +73,8 @@ func TestPut(t *testing.T) {
 		if err := b.Put(t.Context(), "thing", id, nil); !errors.As(err, &owned) || owned.Entry.Owner.PID != os.Getpid() {
 			t.Errorf("Put(%q) of another's = %v, want an OwnedError with its owner", id, err)
 		}
-		if _, err := b.Adopt(t.Context(), "thing", id); !errors.As(err, &owned) {
-			t.Errorf("Adopt(%q) of another's = %v, want an OwnedError", id, err)
+		if _, err := b.adopt(t.Context(), "thing", id); !errors.As(err, &owned) {
+			t.Errorf("adopt(%q) of another's = %v, want an OwnedError", id, err)
 		}
 	}
 	list, err := b.Entries("thing")
@@ -160,15 +160,15 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	die(t, dead)
-	e, err := next.Adopt(t.Context(), "thing", "a")
+	e, err := next.adopt(t.Context(), "thing", "a")
 	if err != nil || string(e.Payload) != "42" {
-		t.Errorf("Adopt() = %+v, %v", e, err)
+		t.Errorf("adopt() = %+v, %v", e, err)
 	}
 	if removed, err := Open(dir).Sweep(t.Context(), map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { return []string{"it"}, nil }}); err != nil || removed != nil {
 		t.Errorf("a Sweep after that removed %q, %v", removed, err)
 	}
-	if _, err := next.Adopt(t.Context(), "thing", "none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Adopt() of nothing = %v", err)
+	if _, err := next.adopt(t.Context(), "thing", "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("adopt() of nothing = %v", err)
 	}
 }
 

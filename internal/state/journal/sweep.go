@@ -39,7 +39,7 @@ func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []s
 
 // undo undoes one thing of a dead owner. It adopts the entry first, so that no other sweep undoes the same thing.
 func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []string, err error) {
-	e, err = j.Adopt(ctx, e.Kind, e.ID)
+	e, err = j.adopt(ctx, e.Kind, e.ID)
 	var owned *OwnedError
 	if errors.As(err, &owned) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // Another sweep was first.

@@ -57,8 +57,8 @@ Plimsoll's own flags may stand anywhere between the tool's:
   --quiet                    no notes and doubts on standard error, as for '2>&1 | jq'` + leave
 }
 
-// OwnFlags are the names of Plimsoll's own flags beside a tool's line.
-func OwnFlags() []string {
+// ownFlags are the names of Plimsoll's own flags beside a tool's line.
+func ownFlags() []string {
 	own := []string{"--engine", "--place", "--image", "--network", "--isolation", "--destructive", "--state", "--record", "--quiet", "--help"}
 	for _, key := range plan.LimitKeys() {
 		own = append(own, limit.Key(key).Flag())

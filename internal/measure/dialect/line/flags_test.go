@@ -78,7 +78,7 @@ func TestPastedLines(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(Help(Tool{})+Help(Tool{Web: true}), -1) {
-		if !slices.Contains(OwnFlags(), m) {
+		if !slices.Contains(ownFlags(), m) {
 			t.Errorf("%s is not among Plimsoll's own flags", m)
 		}
 	}

@@ -23,7 +23,7 @@ func hyphens(args []string) func(word string) bool {
 	if command >= len(args) || !slices.Contains([]string{"diskspd", "orion", "dd", "ab"}, args[command]) {
 		return word
 	}
-	own := OwnFlags()
+	own := ownFlags()
 	for _, o := range orion.Options {
 		own = append(own, o.Name)
 	}
