@@ -25,7 +25,7 @@ func mediumOf(f device.FS, n device.Number) (Medium, error) {
 }
 
 // is reports whether two are the same device, by either value that both have. If they have none in common, the number
-// decides, as in records of older versions.
+// decides: before Linux 5.15, nothing more is known of a disk without a serial number.
 func (m Medium) is(o Medium) bool {
 	known := false
 	for _, x := range [][2]string{{m.Identity, o.Identity}, {m.Seq, o.Seq}} {

@@ -175,12 +175,12 @@ func TestWeightsOfAnother(t *testing.T) {
 	}
 	undo("another device")
 	d := s.weights()[0]
-	old := Enabled{Disk: "gone", Number: d.Number(), By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
+	unknown := Enabled{Disk: "gone", Number: d.Number(), By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
 		Edits: []cgroup.Edit{{File: "/sys/block/plimsoll-no-such/queue/scheduler", Text: []string{"bfq"}, Was: []string{"none"}}}}
-	if err := w.records.keep(t.Context(), old); err != nil {
+	if err := w.records.keep(t.Context(), unknown); err != nil {
 		t.Fatal(err)
 	}
-	undo("an older version's note")
+	undo("a disk of which nothing but the number is known")
 }
 
 // TestMedium: two are one device by what is known of both.
@@ -194,7 +194,7 @@ func TestMedium(t *testing.T) {
 		{Medium{"file a", "7"}, Medium{"boot x diskseq 7", "7"}, true}, // Its file got another name.
 		{Medium{"file a", "7"}, Medium{"file b", "8"}, false},
 		{Medium{"file a", ""}, Medium{"file b", ""}, false},
-		{Medium{}, Medium{"file b", "8"}, true}, // Noted by an older version.
+		{Medium{}, Medium{"file b", "8"}, true}, // Nothing is known of the first.
 		{Medium{"file a", ""}, Medium{"", "8"}, true},
 	} {
 		if got := tt.a.is(tt.b); got != tt.want {

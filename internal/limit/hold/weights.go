@@ -222,7 +222,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 			}
 			err := w.Groups.Restore(e.Edits)
 			if err != nil && slices.ContainsFunc(e.Edits, gone) {
-				continue // A record of an older version; another disk has the number by now.
+				continue // Nothing but the number was known of the disk, and another disk has that by now.
 			}
 			if err != nil {
 				errs, kept = append(errs, fmt.Errorf("weights on %s: %w", e.Disk, err)), append(kept, e)

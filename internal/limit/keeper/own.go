@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// The notes of an earlier keeper may be out of date: limits stay when a keeper ends, and another program may have cleared or changed them
-// before the next keeper starts. A note counts only while the kernel still has the keeper's own value. Otherwise the keeper would restore
-// an old value over a newer limit, and a limit would seem to have been held all the time.
+// The records of an earlier keeper may be out of date: limits stay when a keeper ends, and another program may clear or
+// change them before the next keeper starts. A record counts only while the kernel still has the keeper's own value.
+// Otherwise the keeper would restore an old value over a newer limit, and would report that the limit held all the time.
 
 // reconcile compares an entry's records with the kernel's values, and drops and logs those with another value: another
 // program has changed the limit. That limit stays, unless wanted reports that a rule sets it. Such slots are
