@@ -54,6 +54,9 @@ func TestOf(t *testing.T) {
 	log.Results[0].Classes = append(log.Results[0].Classes, load.Class{Name: "write", Ops: 2560, Bytes: 10 * mib}, load.Class{Name: "sync", Ops: 2560})
 	failed := trial(direct, "write", group(limit.WriteBPS, 10*mib), 10*mib)
 	failed.Status = record.Failed
+	// The kernel has less for the second client.
+	unlike := trial(direct, "write", group(limit.WriteBPS, 10*mib), 10*mib, 5*mib)
+	unlike.Where[1].Held = &limit.Held{Applied: group(limit.WriteBPS, mib)}
 	synced := buffered
 	synced.FDataSync = 1
 	for _, x := range []struct {
@@ -73,6 +76,7 @@ func TestOf(t *testing.T) {
 		{"passed", trial(direct, "write", group(limit.WriteBPS, 10*mib), 1600*mib), "limit NOT held: asked 10 MiB/s, saw 1.56 GiB/s (160 times)"},
 		{"not reached", trial(direct, "write", group(limit.WriteBPS, 10*mib), 5*mib), "unproved: asked 10 MiB/s, saw 5 MiB/s (-50.0 %); something else was slower than the limit"},
 		{"the farthest client", trial(direct, "write", group(limit.WriteBPS, 10*mib), 5*mib, 10*mib), "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},
+		{"the client farthest from its own limit", unlike, "limit NOT held: asked 1 MiB/s, saw 5 MiB/s (5 times)"},
 		{"synced", trial(synced, "write", group(limit.WriteBPS, 10*mib), 10*mib), "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},
 		{"I/Os", trial(direct, "write", group(limit.WriteIOPS, 256), mib), "held: asked 256 IOPS, saw 256 IOPS (+0.0 %)"},
 		{"the other direction", trial(direct, "write", group(limit.ReadBPS, mib), 100*mib), ""},
