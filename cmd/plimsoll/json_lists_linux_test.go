@@ -26,7 +26,7 @@ import (
 func TestJSONLists(t *testing.T) {
 	for _, v := range []any{
 		show.Answer{Scope: &hold.Scope{}, Shown: make([]show.Shown, 1), DeviceLimits: make([]show.DeviceLimit, 1)}, show.List{}, change.Result{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
-		explain.Answer{Paths: []*explain.Explanation{{}}}, []verify.Proof{{Rows: make([]row.Row, 1)}}, iocost.Result{}, keeper.Preview{},
+		explain.Answer{Paths: []*explain.Explanation{{}}}, []verify.Result{{Rows: make([]row.Row, 1)}}, iocost.Result{}, keeper.Preview{},
 		daemon.Status{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
 	} {
 		b, err := json.Marshal(jsonlist.Of(v))

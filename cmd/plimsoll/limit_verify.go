@@ -135,18 +135,18 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 		return err
 	}
 	defer l.Close()
-	prover := &verify.Prover{
+	verifier := &verify.Verifier{
 		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr,
 		Words: verify.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
 	}
-	all, err := prover.Do(ctx, verify.Command{
+	all, err := verifier.Do(ctx, verify.Command{
 		Target: ref, Where: f.Where, Probe: f.probe,
 		Named: func(s *hold.Scope) (limit.Limits, error) {
 			change, err := a.resolved(ask, s)
 			return change.Set, err
 		},
 		Request: row.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100},
-		Show: func(p verify.Proof) error {
+		Show: func(p verify.Result) error {
 			if f.json {
 				return nil
 			}

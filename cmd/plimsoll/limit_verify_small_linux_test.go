@@ -23,7 +23,7 @@ func TestVerifySmallWrites(t *testing.T) {
 	}
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-iops", "100")
 	status, out, errs := run("verify", l.name, "--write-iops", "100", "--modes", "buffered", "--time", "3s", "--json")
-	var got []verify.Proof
+	var got []verify.Result
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
 		t.Fatalf("status %d: %v: %s%s", status, err, out, errs)
 	}

@@ -45,7 +45,7 @@ func TestVerifyDocs(t *testing.T) {
 	if page, _, _ = strings.Cut(page, "\n## "); !ok {
 		t.Fatal("docs/reference/limit-verify.md has no JSON")
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[verify.Proof](), reflect.TypeFor[row.Row]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[verify.Result](), reflect.TypeFor[row.Row]()} {
 		for _, f := range reflect.VisibleFields(typ) {
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !f.Anonymous && key != "-" && !strings.Contains(page, "`"+key+"`") {
 				t.Errorf("docs/reference/limit-verify.md lacks the key %q of %s", key, typ)

@@ -51,8 +51,8 @@ type Result struct {
 	// them. It is empty if no limits are lost.
 	Policy string `json:"policy,omitempty"`
 
-	// policy is the file for Policy. proof is the command that tests the rates, "" if there are none.
-	policy, proof string
+	// policy is the file for Policy. verify is the command that tests the rates, "" if there are none.
+	policy, verify string
 }
 
 // An applier makes a change, or only plans it.
@@ -75,7 +75,7 @@ func (m *Maker) result(s *hold.Scope, change limit.Change, done []hold.Done, whe
 		r.Policy = keeper.Rules(s, change, where.Where)
 	}
 	if !where.Dry {
-		r.proof = m.proveIt(s, change, where)
+		r.verify = m.verifyCommand(s, change, where)
 	}
 	return r
 }

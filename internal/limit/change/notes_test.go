@@ -85,7 +85,7 @@ func TestProof(t *testing.T) {
 		{"a volume that no container uses", volume("unix:///run/docker.sock"), writes, hold.Where{}},
 		{"one that no API can use", volume(""), writes, hold.Where{}},
 	} {
-		sheet.Add(row.what, (&Maker{Flags: " --state /srv/state"}).proveIt(row.s, row.c, Options{Where: row.where}))
+		sheet.Add(row.what, (&Maker{Flags: " --state /srv/state"}).verifyCommand(row.s, row.c, Options{Where: row.where}))
 	}
 	sheet.Check(t, "proof.txt")
 }

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// proveIt returns the command that tests the rates that were set, or "" if none can be tested.
-func (m *Maker) proveIt(s *hold.Scope, c limit.Change, where Options) string {
+// verifyCommand returns the command that tests the rates that were set, or "" if none can be tested.
+func (m *Maker) verifyCommand(s *hold.Scope, c limit.Change, where Options) string {
 	if !slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && c.Set.Has(k) }) {
 		return ""
 	}

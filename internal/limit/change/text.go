@@ -69,8 +69,8 @@ func (r *Result) Text() string {
 	if r.Policy != "" && !r.DryRun {
 		b.WriteString(r.restartNote())
 	}
-	if r.proof != "" && !r.DryRun {
-		fmt.Fprintln(&b, clean.Text("prove it: "+r.proof))
+	if r.verify != "" && !r.DryRun {
+		fmt.Fprintln(&b, clean.Text("prove it: "+r.verify))
 	}
 	return b.String()
 }

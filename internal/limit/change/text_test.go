@@ -34,11 +34,11 @@ func TestText(t *testing.T) {
 		r    Result
 	}{
 		{"set", Result{Set: set, Done: []hold.Done{done(web, nil), done(root, nil), done(unit, func(d *hold.Done) { d.Properties = []string{"CPUQuota=100%"} })},
-			Policy: rule, policy: "/etc/plimsoll/policy.yaml", proof: "plimsoll limit verify web --state /srv/state"}},
+			Policy: rule, policy: "/etc/plimsoll/policy.yaml", verify: "plimsoll limit verify web --state /srv/state"}},
 		{"set, of a foreign name", Result{Scope: &hold.Scope{Places: []hold.Place{place}, Notes: []string{forged + ": writes are NOT held"}}, Set: rates, Implied: rates.Implied(impliedSizes, 0)}},
 		{"set, and stored", Result{Set: rates, Done: []hold.Done{done(web, func(d *hold.Done) { d.Kept = "docker 29.6" })}}},
 		{"unchanged", Result{Set: rates, Done: []hold.Done{done(web, func(d *hold.Done) { d.Writes = 0 })}}},
-		{"planned", Result{DryRun: true, Set: rates, Policy: rule, proof: "none", Done: []hold.Done{done(web, func(d *hold.Done) { d.Diff = edit }),
+		{"planned", Result{DryRun: true, Set: rates, Policy: rule, verify: "none", Done: []hold.Done{done(web, func(d *hold.Done) { d.Diff = edit }),
 			done(unit, func(d *hold.Done) { d.Writes, d.Properties = 0, []string{"CPUQuota=100%"} }), done(root, func(d *hold.Done) { d.Writes = 0 })}}},
 		{"cleared", Result{Remove: []limit.Key{limit.Memory}, Done: []hold.Done{done(web, func(d *hold.Done) {
 			d.Forgot, d.Notes = []string{"write_bps=1MiB on /dev/sda"}, []string{"something is not known"}

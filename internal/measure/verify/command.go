@@ -29,12 +29,12 @@ type Command struct {
 	Named func(*hold.Scope) (limit.Limits, error)
 	// Request has the modes, the time and the tolerance.
 	Request row.Request
-	// Show receives each proof when it is done.
-	Show func(Proof) error
+	// Show receives each result when it is done.
+	Show func(Result) error
 }
 
-// Do finds what a command refers to, and tests it. The proofs so far are returned with an error, too.
-func (p *Prover) Do(ctx context.Context, c Command) (all []Proof, err error) {
+// Do finds what a command refers to, and tests it. The results so far are returned with an error, too.
+func (p *Verifier) Do(ctx context.Context, c Command) (all []Result, err error) {
 	if c.Probe {
 		return p.probe(ctx, c)
 	}
@@ -54,7 +54,7 @@ func (p *Prover) Do(ctx context.Context, c Command) (all []Proof, err error) {
 		fmt.Fprintln(p.Messages, n)
 	}
 	for _, v := range list {
-		done, err := p.prove(ctx, v, c.Request)
+		done, err := p.verify(ctx, v, c.Request)
 		all = append(all, done)
 		if err := errors.Join(err, c.Show(done)); err != nil {
 			return all, err
@@ -65,7 +65,7 @@ func (p *Prover) Do(ctx context.Context, c Command) (all []Proof, err error) {
 
 // scope finds what to test: the files to write are a container's own, or in the folder that --path names. only are the
 // numbers of the devices that --device selects, empty for all.
-func (p *Prover) scope(ctx context.Context, c Command) (s *hold.Scope, only []device.Number, err error) {
+func (p *Verifier) scope(ctx context.Context, c Command) (s *hold.Scope, only []device.Number, err error) {
 	where := c.Where
 	if c.Target.Kind == target.Cgroup || c.Target.Kind == target.Unit {
 		t, err := p.Finder.Resolve(ctx, c.Target)
@@ -96,7 +96,7 @@ func (p *Prover) scope(ctx context.Context, c Command) (s *hold.Scope, only []de
 }
 
 // limitedOn says on which devices a folder must be to test a limit there.
-func (p *Prover) limitedOn(t target.Target, device string) string {
+func (p *Verifier) limitedOn(t target.Target, device string) string {
 	if device != "" {
 		return ", on " + device
 	}
@@ -144,9 +144,9 @@ func (o *Outcome) Error() string { return o.text }
 // ExitStatus returns the exit status of the command.
 func (o *Outcome) ExitStatus() int { return o.status }
 
-// Ended returns the error that proofs amount to; err is why they ended early, if they did. A row that could not be
+// Ended returns the error that results amount to; err is why they ended early, if they did. A row that could not be
 // measured is an error, unless another row is not held.
-func Ended(all []Proof, err error) error {
+func Ended(all []Result, err error) error {
 	rows, by := 0, map[judge.Verdict]int{}
 	for _, v := range all {
 		for _, r := range v.Rows {

@@ -28,11 +28,11 @@ func TestEnded(t *testing.T) {
 		{[]judge.Verdict{judge.Held, judge.NotHeld}, 4, "NOT held: 1 of 2 rows"},
 		{[]judge.Verdict{judge.Failed, judge.NotHeld, judge.Held}, 4, "NOT held: 1 of 3 rows; could not be measured: 1"},
 	} {
-		v := Proof{}
+		v := Result{}
 		for _, verdict := range tt.rows {
 			v.Rows = append(v.Rows, row.Row{Finding: judge.Finding{Verdict: verdict}})
 		}
-		err := Ended([]Proof{v}, nil)
+		err := Ended([]Result{v}, nil)
 		got := 0
 		if has := (interface{ ExitStatus() int })(nil); errors.As(err, &has) {
 			got = has.ExitStatus()
@@ -54,7 +54,7 @@ func TestInterrupted(t *testing.T) {
 		{nil, "interrupted: nothing is proved yet"},
 		{[]row.Row{{Finding: judge.Finding{Verdict: judge.Held}}}, "interrupted: 1 row tried, see the lines above; the rest is not tried"},
 	} {
-		err := Ended([]Proof{{Rows: x.rows}}, fmt.Errorf("worker: %w", context.Canceled))
+		err := Ended([]Result{{Rows: x.rows}}, fmt.Errorf("worker: %w", context.Canceled))
 		if err == nil || err.Error() != x.want {
 			t.Errorf("%d rows: %v, want %q", len(x.rows), err, x.want)
 		}

@@ -23,7 +23,7 @@ import (
 // A groupWatch follows the target's groups other than the limited one, from before the rows until after them. Processes
 // may move between groups, start or end, so it also checks while rows are measured.
 type groupWatch struct {
-	p *Prover
+	p *Verifier
 	v subject
 	// last is the result of the latest check.
 	last  []hold.Stray
@@ -52,7 +52,7 @@ type groupSeen struct {
 const lookShare = 20
 
 // watchGroups starts to follow the groups of a verification.
-func (p *Prover) watchGroups(v subject) (*groupWatch, error) {
+func (p *Verifier) watchGroups(v subject) (*groupWatch, error) {
 	w := &groupWatch{p: p, v: v, began: time.Now()}
 	return w, w.settle()
 }
@@ -223,7 +223,7 @@ func (v subject) together(key limit.Key) (why, fix string) {
 }
 
 // withOtherGroups tests the limits with try, and follows the target's other groups in the meantime.
-func (p *Prover) withOtherGroups(v subject, try func(subject, *groupWatch) ([]row.Row, error)) ([]row.Row, error) {
+func (p *Verifier) withOtherGroups(v subject, try func(subject, *groupWatch) ([]row.Row, error)) ([]row.Row, error) {
 	w, err := p.watchGroups(v)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 )
 
 // probed returns the volume that a command refers to, and the target that has it.
-func (p *Prover) probed(ctx context.Context, c Command) (t target.Target, volume string, err error) {
+func (p *Verifier) probed(ctx context.Context, c Command) (t target.Target, volume string, err error) {
 	if t, err = p.Finder.Resolve(ctx, c.Target); err != nil {
 		return t, "", err
 	}
@@ -52,7 +52,7 @@ func (p *Prover) probed(ctx context.Context, c Command) (t target.Target, volume
 
 // probe tests limits on a volume in a container that it creates for the purpose: the limits that were named, or those
 // of the target.
-func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
+func (p *Verifier) probe(ctx context.Context, c Command) (_ []Result, err error) {
 	t, volume, err := p.probed(ctx, c)
 	if err != nil {
 		return nil, err
@@ -88,12 +88,12 @@ func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Proof
+	var all []Result
 	for _, d := range s.Devices() {
 		if d.ReadsOnly {
 			continue
 		}
-		done := Proof{GroupSet: "a probe container", Place: s.Places[0].Name, Device: d.Name, number: d.Number()}
+		done := Result{GroupSet: "a probe container", Place: s.Places[0].Name, Device: d.Name, number: d.Number()}
 		v := subject{place: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
 		v.groupSet.Name, done.members = done.GroupSet, v.members()
 		done.Rows, err = p.probeDevice(ctx, t, groups, v, asked, info, r)
@@ -108,7 +108,7 @@ func (p *Prover) probe(ctx context.Context, c Command) (_ []Proof, err error) {
 
 // probeDevice sets the limits to test on a device in the probe container, and tests them: the limits that were named,
 // or those of the container that it represents. It also tests those of the device itself, which apply to all groups.
-func (p *Prover) probeDevice(ctx context.Context, t target.Target, groups *cgroup.Target, v subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
+func (p *Verifier) probeDevice(ctx context.Context, t target.Target, groups *cgroup.Target, v subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
 	d := v.spot
 	n := d.Number()
 	v.inRoot = p.RootLimits()[n]

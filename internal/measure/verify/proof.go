@@ -13,21 +13,21 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A Proof is the result for one subject, as limit verify prints it.
-type Proof struct {
+// A Result is the result for one subject, as limit verify prints it.
+type Result struct {
 	GroupSet string    `json:"group_set"`
 	Place    string    `json:"place"`
 	Device   string    `json:"device"`
 	Rows     []row.Row `json:"rows"`
-	// Error says why the proof ended early, after the rows that it has.
+	// Error says why the verification ended early, after the rows that it has.
 	Error string `json:"error,omitempty"`
 
 	number  device.Number
 	members int
 }
 
-// Write writes a proof for people.
-func (v Proof) Write(out io.Writer) error {
+// Write writes a result for people.
+func (v Result) Write(out io.Writer) error {
 	if len(v.Rows) == 0 && v.Error != "" {
 		return nil // The error has been printed.
 	}
@@ -55,7 +55,7 @@ func (v Proof) Write(out io.Writer) error {
 }
 
 // ended records why a verification ended early.
-func (v *Proof) ended(err error) {
+func (v *Result) ended(err error) {
 	if v.Rows == nil {
 		v.Rows = []row.Row{}
 	}

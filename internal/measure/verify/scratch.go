@@ -46,7 +46,7 @@ func (v subject) folder() (string, error) {
 
 // standsOn refuses a folder, found by v's path, that is not on the device whose limit is to be tested: I/O in it would
 // say nothing about the limit, and might fill another disk.
-func (p *Prover) standsOn(v subject, folder *os.File) error {
+func (p *Verifier) standsOn(v subject, folder *os.File) error {
 	mount, err := inroot.MountOf(folder)
 	if err != nil {
 		return err

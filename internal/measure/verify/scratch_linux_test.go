@@ -56,7 +56,7 @@ func TestVerifyElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Prover{Holder: h}
+	p := &Verifier{Holder: h}
 	e, err := p.Explain.Path(path)
 	if err != nil || len(e.Hard) != 1 {
 		t.Fatalf("%+v, %v", e, err)

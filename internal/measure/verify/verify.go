@@ -29,8 +29,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A Prover proves limits of this machine's targets.
-type Prover struct {
+// A Verifier verifies limits of this machine's targets.
+type Verifier struct {
 	*hold.Holder
 	// State is the state folder, and Worker the worker's program.
 	State  string
@@ -70,10 +70,10 @@ type subject struct {
 	Words
 }
 
-// prove tests the limits of a subject, and follows the target's other groups in the meantime. With an error, the proof
+// verify tests the limits of a subject, and follows the target's other groups in the meantime. With an error, the result
 // has the rows so far.
-func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, error) {
-	done := Proof{GroupSet: v.groupSet.Name, Place: v.place.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
+func (p *Verifier) verify(ctx context.Context, v subject, r row.Request) (Result, error) {
+	done := Result{GroupSet: v.groupSet.Name, Place: v.place.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 	var err error
 	done.Rows, err = p.withOtherGroups(v, func(v subject, w *groupWatch) ([]row.Row, error) {
 		r.Look = w.again
@@ -84,7 +84,7 @@ func (p *Prover) prove(ctx context.Context, v subject, r row.Request) (Proof, er
 }
 
 // find returns what to test: the kernel's limits, or those that were named. only are numbers of devices, empty for all.
-func (p *Prover) find(s *hold.Scope, named limit.Limits, only []device.Number) ([]subject, error) {
+func (p *Verifier) find(s *hold.Scope, named limit.Limits, only []device.Number) ([]subject, error) {
 	root := p.RootLimits()
 	deviceWide := slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
 	var list []subject
@@ -141,7 +141,7 @@ func withoutUsers(s *hold.Scope) string {
 }
 
 // rootGroup returns version 1's root group, in which the kernel writes back the page cache; nil with version 2.
-func (p *Prover) rootGroup() *hierarchy.Group {
+func (p *Verifier) rootGroup() *hierarchy.Group {
 	groups, err := p.Groups.Device()
 	if err != nil {
 		return nil
@@ -178,7 +178,7 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 }
 
 // measure starts a worker where the limits apply, and tests them.
-func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row.Row, err error) {
+func (p *Verifier) measure(ctx context.Context, v subject, r row.Request) (_ []row.Row, err error) {
 	if r.Asked, r.Members = v.asked, v.members(); r.Rows() == 0 {
 		return row.Run(ctx, r)
 	}
@@ -219,7 +219,7 @@ func (p *Prover) measure(ctx context.Context, v subject, r row.Request) (_ []row
 }
 
 // fill fills in the device and the groups to test.
-func (p *Prover) fill(r *row.Request, v subject, groups *cgroup.Target) error {
+func (p *Verifier) fill(r *row.Request, v subject, groups *cgroup.Target) error {
 	d, err := p.FS.Disk(v.spot.Number())
 	if err != nil {
 		return err
@@ -230,14 +230,14 @@ func (p *Prover) fill(r *row.Request, v subject, groups *cgroup.Target) error {
 }
 
 // close ends a session, with up to a minute for it, and adds errors to err.
-func (p *Prover) close(session engine.Session, err *error) {
+func (p *Verifier) close(session engine.Session, err *error) {
 	ctx, cancel := context.WithTimeout(p.Hard, time.Minute)
 	defer cancel()
 	*err = errors.Join(*err, session.Close(ctx))
 }
 
 // run announces the test, measures the rows and explains them.
-func (p *Prover) run(ctx context.Context, v subject, r row.Request, where string) ([]row.Row, error) {
+func (p *Verifier) run(ctx context.Context, v subject, r row.Request, where string) ([]row.Row, error) {
 	what := "one limit in one mode"
 	if n := r.Rows(); n > 1 {
 		what = fmt.Sprintf("%d pairs of a limit and a mode", n)

@@ -110,7 +110,7 @@ func wholeMachine(disk string, others []string) string {
 
 // changed returns a function that reports whether the kernel's limits have changed since the verification began: those
 // of the group, with version 2 also those of the groups above it, and for write-back those of the root group.
-func (p *Prover) changed(v subject) func(limit.Key, row.Mode) (int64, bool) {
+func (p *Verifier) changed(v subject) func(limit.Key, row.Mode) (int64, bool) {
 	n := v.device()
 	own := v.groupSet.Groups.Alone()
 	return func(k limit.Key, m row.Mode) (int64, bool) {
