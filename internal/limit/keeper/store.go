@@ -206,7 +206,7 @@ func (s *store) passed(k kept) bool { return k.Process.Boot != "" && k.Process.B
 
 // damaged is the error of an entry that is not a record of limits.
 func (s *store) damaged(e journal.Entry, err error) error {
-	return &journal.DamagedError{Path: s.journal.Path(e.Kind, e.ID), Err: err}
+	return &journal.DamagedError{Path: s.journal.Path(e.Kind, e.ID), ID: e.ID, Err: err}
 }
 
 // check returns why a record does not belong to an entry.

@@ -42,6 +42,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"plimsoll/internal/conf/controlfile"
@@ -97,10 +98,13 @@ func (e *OwnedError) Error() string {
 	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Owner.PID)
 }
 
-// A DamagedError reports an entry's file that can't be read. The file stays: it may be the only trace of a thing.
+// A DamagedError reports a file that is not an entry. The file stays: it may be the only trace of a thing. An entry of
+// a folder that this user may not read is not damaged.
 type DamagedError struct {
 	Path string
-	Err  error
+	// ID is the id that the file's name stands for.
+	ID  string
+	Err error
 }
 
 func (e *DamagedError) Error() string {
@@ -108,6 +112,23 @@ func (e *DamagedError) Error() string {
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Damaged divides the error of Entries into its damaged entries and the other errors.
+func Damaged(err error) (damaged []*DamagedError, other error) {
+	errs := []error{err}
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = all.Unwrap()
+	}
+	for _, err := range errs {
+		var d *DamagedError
+		if errors.As(err, &d) {
+			damaged = append(damaged, d)
+		} else {
+			other = errors.Join(other, err)
+		}
+	}
+	return damaged, other
+}
 
 // Put writes an entry of this owner, in place of its older one. It must succeed before the thing is made. If another owner that lives has an entry
 // of that kind and id, the error is an OwnedError; if the entry can't be read, it is a DamagedError. Put replaces the entry of a dead owner: a caller
@@ -302,17 +323,25 @@ func (j *Journal) path(kind, id string) string {
 func (j *Journal) read(kind, id string) (e Entry, err error) {
 	path := j.path(kind, id)
 	b, err := controlfile.Read(path, entryMax)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
 		return e, err
 	}
 	if err == nil {
 		err = json.Unmarshal(b, &e)
 	}
+	// The path is named once.
+	var special *controlfile.Error
+	var file *fs.PathError
+	if errors.As(err, &special) {
+		err = errors.New("it " + special.Why)
+	} else if errors.As(err, &file) {
+		err = file.Err
+	}
 	if err == nil && (e.Kind != kind || e.ID != id || e.Lock != filepath.Base(e.Lock) && e.Lock != "") {
 		err = errors.New("it is not an entry of that name")
 	}
 	if err != nil {
-		return Entry{}, &DamagedError{path, err}
+		return Entry{}, &DamagedError{path, id, err}
 	}
 	return e, nil
 }

@@ -256,3 +256,38 @@ func TestDropped(t *testing.T) {
 		t.Errorf("%+v, %v: its owner passes for dead", e, err)
 	}
 }
+
+// TestDamaged: the error of a damaged entry names its file once, the other entries are listed, and only DiscardDamaged removes it. What can't be
+// reached is not damaged.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	j := Open(dir)
+	if err := errors.Join(j.Keep(t.Context(), "thing", "a", 1), os.Mkdir(j.Path("thing", "folder"), 0o700), os.WriteFile(j.Path("thing", "torn:1"), []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := j.Entries("thing")
+	damaged, other := Damaged(err)
+	if len(list) != 1 || len(damaged) != 2 || damaged[0].ID != "folder" || damaged[1].ID != "torn:1" || other != nil {
+		t.Fatalf("Entries() = %+v, %v, of which damaged are %v", list, err, damaged)
+	}
+	for _, d := range damaged {
+		if strings.Count(d.Error(), d.Path) != 1 {
+			t.Errorf("%v: the path is not there once", d)
+		}
+		if err := j.Discard(t.Context(), "thing", d.ID); !errors.As(err, new(*DamagedError)) {
+			t.Errorf("Discard(%s) = %v, want a DamagedError", d.ID, err)
+		}
+		if err := errors.Join(j.DiscardDamaged(t.Context(), "thing", d.ID), j.DiscardDamaged(t.Context(), "thing", d.ID)); err != nil {
+			t.Errorf("DiscardDamaged(%s) = %v", d.ID, err)
+		}
+	}
+	if list, err := j.Entries("thing"); err != nil || len(list) != 1 {
+		t.Errorf("Entries() = %+v, %v", list, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(filepath.Join(dir, "file")).Get("thing", "a"); err == nil || errors.As(err, new(*DamagedError)) {
+		t.Errorf("Get() in what is no folder = %v, want an error that isn't a DamagedError", err)
+	}
+}

@@ -48,12 +48,28 @@ func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error 
 // Discard removes an entry after the thing is gone, if it belongs to no process, to this one, or to one that has
 // ended. The error is an OwnedError if another living process owns it. Without such an entry Discard does nothing.
 func (j *Journal) Discard(ctx context.Context, kind, id string) error {
+	return j.discard(ctx, kind, id, func(err error) error { return err })
+}
+
+// DiscardDamaged is Discard for an entry that may be damaged: the caller knows that its thing is gone.
+func (j *Journal) DiscardDamaged(ctx context.Context, kind, id string) error {
+	return j.discard(ctx, kind, id, func(err error) error {
+		var damaged *DamagedError
+		if errors.As(err, &damaged) {
+			return nil
+		}
+		return err
+	})
+}
+
+// discard removes an entry, unless but returns an error for the one that protects it.
+func (j *Journal) discard(ctx context.Context, kind, id string, but func(error) error) error {
 	if _, err := j.Get(kind, id); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	path := j.path(kind, id)
 	err := j.change(ctx, func() error {
-		if err := j.free(kind, id); err != nil {
+		if err := but(j.free(kind, id)); err != nil {
 			return err
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
