@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/state/journal"
 )
 
 // Clear removes limits of a target.
@@ -33,11 +35,14 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 	if err != nil {
 		// A volume that has gone or is unused may nevertheless have limits in the root group.
 		list, bad := m.DeviceLimits(m.Machine).For(ref)
-		if bad != nil || len(list) == 0 {
+		if len(list) == 0 {
 			return nil, refusedThere(err, limit.Limits{})
 		}
 		gone := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}}
 		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())
+		if bad != nil {
+			gone.Notes = append(gone.Notes, "other limits in the root group are not known, and left: "+bad.Error())
+		}
 		return m.clearDeviceLimits(ctx, gone, list, where)
 	}
 	apply := m.noting(m.disabling(m.Apply))
@@ -50,10 +55,14 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 // ClearAllDeviceLimits removes the limits that Plimsoll has set in the root group for any target.
 func (m *Maker) ClearAllDeviceLimits(ctx context.Context, where Options) (*Result, error) {
 	list, err := m.DeviceLimits(m.Machine).List()
+	s := &hold.Scope{}
+	if errors.As(err, new(*journal.DamagedError)) {
+		s.Notes, err = append(s.Notes, "other limits in the root group are not known, and left: "+err.Error()), nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return m.clearDeviceLimits(ctx, &hold.Scope{}, list, where)
+	return m.clearDeviceLimits(ctx, s, list, where)
 }
 
 // clearDeviceLimits removes limits that were set in the root group, or only those of --device if it is given.

@@ -29,7 +29,10 @@ func (w *DeviceLimits) Claim(ctx context.Context, run string, d device.Number, d
 			return o.Limits == rates, nil
 		}
 	}
-	all, err := w.List()
+	all, _, _, err := w.look()
+	if err == nil {
+		err = w.readable(d)
+	}
 	if err == nil {
 		var same bool
 		if same, err = claimed(all); same {
@@ -67,7 +70,7 @@ func absolute(dir string) string {
 func (w *DeviceLimits) Disclaim(ctx context.Context, run string, keeps func(device.Number) bool) error {
 	run = absolute(run)
 	lost := func(n DeviceLimit) bool { return n.Daemon == run && !keeps(n.Device) }
-	if all, err := w.List(); err == nil && !slices.ContainsFunc(all, lost) {
+	if all, _, _, err := w.look(); err == nil && !slices.ContainsFunc(all, lost) {
 		return nil
 	}
 	return w.while(ctx, func(all []DeviceLimit) error {

@@ -85,26 +85,27 @@ func newDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceL
 
 // List returns the recorded limits that still exist, by device: those of this boot, on disks that this machine has. If
 // a number belongs to another device by now, List includes what the kernel still has for the number, as it does for
-// loop devices.
+// loop devices. If only some records are damaged, the error wraps a journal.DamagedError, and List returns the others.
 func (w *DeviceLimits) List() ([]DeviceLimit, error) {
-	all, _, err := w.look()
-	return all, err
+	all, _, damaged, err := w.look()
+	if err != nil {
+		return nil, err
+	}
+	return all, unreadable(damaged)
 }
 
-// look is List. It also returns the ids of stale entries, whose limits are gone.
-func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
+// look is List. It also returns the ids of stale entries, whose limits are gone, and the damaged entries.
+func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, damaged []*journal.DamagedError, err error) {
 	entries, err := w.journal.Entries(deviceLimitKind)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w; the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them", err)
+	if damaged, err = journal.Damaged(err); err != nil {
+		return nil, nil, nil, err
 	}
 	var now map[device.Number]limit.Limits
 	for _, e := range entries {
-		var n DeviceLimit
-		if err := json.Unmarshal(e.Payload, &n); err != nil {
-			return nil, nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
-		}
-		if len(n.ForBytes) > 0 {
-			n.For = string(n.ForBytes)
+		n, bad := w.parse(e)
+		if bad != nil {
+			damaged = append(damaged, bad)
+			continue
 		}
 		m, err := mediumOf(w.fs, n.Device)
 		if n.Boot != w.boot || errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +115,7 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
 		if err == nil && !n.is(m) {
 			if now == nil {
 				if _, now, err = w.now(); err != nil {
-					return nil, nil, err
+					return nil, nil, nil, err
 				}
 			}
 			n.Former, n.Gone = true, vacant(w.fs, n.Device)
@@ -129,14 +130,15 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, err error) {
 		}
 		all = append(all, n)
 	}
-	return all, stale, nil
+	return all, stale, damaged, nil
 }
 
 // while calls f with the result of List. No other process changes the records until f has returned; if one is changing
-// them, While waits until ctx ends. It removes stale records first.
+// them, while waits until ctx ends. It removes stale records first. Damaged records stay, and are not in all: see
+// readable.
 func (w *DeviceLimits) while(ctx context.Context, f func(all []DeviceLimit) error) error {
 	return w.journal.Alone(ctx, deviceLimitKind, func() error {
-		all, stale, err := w.look()
+		all, stale, _, err := w.look()
 		if err != nil {
 			return err
 		}

@@ -16,22 +16,29 @@ import (
 
 // Change makes a change by apply, and keeps the records of the scope's target in the root group in step. Rates that are
 // set there are recorded. Rates that are removed elsewhere are removed from the root group too. The error is a refusal
-// if a device has another owner. With dry, apply and Change only plan.
+// if a device has another owner. With dry, apply and Change only plan. A device whose record is damaged gets no limits.
+// If its limits are removed from the root group, the record is discarded.
 func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
-	all, err := w.List()
-	if err != nil && !s.HasRootGroup() {
+	all, _, damaged, err := w.look()
+	if unknown := errors.Join(err, unreadable(damaged)); unknown != nil && !s.HasRootGroup() {
 		// The target's own limits don't concern the root group.
-		done, failed := apply()
-		if len(done) > 0 {
-			done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and left: %v", err))
+		own := apply
+		apply = func() ([]Done, error) {
+			done, failed := own()
+			if len(done) > 0 {
+				done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and left: %v", unknown))
+			}
+			return done, failed
 		}
-		return done, failed
+		if err != nil {
+			return apply()
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	r := rates(c)
-	if !(s.HasRootGroup() && r.Set.IO()) && (len(r.Remove) == 0 || len(all) == 0) {
+	if !(s.HasRootGroup() && r.Set.IO()) && (len(r.Remove) == 0 || len(all)+len(damaged) == 0) {
 		return apply()
 	}
 	if dry {
@@ -71,7 +78,7 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all
 	extra = append(gone, extra...)
 	if dry {
 		done, err := apply()
-		return append(tell(done, x.told), extra...), err
+		return append(tell(done, append(x.told, w.discardDamaged(ctx, s, r, true)...)), extra...), err
 	}
 	before := slices.DeleteFunc(slices.Clone(all), func(n DeviceLimit) bool { return on(x.left, n.Device) != nil })
 	if err := w.written(ctx, all, x.during); err != nil {
@@ -84,6 +91,7 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all
 	if err != nil {
 		return done, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}
+	x.told = append(x.told, w.discardDamaged(ctx, s, r, false)...)
 	return append(tell(done, x.told), extra...), w.written(ctx, x.during, x.after)
 }
 
@@ -107,6 +115,9 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		}
 		for _, d := range s.Devices() {
 			if mine := ratesOn(d, r.Set); !mine.IsZero() {
+				if err := w.readable(d.Number()); err != nil {
+					return x, err
+				}
 				if err := x.take(w.recordOf(s.Owner(), d, mine), now); err != nil {
 					return x, err
 				}
@@ -220,7 +231,7 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 		return nil
 	}
 	if dry {
-		all, err := w.List()
+		all, _, _, err := w.look()
 		if err != nil {
 			return nil, err
 		}

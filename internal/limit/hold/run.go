@@ -25,6 +25,9 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 	}
 	n = w.recordOf(owner, d, rates)
 	return n, w.while(ctx, func(all []DeviceLimit) error {
+		if err := w.readable(n.Device); err != nil {
+			return err
+		}
 		_, now, err := w.now()
 		if err != nil {
 			return err
@@ -89,10 +92,10 @@ func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []str
 // Sweep removes the limits that killed runs left in the root group.
 func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) {
 	entries, err := w.journal.Entries(deviceLimitKind)
-	if err != nil {
-		return nil, err
+	if _, other := journal.Damaged(err); other != nil {
+		return nil, other
 	}
-	if len(entries) == 0 {
+	if len(entries) == 0 && err == nil {
 		return w.journal.Sweep(ctx, nil) // A killed process may have left a lock, or half an entry.
 	}
 	err = w.journal.Alone(ctx, deviceLimitKind, func() error {

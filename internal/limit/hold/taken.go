@@ -72,7 +72,10 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 	if _, err := w.groups.Device(); err != nil {
 		return err
 	}
-	all, err := w.List()
+	all, _, _, err := w.look()
+	if err == nil {
+		err = w.readable(d.Number())
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,116 @@
+package hold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/state/journal"
+	"plimsoll/internal/testkit/journaltest"
+)
+
+// cut writes a damaged record of a kind into the machine's journal, and returns its file.
+func (k *killed) cut(t *testing.T, kind, id string) string {
+	t.Helper()
+	path := journal.In(k.state).Path(kind, id)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"kind":`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestDamagedOfAnother: a damaged record of a device blocks no other device. It blocked them all.
+func TestDamagedOfAnother(t *testing.T) {
+	k, _ := newStuck(t)
+	path := k.cut(t, deviceLimitKind, "7:98")
+	w := k.DeviceLimits(k.state)
+	spot := k.scope.Devices()[0]
+	n, err := w.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
+	if err := errors.Join(err, w.Release(t.Context(), n), w.Free(spot), w.Claim(t.Context(), k.state, spot.Number(), spot.Name, limit.Limits{WriteBPS: 7 << 20}),
+		w.Disclaim(t.Context(), k.state, func(d device.Number) bool { return false })); err != nil {
+		t.Errorf("a run and a daemon: %v", err)
+	}
+	if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20}); err != nil {
+		t.Errorf("set: %v", err)
+	}
+	all, err := w.List()
+	if len(all) != 1 || !errors.As(err, new(*journal.DamagedError)) {
+		t.Errorf("List() = %+v, %v, want the other record, and the damaged one's error", all, err)
+	}
+	if err := k.clear(t.Context()); err != nil {
+		t.Errorf("clear: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Errorf("the damaged record: %v", err)
+	}
+	k.untouched(t, "clear")
+}
+
+// TestDamagedOwn: while a device's record is damaged nobody sets a limit on it, and a clear of the root group on the device discards the record once
+// no limit is left. The clear failed, although the error advised it.
+func TestDamagedOwn(t *testing.T) {
+	k, _ := newStuck(t)
+	if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20, ReadBPS: 3 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	path := k.cut(t, deviceLimitKind, "254:0")
+	w := k.DeviceLimits(k.state)
+	spot := k.scope.Devices()[0]
+	_, held := w.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
+	for name, err := range map[string]error{
+		"set": k.set(t.Context(), limit.Limits{WriteBPS: 2 << 20}), "Hold": held, "Free": w.Free(spot),
+		"Claim": w.Claim(t.Context(), k.state, spot.Number(), spot.Name, limit.Limits{WriteBPS: 7 << 20}),
+	} {
+		if !errors.As(err, new(*journal.DamagedError)) || strings.Count(err.Error(), path) != 1 || !strings.Contains(err.Error(), "--device DISK --device-wide removes them") {
+			t.Errorf("%s: %v, want the damaged record, and the command that helps", name, err)
+		}
+	}
+	if has := k.has(t, "cg/blkio.throttle.write_bps_device"); has != "254:0 1048576" {
+		t.Errorf("the root group has %q after refusals", has)
+	}
+	for _, x := range []struct {
+		c    limit.Change
+		dry  bool
+		said string
+	}{
+		{limit.Clear(limit.WriteBPS), false, "can't be read and stays, because the root group still has read_bps=3MiB on vda"},
+		{limit.Clear(), true, "can't be read, and would be discarded"},
+		{limit.Clear(), false, "could not be read, and was discarded"},
+	} {
+		done, err := w.Change(t.Context(), k.scope, x.c, x.dry, func() ([]Done, error) {
+			if x.dry {
+				return k.Plan(t.Context(), k.scope, x.c)
+			}
+			return k.Apply(t.Context(), k.scope, x.c)
+		})
+		var notes []string
+		for _, d := range done {
+			notes = append(notes, d.Notes...)
+		}
+		if err != nil || len(notes) != 1 || !strings.HasSuffix(notes[0], x.said) || !strings.Contains(notes[0], path) {
+			t.Errorf("clear: %q, %v, want %q", notes, err, x.said)
+		}
+	}
+	if left := journaltest.Entries(t, k.state); len(left) != 1 { // Of limit set's, which Change doesn't remove.
+		t.Errorf("recorded are %q", left)
+	}
+	if err := k.clear(t.Context()); err != nil {
+		t.Error(err)
+	}
+	k.untouched(t, "clear")
+}
+
+// TestDamagedFolder: a machine's folder that is no folder is not advised to be cleared.
+func TestDamagedFolder(t *testing.T) {
+	k, _ := newStuck(t)
+	if err := os.WriteFile(k.state, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20}); err == nil || strings.Contains(err.Error(), "limit clear") {
+		t.Errorf("set: %v, want an error without the advice for damaged records", err)
+	}
+}

@@ -1,0 +1,84 @@
+package hold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/state/journal"
+)
+
+// parse returns the record in an entry, or why it is damaged.
+func (w *DeviceLimits) parse(e journal.Entry) (n DeviceLimit, bad *journal.DamagedError) {
+	if err := json.Unmarshal(e.Payload, &n); err != nil {
+		return n, &journal.DamagedError{Path: w.journal.Path(e.Kind, e.ID), ID: e.ID, Err: err}
+	}
+	if len(n.ForBytes) > 0 {
+		n.For = string(n.ForBytes)
+	}
+	return n, nil
+}
+
+// unreadable is the error of damaged records, nil if there are none.
+func unreadable(damaged []*journal.DamagedError) error {
+	var errs []error
+	for _, d := range damaged {
+		errs = append(errs, d)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w; the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them", errors.Join(errs...))
+}
+
+// readable returns an error if the record of a device can't be read: its owner is unknown, so it gets no other.
+func (w *DeviceLimits) readable(d device.Number) error {
+	e, err := w.journal.Get(deviceLimitKind, d.String())
+	var damaged *journal.DamagedError
+	switch {
+	case err == nil:
+		_, damaged = w.parse(e)
+	case errors.Is(err, fs.ErrNotExist):
+	case !errors.As(err, &damaged):
+		return err
+	}
+	if damaged == nil {
+		return nil
+	}
+	return unreadable([]*journal.DamagedError{damaged})
+}
+
+// discardDamaged removes the damaged records of a scope's devices, after r was made, where the root group has no limit
+// any more. It returns a sentence for each damaged record. With dry it removes nothing.
+func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Change, dry bool) (told []string) {
+	if !s.HasRootGroup() || len(r.Remove) == 0 {
+		return nil
+	}
+	for _, d := range s.Devices() {
+		n := d.Number()
+		if bad := w.readable(n); !errors.As(bad, new(*journal.DamagedError)) {
+			continue
+		}
+		path := w.journal.Path(deviceLimitKind, n.String())
+		_, now, err := w.now()
+		switch left := now[n].Without(r.Remove...); {
+		case err != nil:
+			told = append(told, fmt.Sprintf("the record %s can't be read and stays: %v", path, err))
+		case !left.IsZero():
+			told = append(told, fmt.Sprintf("the record %s can't be read and stays, because the root group still has %s on %s", path, left, d.Name))
+		case dry:
+			told = append(told, fmt.Sprintf("the record %s can't be read, and would be discarded", path))
+		default:
+			if err := w.journal.DiscardDamaged(context.WithoutCancel(ctx), deviceLimitKind, n.String()); err != nil {
+				told = append(told, fmt.Sprintf("the record %s can't be read, and can't be discarded: %v", path, err))
+				continue
+			}
+			told = append(told, fmt.Sprintf("the record %s could not be read, and was discarded", path))
+		}
+	}
+	return told
+}
