@@ -29,13 +29,13 @@ func TestLieClockJump(t *testing.T) {
 	if os.Getenv(mayJump) == "" {
 		t.Skip("this machine's clock is not to be set; the guest's is: make test-guest")
 	}
-	const runtime = 3 * time.Second
+	const runtime = 6 * time.Second
 	for name, jump := range map[string]time.Duration{"forth": 26 * time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			const plan = `
 name: jump
-workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 3s}}
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 6s}}
 io_engine: psync
 engines: [host, oci]
 places: {dir: {}, bind: {}}
