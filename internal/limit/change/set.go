@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/state/journal"
 	"plimsoll/internal/text/refusal"
 )
 
@@ -124,6 +125,10 @@ func (m *Maker) disabling(apply applier) applier {
 		off, err := m.Weights(m.Machine).Undo(ctx, s)
 		for _, e := range off {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s is not divided by weight any more: %s has its old value again", e.Disk, e.Edits[0].File))
+		}
+		damaged, err := journal.Damaged(err)
+		for _, d := range damaged {
+			s.Notes = append(s.Notes, fmt.Sprintf("it is not known whether limit set made %s divide by weight: %v", d.ID, d))
 		}
 		return done, err
 	}

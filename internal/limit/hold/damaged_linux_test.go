@@ -114,3 +114,26 @@ func TestDamagedFolder(t *testing.T) {
 		t.Errorf("set: %v, want an error without the advice for damaged records", err)
 	}
 }
+
+// TestDamagedWeights: a damaged record of another disk's weights doesn't keep a disk from being divided by weight, nor from being put back, which
+// reports it.
+func TestDamagedWeights(t *testing.T) {
+	k, _ := newStuck(t)
+	path := k.cut(t, weightsKind, "7:98")
+	if err := k.set(t.Context(), limit.Limits{Weight: 300}); err != nil {
+		t.Fatalf("set: %v", err)
+	}
+	c := limit.Clear()
+	if _, err := k.Apply(t.Context(), k.scope, c); err != nil {
+		t.Fatal(err)
+	}
+	off, err := k.Weights(k.state).Undo(t.Context(), k.scope)
+	damaged, other := journal.Damaged(err)
+	if len(off) != 1 || len(damaged) != 1 || damaged[0].Path != path || other != nil {
+		t.Errorf("Undo() = %+v, %v", off, err)
+	}
+	if err := errors.Join(k.Settings(k.state).Note(t.Context(), k.scope, c), os.Remove(path)); err != nil {
+		t.Error(err)
+	}
+	k.untouched(t, "clear")
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -24,21 +23,23 @@ type records[T any] struct {
 	id func(T) string
 }
 
-// list returns the records, by id.
+// list returns the records, by id. The error joins a journal.DamagedError for each one that can't be read; list returns
+// the others.
 func (r records[T]) list() ([]T, error) {
 	entries, err := r.journal.Entries(r.kind)
-	if err != nil {
+	if _, other := journal.Damaged(err); other != nil {
 		return nil, err
 	}
 	var all []T
 	for _, e := range entries {
 		var x T
-		if err := json.Unmarshal(e.Payload, &x); err != nil {
-			return nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
+		if bad := json.Unmarshal(e.Payload, &x); bad != nil {
+			err = errors.Join(err, &journal.DamagedError{Path: r.journal.Path(e.Kind, e.ID), ID: e.ID, Err: bad})
+			continue
 		}
 		all = append(all, x)
 	}
-	return all, nil
+	return all, err
 }
 
 // keep writes one record.
@@ -48,12 +49,12 @@ func (r records[T]) keep(ctx context.Context, x T) error {
 
 // change calls f with the list of records, which f may change, and then writes the differences. No other process
 // changes the records in the meantime. A record that f writes by keep survives a kill. The list is written even if f
-// returns an error.
+// returns an error. Damaged records stay, and are not in the list.
 func (r records[T]) change(ctx context.Context, f func(*[]T) error) error {
 	return r.journal.Alone(ctx, r.kind, func() error {
 		all, err := r.list()
-		if err != nil {
-			return err
+		if _, other := journal.Damaged(err); other != nil {
+			return other
 		}
 		err = f(&all)
 		// An interrupt ends the change, but its records must still be written.
@@ -64,11 +65,14 @@ func (r records[T]) change(ctx context.Context, f func(*[]T) error) error {
 // record makes the journal's entries equal to a list.
 func (r records[T]) record(ctx context.Context, all []T) error {
 	entries, err := r.journal.Entries(r.kind)
-	if err != nil {
-		return err
+	if _, other := journal.Damaged(err); other != nil {
+		return other
 	}
 	had := map[string]json.RawMessage{}
 	for _, e := range entries {
+		if json.Unmarshal(e.Payload, new(T)) != nil {
+			continue // It is damaged.
+		}
 		had[e.ID] = e.Payload
 	}
 	var errs []error

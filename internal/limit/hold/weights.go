@@ -193,14 +193,16 @@ func (e *Enabled) add(groups []*hierarchy.Group) (added []string) {
 
 // Undo restores the disks that were enabled for the groups of a scope, unless other groups still use them. It covers
 // the scope's disks or, if it names none, all disks. Settings that others have changed since are left alone. It returns
-// what was restored.
+// what was restored. The error includes a journal.DamagedError for each disk whose record can't be read; what it says
+// stays.
 func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error) {
 	groups, err := groupsOf(s)
 	if err != nil {
 		return nil, nil // It has no such groups, and so no weights.
 	}
-	if list, err := w.records.list(); err == nil && len(list) == 0 {
-		return nil, nil
+	list, unread := w.records.list()
+	if _, other := journal.Damaged(unread); other == nil && len(list) == 0 {
+		return nil, unread
 	}
 	disks := s.weights()
 	err = w.locked(ctx, func(all *[]Enabled) error {
@@ -233,7 +235,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 		*all = kept
 		return errors.Join(errs...)
 	})
-	return done, err
+	return done, errors.Join(err, unread)
 }
 
 // gone reports whether an edit's file no longer exists.

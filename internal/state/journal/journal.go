@@ -113,21 +113,20 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Damaged divides the error of Entries into its damaged entries and the other errors.
+// Damaged divides a joined error, such as that of Entries, into the damaged entries and the other errors.
 func Damaged(err error) (damaged []*DamagedError, other error) {
-	errs := []error{err}
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		errs = all.Unwrap()
-	}
-	for _, err := range errs {
-		var d *DamagedError
-		if errors.As(err, &d) {
-			damaged = append(damaged, d)
-		} else {
-			other = errors.Join(other, err)
+		for _, err := range all.Unwrap() {
+			d, o := Damaged(err)
+			damaged, other = append(damaged, d...), errors.Join(other, o)
 		}
+		return damaged, other
 	}
-	return damaged, other
+	var d *DamagedError
+	if errors.As(err, &d) {
+		return []*DamagedError{d}, nil
+	}
+	return nil, err
 }
 
 // Put writes an entry of this owner, in place of its older one. It must succeed before the thing is made. If another owner that lives has an entry
