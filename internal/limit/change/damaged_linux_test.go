@@ -1,6 +1,7 @@
 package change
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/treetest"
@@ -57,5 +59,25 @@ func TestClearDamagedWeights(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "cg/shop/blkio.throttle.write_bps_device")); err != nil || strings.Contains(string(b), "1048576") {
 		t.Errorf("the group has %q, %v", b, err)
+	}
+}
+
+// TestClearUnrecorded: a clear where nothing can be recorded doesn't say that it won't be known who set a limit. A set does.
+func TestClearUnrecorded(t *testing.T) {
+	m, _ := tree(t, map[string]string{"state": ""}) // It is no folder.
+	const unknown = "limit show won't know who set it"
+	s, err := m.Scope(t.Context(), target.Ref{Kind: target.Cgroup, Name: "/shop"}, hold.Where{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		c    limit.Change
+		want bool
+	}{{limit.Change{Set: limit.Limits{CPUs: 2}}, true}, {limit.Clear(), false}} {
+		s.Notes = nil
+		apply := m.noting(func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error) { return nil, nil })
+		if _, err := apply(t.Context(), s, row.c); err != nil || strings.Contains(strings.Join(s.Notes, "\n"), unknown) != row.want {
+			t.Errorf("%+v: %q, %v, want the note: %t", row.c, s.Notes, err, row.want)
+		}
 	}
 }

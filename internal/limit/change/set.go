@@ -108,7 +108,7 @@ func (m *Maker) noting(apply applier) applier {
 		if err != nil {
 			return done, err
 		}
-		if bad := m.Settings(m.Machine).Note(context.WithoutCancel(ctx), s, change); bad != nil {
+		if bad := m.Settings(m.Machine).Note(context.WithoutCancel(ctx), s, change); bad != nil && !change.Set.IsZero() {
 			s.Notes = append(s.Notes, fmt.Sprintf("plimsoll limit show won't know who set it: %v", bad))
 		}
 		return done, nil
