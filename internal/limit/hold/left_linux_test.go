@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/testkit/treetest"
 )
 
@@ -100,4 +101,22 @@ func TestRecordedUntilPutBack(t *testing.T) {
 		}
 		k.untouched(t, "limit clear")
 	})
+}
+
+// TestNotedWeight: a weight on a disk below the device that was named is recorded as set. It wasn't, and limit show took it for another program's.
+func TestNotedWeight(t *testing.T) {
+	k, _ := newStuck(t)
+	k.scope.Places[0].Explanation.Hard = []explain.Spot{{Name: "loop7", Major: 7, Minor: 7}}
+	if err := k.set(t.Context(), limit.Limits{Weight: 200}); err != nil {
+		t.Fatal(err)
+	}
+	vda := k.scope.weights()[0].Number()
+	list, err := k.Settings(k.state).List()
+	if err != nil || len(list) != 1 || !list[0].Is("/shop", &vda, limit.Weight, "200") {
+		t.Errorf("List() = %+v, %v, want the weight on %s", list, err, vda)
+	}
+	if err := k.clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.untouched(t, "clear")
 }

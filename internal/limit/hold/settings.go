@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/state/journal"
 )
 
@@ -117,9 +118,7 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 			for _, state := range states {
 				all = noted(all, Setting{Group: state.Group, At: time.Now(), Boot: s.boot, Top: top, Inode: hierarchy.Inode(top)}, nil, state.Limits, change)
 				for d, has := range state.Devices {
-					if scope.concerns(d) {
-						all = noted(all, Setting{Group: state.Group, Device: &d, At: time.Now(), Boot: s.boot, Top: top, Inode: hierarchy.Inode(top)}, &d, has, change)
-					}
+					all = noted(all, Setting{Group: state.Group, Device: &d, At: time.Now(), Boot: s.boot, Top: top, Inode: hierarchy.Inode(top)}, &d, has, scope.on(d, change))
 				}
 			}
 			all = slices.DeleteFunc(all, func(n Setting) bool { return n.Top == top && changed(n, states) })
@@ -137,14 +136,15 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 	})
 }
 
-// concerns reports whether a scope's data is on a device.
-func (s *Scope) concerns(d device.Number) bool {
-	for _, spot := range s.Devices() {
-		if spot.Number() == d {
-			return true
-		}
-	}
-	return false
+// on returns the part of a change that is made on a device: a weight is set on the disks that divide by it, which may lie
+// below the devices of the other limits.
+func (s *Scope) on(d device.Number, c limit.Change) limit.Change {
+	weighs := slices.ContainsFunc(s.weights(), func(w explain.Weight) bool { return w.Number() == d })
+	limited := slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number() == d })
+	other := func(k limit.Key) bool { return k == limit.Weight && !weighs || k != limit.Weight && !limited }
+	c.Set = c.Set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool { return !other(k) })...)
+	c.Remove = slices.DeleteFunc(slices.Clone(c.Remove), other)
+	return c
 }
 
 // noted replaces the recorded limits of a group, or of a group on a device, that a change touches.
