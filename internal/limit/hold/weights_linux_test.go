@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/state/journal"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
 )
@@ -116,12 +117,12 @@ func TestWeights(t *testing.T) {
 	if off, err := w.Undo(t.Context(), b); err != nil || len(off) != 1 || !strings.Contains(schedulers(), "[mq-deadline]") {
 		t.Errorf("Undo() by another, with the group gone = %+v, %v; %s", off, err, schedulers())
 	}
-	torn := filepath.Join(machine, "journal", weightsKind, "torn.json")
+	torn := journal.In(machine).Path(weightsKind, disktest.Number(t, loop))
 	if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.Enable(t.Context(), b, ""); err == nil || !strings.Contains(err.Error(), torn) || strings.Contains(schedulers(), "[bfq]") {
-		t.Errorf("with a record that can't be read: %v", err)
+		t.Errorf("with a record of the disk that can't be read: %v", err)
 	}
 }
 
