@@ -3,9 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -34,7 +36,7 @@ func TestLieNeighbourFlushes(t *testing.T) {
 		}
 		flush(t, other)
 		state := t.TempDir()
-		plan := "name: flushes\nengines: [host]\nblocks: 1\nplaces: {dir: {path: " + dir + `}}
+		plan := "name: flushes\nengines: [host]\nblocks: 2\nplaces: {dir: {path: " + dir + `}}
 workloads:
   randread: {rw: randread, bs: 4KiB, size: 8MiB, direct: true, runtime: 300ms}
   wal: {kind: wal, runtime: 300ms}
@@ -43,11 +45,16 @@ workloads:
 			t.Fatalf("status %d: %s", r.status, r.stderr)
 		}
 		_, trials := records(t, state)
-		if n := doubted(trials, check.Neighbour, "flushes of "+name+" in the window were not this worker's"); 2*n <= len(trials) {
-			for _, tr := range trials {
-				t.Logf("%s: %+v", tr.Cell.Workload, tr.Truth)
+		// A busy machine may keep the other program from some windows.
+		for _, workload := range []string{"randread", "wal"} {
+			its := slices.DeleteFunc(slices.Clone(trials), func(tr record.Trial) bool { return tr.Cell.Workload != workload })
+			if doubted(its, check.Neighbour, "flushes of "+name+" in the window were not this worker's") > 0 {
+				continue
 			}
-			t.Errorf("%d of %d trials are said to have had a neighbour that flushed %s", n, len(trials), name)
+			for _, tr := range its {
+				t.Logf("%+v", tr.Truth)
+			}
+			t.Errorf("none of %d trials of %s is said to have had a neighbour that flushed %s", len(its), workload, name)
 		}
 	}
 }

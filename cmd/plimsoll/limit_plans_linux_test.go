@@ -78,7 +78,11 @@ func TestNeighbours(t *testing.T) {
 	}
 	for _, f := range r.Interference {
 		t.Logf("%s %s: %.2f, %.3g alone, %.3g beside", f.Workload, f.Label, float64(f.Score), float64(f.PaceAlone), float64(f.PaceBeside))
-		if f.Workload == "direct" && strings.Contains(f.Label, "own") && (f.Score > 0.25 || f.Score < -0.25) {
+		// What a busy machine kept from its limit says nothing about the neighbour.
+		kept := slices.ContainsFunc(r.Limits, func(l report.LimitRow) bool {
+			return l.Workload == f.Workload && strings.HasPrefix(l.Label, f.Label) && l.Verdict == judge.Unproved
+		})
+		if f.Workload == "direct" && strings.Contains(f.Label, "own") && !kept && (f.Score > 0.25 || f.Score < -0.25) {
 			t.Errorf("interference of two that are limited: %+v", f)
 		}
 		if f.ToStorage != (f.Workload == "buffered") {

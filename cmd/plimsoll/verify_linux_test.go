@@ -58,7 +58,7 @@ func TestVerify(t *testing.T) {
 	// Impossible options are refused before anything is made, the journal included.
 	fresh, note := filepath.Join(dir, "fresh"), filepath.Join(dir, "note")
 	for want, args := range map[string][]string{
-		"no multiple":                {fresh, "--size", "5000", "--journal", note},
+		"not a multiple":             {fresh, "--size", "5000", "--journal", note},
 		"iodepth=100000":             {fresh, "--iodepth", "100000", "--journal", note},
 		"keep the journal elsewhere": {fresh, "--journal", fresh},
 		"open /nonexistent/j":        {fresh, "--journal", "/nonexistent/j"},
@@ -75,7 +75,7 @@ func TestVerify(t *testing.T) {
 		"name the file":    {},
 		"needs --journal":  {"--check"},
 		"--size":           {file, "--size", "many"},
-		"no multiple":      {filepath.Join(dir, "g"), "--size", "5000"},
+		"not a multiple":   {filepath.Join(dir, "g"), "--size", "5000"},
 		"--journal: open ": {"--check", "--journal", "/nonexistent/j"},
 	} {
 		r := plimsoll(t, t.Context(), dir, "", append([]string{"verify"}, args...)...)
