@@ -102,7 +102,7 @@ func TestUnpack(t *testing.T) {
 		{"zstd", bzImage("6.1.0-9-amd64", pack(t, "zstd", plain)), false, ""},
 		{"lz4", bzImage("6.1.0-9-amd64", pack(t, "lz4", plain)), true, "none of gzip, xz, zstd and bzip2"},
 		{"no entry", bzImage("6.1.0-9-amd64", pack(t, "gzip", elfKernel(8))), true, "no PVH entry"},
-		{"no ELF", bzImage("6.1.0-9-amd64", pack(t, "gzip", []byte("hello"))), true, "no ELF file"},
+		{"no ELF", bzImage("6.1.0-9-amd64", pack(t, "gzip", []byte("hello"))), true, "not an ELF file"},
 		{"torn", bzImage("6.1.0-9-amd64", pack(t, "gzip", plain))[:1200], false, "damaged"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { unpackOne(t, tt.image, plain, tt.packed, tt.words) })
