@@ -37,7 +37,7 @@ func TestLimitHybrid(t *testing.T) {
 	if len(modes) != len(want) {
 		t.Errorf("explain has the modes %v, want those of %v", modes, want)
 	}
-	l.says(t, exitDone, []string{"NO", "the memory controller is\n                not in version 2", fix}, "explain", dir)
+	l.says(t, exitDone, []string{"NO", "the memory controller is", "not in version 2", fix}, "explain", dir)
 	rate := l.proveRate(t, name, dir, "direct", "dsync", "buffered+fsync")
 	if is := kept(t, group, "io.max"); !strings.HasPrefix(is, number+" rbps=max wbps=") || strings.Contains(is, "\n") {
 		t.Errorf("io.max has %q, want a limit of %s alone", is, number)
