@@ -124,7 +124,9 @@ func TestWatch(t *testing.T) {
 		t.Errorf("the application: %+v", u.App)
 	}
 	// Tests beside this one have volumes of other daemons.
-	n := slices.IndexFunc(i.Volumes, func(v watch.VolumeUse) bool { return v.Ref == "volume:docker:data" && slices.Equal(v.Users, []string{"docker:web"}) })
+	n := slices.IndexFunc(i.Volumes, func(v watch.VolumeUse) bool {
+		return v.Ref == "volume:docker:data" && slices.Equal(v.Users, []string{"docker:web"})
+	})
 	if n < 0 {
 		t.Errorf("the volume is not among %+v", i.Volumes)
 	} else if w := i.Volumes[n].Write; w == nil || w.Bytes < 100*mib || w.Bytes > 104*mib {
