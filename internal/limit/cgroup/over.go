@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// Over returns all limits on rates that apply to process pid on some devices, whoever set them. In version 2 these
+// Over returns all limits on rates that apply to process pid on some devices, those of other programs too. In version 2 these
 // are the limits of its group and of all visible groups above it. Version 1 only applies each group's own limits; but
 // the root group's are included, as limit.ByDevice if the process is in another group, since they apply to writeback.
 // If something can't be read, such as the groups of an ended process, Over returns an error and the limits found

@@ -27,7 +27,7 @@ func onDisk(more ...hold.GroupSet) *hold.Scope {
 	}
 }
 
-// TestKeeperNotes: who changes what a daemon holds is told of the rule: of that limit, on that device, of that container.
+// TestKeeperNotes: a change of what a daemon holds prints the rule behind it: the one for that limit, device and container.
 func TestKeeperNotes(t *testing.T) {
 	held := func(k limit.Key, on device.Number, value, rule string) keeper.Held {
 		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: on}, Value: value, Rule: rule}}

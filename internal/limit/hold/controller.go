@@ -20,7 +20,7 @@ const controllerPatience = 10 * time.Second
 const controllerPoll = 10 * time.Millisecond
 
 // awaited returns the diff of a unit whose group lacks a controller, if that is what err says. Nothing can be compared
-// before systemd was told.
+// before systemd gives the group its controller.
 func awaited(err error, d *Done) *cgroup.Diff {
 	if d.GroupSet.Unit == "" || !errors.Is(err, cgroup.ErrNotGiven) {
 		return nil

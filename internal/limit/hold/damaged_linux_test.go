@@ -50,7 +50,7 @@ func TestDamagedOfAnother(t *testing.T) {
 	k.untouched(t, "clear")
 }
 
-// TestDamagedOwn: while a device's record is damaged nobody sets a limit on it, and a clear of the root group on the device discards the record once
+// TestDamagedOwn: while a device's record is damaged, a limit on the device is refused, and a clear of the root group on the device discards the record once
 // no limit is left. The clear failed, although the error advised it.
 func TestDamagedOwn(t *testing.T) {
 	k, _ := newStuck(t)

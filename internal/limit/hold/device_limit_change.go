@@ -137,7 +137,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		both := n.only(r.Remove)
 		switch {
 		case both.Limits.IsZero():
-		case s.HasRootGroup(): // The change itself removes them, whoever owns them.
+		case s.HasRootGroup(): // The change itself removes them, another owner's too.
 			if n.For != s.Owner() && !n.left() {
 				if n.By != nil || n.Daemon != "" {
 					return x, n.taken()

@@ -145,7 +145,7 @@ func (h *Holder) unitOf(ctx context.Context, s *Scope, t *target.Target) string 
 		return t.Name
 	}
 	if t.Kind == target.Process {
-		// The target shares its groups with others; whoever created the groups manages them.
+		// The target shares its groups with others; the program that created the groups manages them.
 		return ""
 	}
 	name := systemd.Of(t.Groups)

@@ -44,7 +44,7 @@ func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 		}
 	}
 	if err != nil {
-		// The engines must be told before their connections are closed.
+		// Undo asks the engines to take the limits back, so their connections must still be open.
 		return nil, x.Undo(ctx, err)
 	}
 	return all, nil

@@ -56,7 +56,7 @@ func Apply(opt keeper.Options, state io.Reader, messages io.Writer) error {
 	return errors.Join(faults...)
 }
 
-// A oneLine is told on one line: it is about what a container is called, and a name with a line break in it may look like another
+// A oneLine is an error that is printed on one line: it names a container, and a name with a line break in it may look like another
 // message.
 type oneLine struct{ error }
 

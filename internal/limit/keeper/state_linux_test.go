@@ -156,7 +156,7 @@ func TestBrokenNotes(t *testing.T) {
 	}
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
-	eventually(t, "the broken file is told of", func() bool { return b.said("its earlier limits can't be read: " + path) })
+	eventually(t, "the daemon names the broken file", func() bool { return b.said("its earlier limits can't be read: " + path) })
 	eventually(t, "it is noted again", func() bool {
 		text, err := os.ReadFile(path)
 		return err == nil && json.Valid(text)

@@ -10,7 +10,7 @@ import (
 )
 
 // look reports what the worker's processes wait for, and how long the trial has been in its phase, when a trial takes too
-// long. Call it before they are told to stop: after that they would wait for their end.
+// long. Call it before they are stopped: after that they would wait for their end.
 func (a *Agent) look(cause error) (waits []string, since time.Duration) {
 	if !errors.Is(cause, context.DeadlineExceeded) {
 		return nil, 0

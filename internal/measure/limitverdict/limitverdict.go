@@ -5,8 +5,8 @@
 // completes I/O through the page cache later. There the device's rate counts, that of all clients together against the
 // sum of their limits.
 //
-// What the flusher wrote after the window counts with the time that it took. The device's rate includes all its users.
-// What exceeds the amount that the clients wrote is not theirs, and does not mean that a limit is not held.
+// Bytes that the flusher wrote after the window count, and so does the time that it took. The device's rate includes all its users.
+// Bytes beyond those that the clients wrote are not theirs, and do not mean that a limit is not held.
 //
 // Easily got wrong: the kernel throttles in slices of 100 ms, lets the first one through, and makes up for a late one,
 // so a short window may show more than the limit. And a rate below its limit proves nothing about it.

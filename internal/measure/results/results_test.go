@@ -28,7 +28,7 @@ func TestTrialOnTwoDevices(t *testing.T) {
 	}
 }
 
-// TestSkippedOnce: one missing daemon is told once, and not for each of its cells.
+// TestSkippedOnce: one missing daemon is reported once, and not for each of its cells.
 func TestSkippedOnce(t *testing.T) {
 	var all []record.Skip
 	for _, w := range []string{"a", "b", "c"} {

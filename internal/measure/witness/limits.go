@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// limits returns the limits on the rates of each agent's I/O that are in force now, whoever set them, on all devices
+// limits returns the limits on the rates of each agent's I/O that are in force now, those of other programs too, on all devices
 // under its place. An entry is nil if there are none, or if they can't be read: no controller, another machine.
 func (w *Witness) limits(agents []*agent.Agent, each []seen) [][]limit.Applied {
 	all := make([][]limit.Applied, len(agents))

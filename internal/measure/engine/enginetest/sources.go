@@ -85,8 +85,8 @@ func testSources(t *testing.T, s Suite) {
 	}
 }
 
-// fewPairs chooses from all pairs of places, each of which is another machine that has to boot: each place is once that of the sources
-// and once the other's, and a machine may have two disks or two shares.
+// fewPairs reports whether a pair of places is tried. Each pair needs a machine that boots, so not all are: each place has the sources
+// once and the trials once, and a machine has two disks or two shares once.
 func fewPairs(from, to, places int, kind place.Kind) bool {
 	return to == (from+1)%places || to == from && kind != place.Tmpfs
 }
