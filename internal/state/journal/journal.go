@@ -37,15 +37,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/state/filelock"
 )
@@ -74,59 +70,6 @@ func In(state string) *Journal {
 		return Open("")
 	}
 	return Open(filepath.Join(state, "journal"))
-}
-
-// An Entry is one recorded thing.
-type Entry struct {
-	// Kind says what the thing is, in one word, such as "loop-disk", and ID which one.
-	Kind string `json:"kind"`
-	ID   string `json:"id"`
-	// Owner is the process that made or last adopted it, and Lock the name of the owner's lock file in the journal's
-	// folder. Lock is empty where there are no locks.
-	Owner procfs.Process `json:"owner"`
-	Lock  string         `json:"lock,omitempty"`
-	// Made is when the entry was last written.
-	Made time.Time `json:"made"`
-	// Payload is what the kind needs to undo it or to go on.
-	Payload json.RawMessage `json:"payload"`
-}
-
-// An OwnedError is the error of a change of an entry that another living process owns.
-type OwnedError struct{ Entry Entry }
-
-func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Owner.PID)
-}
-
-// A DamagedError reports a file that is not an entry. The file stays: it may be the only trace of a thing. An entry of
-// a folder that this user may not read is not damaged.
-type DamagedError struct {
-	Path string
-	// ID is the id that the file's name stands for.
-	ID  string
-	Err error
-}
-
-func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s: %v; it records something to be undone: check what it names, then remove it", e.Path, e.Err)
-}
-
-func (e *DamagedError) Unwrap() error { return e.Err }
-
-// Damaged divides a joined error, such as that of Entries, into the damaged entries and the other errors.
-func Damaged(err error) (damaged []*DamagedError, other error) {
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range all.Unwrap() {
-			d, o := Damaged(err)
-			damaged, other = append(damaged, d...), errors.Join(other, o)
-		}
-		return damaged, other
-	}
-	var d *DamagedError
-	if errors.As(err, &d) {
-		return []*DamagedError{d}, nil
-	}
-	return nil, err
 }
 
 // Put writes an entry of this owner, in place of its older one. It must succeed before the thing is made. If another owner that lives has an entry
@@ -190,20 +133,17 @@ func (j *Journal) Owns(kind, id string) bool {
 	defer j.mu.Unlock()
 	e, err := j.read(kind, id)
 	if err != nil {
-		return j.own[j.path(kind, id)] && !errors.Is(err, fs.ErrNotExist)
+		return j.own[j.Path(kind, id)] && !errors.Is(err, fs.ErrNotExist)
 	}
 	return j.owns(e)
 }
-
-// Path is the file of an entry, for messages.
-func (j *Journal) Path(kind, id string) string { return j.path(kind, id) }
 
 // Remove removes an entry of this owner, after the thing is gone. Without one it does nothing: what another owner recorded stays.
 func (j *Journal) Remove(kind, id string) error {
 	if j.dir == "" {
 		return nil
 	}
-	path := j.path(kind, id)
+	path := j.Path(kind, id)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.own[path] {
@@ -218,55 +158,6 @@ func (j *Journal) Remove(kind, id string) error {
 	delete(j.own, path)
 	delete(j.failed, path)
 	return j.release()
-}
-
-// Entries lists the entries of a kind by id, including those of living owners. The error joins a DamagedError for
-// each file that can't be read; the others are listed nevertheless.
-func (j *Journal) Entries(kind string) (list []Entry, err error) {
-	if j.dir == "" {
-		return nil, nil
-	}
-	files, err := os.ReadDir(filepath.Join(j.dir, kind))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, f := range files {
-		escaped, ok := strings.CutSuffix(f.Name(), ".json")
-		id, err := url.PathUnescape(escaped)
-		if !ok || strings.HasPrefix(f.Name(), ".") || err != nil {
-			continue // The entry is being written.
-		}
-		e, err := j.read(kind, id)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			errs = append(errs, err)
-		default:
-			list = append(list, e)
-		}
-	}
-	return list, errors.Join(errs...)
-}
-
-// Kinds lists the kinds that have entries.
-func (j *Journal) Kinds() (kinds []string, err error) {
-	if j.dir == "" {
-		return nil, nil
-	}
-	files, err := os.ReadDir(j.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, f := range files {
-		if f.IsDir() {
-			kinds = append(kinds, f.Name())
-		}
-	}
-	return kinds, nil
 }
 
 // Alive reports whether the entry's owner lives. If it can't tell, the answer is true.
@@ -305,52 +196,12 @@ func (j *Journal) change(ctx context.Context, f func() error) error {
 // lockName is the file in the journal's folder that change locks.
 const lockName = "lock"
 
-// entryMax bounds the size of an entry's file, in bytes: no entry is that large.
-const entryMax = 16 << 20
-
-// path is the file of an entry. A leading dot is escaped too: temporary files begin with one.
-func (j *Journal) path(kind, id string) string {
-	name := url.PathEscape(id) + ".json"
-	if name[0] == '.' {
-		name = "%2E" + name[1:]
-	}
-	return filepath.Join(j.dir, kind, name)
-}
-
-// read reads an entry. The error wraps fs.ErrNotExist if there is none, and is a DamagedError if the file is not an
-// entry.
-func (j *Journal) read(kind, id string) (e Entry, err error) {
-	path := j.path(kind, id)
-	b, err := controlfile.Read(path, entryMax)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
-		return e, err
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &e)
-	}
-	// The path is named once.
-	var special *controlfile.Error
-	var file *fs.PathError
-	if errors.As(err, &special) {
-		err = errors.New("it " + special.Why)
-	} else if errors.As(err, &file) {
-		err = file.Err
-	}
-	if err == nil && (e.Kind != kind || e.ID != id || e.Lock != filepath.Base(e.Lock) && e.Lock != "") {
-		err = errors.New("it is not an entry of that name")
-	}
-	if err != nil {
-		return Entry{}, &DamagedError{path, id, err}
-	}
-	return e, nil
-}
-
 // claim writes an entry of this owner. j.mu is held.
 func (j *Journal) claim(kind, id string, payload any) error {
 	if err := j.hold(); err != nil {
 		return j.unwritten(err)
 	}
-	path := j.path(kind, id)
+	path := j.Path(kind, id)
 	had := j.own[path]
 	j.own[path] = true
 	if err := j.write(kind, id, procfs.Self(), payload); err != nil {
@@ -390,7 +241,7 @@ func (j *Journal) replace(e Entry) error {
 	if err != nil {
 		return err
 	}
-	return filelock.Write(j.path(e.Kind, e.ID), temporary, func(f *os.File) error {
+	return filelock.Write(j.Path(e.Kind, e.ID), temporary, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})

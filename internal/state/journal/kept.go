@@ -10,24 +10,13 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// Kept reports whether the entry belongs to no process: see Keep.
-func (e Entry) Kept() bool { return e.Owner == procfs.Process{} }
-
-// Get returns one entry. The error wraps fs.ErrNotExist if there is none, and is a DamagedError if it can't be read.
-func (j *Journal) Get(kind, id string) (Entry, error) {
-	if j.dir == "" {
-		return Entry{}, fs.ErrNotExist
-	}
-	return j.read(kind, id)
-}
-
 // Keep is Put for a thing that is to outlive the process: the entry belongs to no process. No sweep undoes it, and
 // every process may replace, adopt or discard it.
 func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error {
 	if j.dir == "" {
 		return nil
 	}
-	path := j.path(kind, id)
+	path := j.Path(kind, id)
 	err := j.change(ctx, func() error {
 		if err := j.free(kind, id); err != nil {
 			return err
@@ -67,7 +56,7 @@ func (j *Journal) discard(ctx context.Context, kind, id string, but func(error) 
 	if _, err := j.Get(kind, id); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	path := j.path(kind, id)
+	path := j.Path(kind, id)
 	err := j.change(ctx, func() error {
 		if err := but(j.free(kind, id)); err != nil {
 			return err

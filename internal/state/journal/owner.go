@@ -55,7 +55,7 @@ func (j *Journal) release() error {
 
 // owns reports whether this owner has the entry. j.mu is held.
 func (j *Journal) owns(e Entry) bool {
-	return j.own[j.path(e.Kind, e.ID)] && e.Lock == j.name && e.Owner == procfs.Self()
+	return j.own[j.Path(e.Kind, e.ID)] && e.Lock == j.name && e.Owner == procfs.Self()
 }
 
 // alive reports whether an entry's owner, another than this one, still runs. If that is unknown, it is true.

@@ -12,7 +12,7 @@ import (
 func (j *Journal) hasFailed(e Entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.failed[j.path(e.Kind, e.ID)]
+	return j.failed[j.Path(e.Kind, e.ID)]
 }
 
 // An Undo removes the thing that a dead owner left. It returns a description of each removed thing, and must be safe to repeat.
@@ -50,7 +50,7 @@ func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []strin
 	removed, err = undo(ctx, e)
 	if err != nil {
 		j.mu.Lock()
-		j.failed[j.path(e.Kind, e.ID)] = true
+		j.failed[j.Path(e.Kind, e.ID)] = true
 		j.mu.Unlock()
 		return removed, err
 	}
