@@ -70,7 +70,7 @@ func TestLieParentDocker(t *testing.T) {
 	d := dockertest.Start(t)
 	setVariable(t, "DOCKER_HOST", d.Host)
 	dir := t.TempDir()
-	plan := strings.ReplaceAll(aroundPlan(cpuJob), "oci", "docker")
+	plan := strings.ReplaceAll(hostAndContainer(cpuJob), "oci", "docker")
 	// The daemon makes its group with the first container.
 	if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitDone {
 		t.Fatalf("without a quota: status %d: %s", r.status, r.stderr)
@@ -142,7 +142,7 @@ func TestLieParentHidden(t *testing.T) {
 // engines. In version 2 a group with processes gives no controllers on, so that it has no containers.
 func namespaced(t *testing.T, g disktest.Group, version int) (dir string, engines []string) {
 	t.Helper()
-	engines, plan := []string{"host", "oci"}, aroundPlan(cpuJob)
+	engines, plan := []string{"host", "oci"}, hostAndContainer(cpuJob)
 	if version == 2 {
 		engines, plan = engines[:1], hostPlan(cpuJob)
 	}

@@ -115,7 +115,7 @@ func TestLiePartition(t *testing.T) {
 		t.Skipf("the kernel makes no partition: %s", is)
 	}
 	dir := t.TempDir()
-	r := p.plimsoll(t, dir, aroundPlan(cpuJob), "run", "-")
+	r := p.plimsoll(t, dir, hostAndContainer(cpuJob), "run", "-")
 	if r.status != 0 {
 		t.Fatalf("status %d: %s", r.status, r.stderr)
 	}

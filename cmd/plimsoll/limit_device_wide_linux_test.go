@@ -179,8 +179,8 @@ func TestLimitDeviceWideGone(t *testing.T) {
 	says(exitUsage, []string{"takes TARGET, or --device-wide"}, "clear")
 }
 
-// TestLimitWideNotes: a machine's folder that can't be written, and records that can't be read, don't matter to a user without limits there.
-func TestLimitWideNotes(t *testing.T) {
+// TestLimitDeviceWideNotes: a machine's folder that can't be written, and records that can't be read, don't matter to a user without limits there.
+func TestLimitDeviceWideNotes(t *testing.T) {
 	l, loop, dir, says := deviceWideLab(t)
 	machine := disktest.Tmpfs(t, "size=1m")
 	t.Setenv(paths.MachineVar, machine)

@@ -120,8 +120,8 @@ func texts(ws []record.Warning) []string {
 	return all
 }
 
-// aroundPlan is a plan that compares the host with a container.
-func aroundPlan(workload string) string {
+// hostAndContainer is a plan that compares the host with a container.
+func hostAndContainer(workload string) string {
 	return fmt.Sprintf(`
 name: around
 workloads: {w: %s}
@@ -145,7 +145,7 @@ func TestLieParentQuota(t *testing.T) {
 	p := newPod(t, hierarchy.CPU)
 	p.put(t, "cpu.cfs_quota_us", "25000", "cpu.max", "25000 100000")
 	dir := t.TempDir()
-	r := p.plimsoll(t, dir, aroundPlan(cpuJob), "run", "-")
+	r := p.plimsoll(t, dir, hostAndContainer(cpuJob), "run", "-")
 	_, trials := records(t, dir)
 	if r.status != 0 {
 		t.Fatalf("status %d: %s", r.status, r.stderr)
@@ -191,7 +191,7 @@ func TestLieParentCPUSet(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	r := p.plimsoll(t, dir, aroundPlan(cpuJob), "run", "-")
+	r := p.plimsoll(t, dir, hostAndContainer(cpuJob), "run", "-")
 	run, trials := records(t, dir)
 	if r.status != 0 {
 		t.Fatalf("status %d: %s", r.status, r.stderr)
