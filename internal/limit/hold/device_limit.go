@@ -126,7 +126,8 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, damaged []*jou
 			}
 		}
 		if n.By = nil; !e.Kept() {
-			n.By, n.Ended = &e.Owner, !w.journal.Alive(e)
+			holder := e.Holder()
+			n.By, n.Ended = &holder, !w.journal.Alive(e)
 		}
 		all = append(all, n)
 	}

@@ -21,12 +21,13 @@ type Entry struct {
 	// Kind says what the thing is, in one word, such as "loop-disk", and ID which one.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	// Owner is the process that made or last adopted it, and Lock the name of the owner's lock file in the journal's
-	// folder. Lock is empty where there are no locks.
+	// Owner is the process that made it; zero for an entry that belongs to no process. Made is when the owner last wrote it.
 	Owner procfs.Process `json:"owner"`
-	Lock  string         `json:"lock,omitempty"`
-	// Made is when the entry was last written.
-	Made time.Time `json:"made"`
+	Made  time.Time      `json:"made"`
+	// Sweeper is the process that has tried to undo it since the owner ended, nil if none has.
+	Sweeper *procfs.Process `json:"sweeper,omitempty"`
+	// Lock is the name of the holder's lock file in the journal's folder. It is empty where there are no locks.
+	Lock string `json:"lock,omitempty"`
 	// Payload is what the kind needs to undo it or to go on.
 	Payload json.RawMessage `json:"payload"`
 }
@@ -34,11 +35,28 @@ type Entry struct {
 // Kept reports whether the entry belongs to no process: see Keep.
 func (e Entry) Kept() bool { return e.Owner == procfs.Process{} }
 
+// Holder is the process that the entry belongs to: its owner, or the sweeper of one that has ended.
+func (e Entry) Holder() procfs.Process {
+	if e.Sweeper != nil {
+		return *e.Sweeper
+	}
+	return e.Owner
+}
+
+// newEntry returns an entry that its owner makes now.
+func newEntry(kind, id string, owner procfs.Process, payload any) (Entry, error) {
+	if kind == "" || kind != filepath.Base(kind) || kind[0] == '.' || id == "" {
+		return Entry{}, fmt.Errorf("%q, %q: these are no kind and id", kind, id)
+	}
+	b, err := json.Marshal(payload)
+	return Entry{Kind: kind, ID: id, Owner: owner, Made: time.Now().UTC(), Payload: b}, err
+}
+
 // An OwnedError is the error of a change of an entry that another living process owns.
 type OwnedError struct{ Entry Entry }
 
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Owner.PID)
+	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Holder().PID)
 }
 
 // A DamagedError reports a file that is not an entry. The file stays: it may be the only trace of a thing. An entry of

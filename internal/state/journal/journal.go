@@ -79,12 +79,15 @@ func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 	if j.dir == "" {
 		return nil
 	}
-	err := j.change(ctx, func() error {
-		if err := j.free(kind, id); err != nil {
-			return err
-		}
-		return j.claim(kind, id, payload)
-	})
+	e, err := newEntry(kind, id, procfs.Self(), payload)
+	if err == nil {
+		err = j.change(ctx, func() error {
+			if err := j.free(kind, id); err != nil {
+				return err
+			}
+			return j.claim(e)
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("record %s %s: %w", kind, id, err)
 	}
@@ -105,8 +108,8 @@ func (j *Journal) free(kind, id string) error {
 	return nil
 }
 
-// adopt makes this owner the owner of an entry whose owner is dead or that belongs to no process, and returns the entry. The error is an OwnedError if the owner
-// lives and is another, and wraps fs.ErrNotExist if there is no such entry.
+// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry. It still says which process made it, and when. The error
+// is an OwnedError if the owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
 func (j *Journal) adopt(ctx context.Context, kind, id string) (e Entry, err error) {
 	if j.dir == "" {
 		return e, fs.ErrNotExist
@@ -115,10 +118,12 @@ func (j *Journal) adopt(ctx context.Context, kind, id string) (e Entry, err erro
 		if e, err = j.read(kind, id); err != nil {
 			return err
 		}
-		if !j.owns(e) && !e.Kept() && j.alive(e) {
+		if !j.owns(e) && j.alive(e) {
 			return &OwnedError{e}
 		}
-		return j.claim(kind, id, e.Payload)
+		self := procfs.Self()
+		e.Sweeper = &self
+		return j.claim(e)
 	})
 	if err != nil {
 		return Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
@@ -160,7 +165,7 @@ func (j *Journal) Remove(kind, id string) error {
 	return j.release()
 }
 
-// Alive reports whether the entry's owner lives. If it can't tell, the answer is true.
+// Alive reports whether the entry's holder lives. If it can't tell, the answer is true.
 func (j *Journal) Alive(e Entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -196,15 +201,15 @@ func (j *Journal) change(ctx context.Context, f func() error) error {
 // lockName is the file in the journal's folder that change locks.
 const lockName = "lock"
 
-// claim writes an entry of this owner. j.mu is held.
-func (j *Journal) claim(kind, id string, payload any) error {
+// claim writes an entry that belongs to this owner. j.mu is held.
+func (j *Journal) claim(e Entry) error {
 	if err := j.hold(); err != nil {
 		return j.unwritten(err)
 	}
-	path := j.Path(kind, id)
+	path := j.Path(e.Kind, e.ID)
 	had := j.own[path]
-	j.own[path] = true
-	if err := j.write(kind, id, procfs.Self(), payload); err != nil {
+	j.own[path], e.Lock = true, j.name
+	if err := j.write(e); err != nil {
 		if !had {
 			delete(j.own, path)
 		}
@@ -213,38 +218,23 @@ func (j *Journal) claim(kind, id string, payload any) error {
 	return nil
 }
 
-// write writes an entry of an owner: this one, or none. j.mu is held.
-func (j *Journal) write(kind, id string, owner procfs.Process, payload any) error {
-	if kind == "" || kind != filepath.Base(kind) || kind[0] == '.' || id == "" {
-		return fmt.Errorf("%q, %q: these are no kind and id", kind, id)
-	}
-	b, err := json.Marshal(payload)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Join(j.dir, kind), 0o700); err != nil {
-		return j.unwritten(err)
-	}
-	e := Entry{Kind: kind, ID: id, Owner: owner, Made: time.Now().UTC(), Payload: b}
-	if e.Lock = j.name; e.Kept() {
-		e.Lock = ""
-	}
-	if err := j.replace(e); err != nil {
-		return j.unwritten(err)
-	}
-	return nil
-}
-
-// replace writes an entry's file, whole or not at all.
-func (j *Journal) replace(e Entry) error {
+// write writes an entry's file, whole or not at all. j.mu is held.
+func (j *Journal) write(e Entry) error {
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return filelock.Write(j.Path(e.Kind, e.ID), temporary, func(f *os.File) error {
+	if err := os.MkdirAll(filepath.Join(j.dir, e.Kind), 0o700); err != nil {
+		return j.unwritten(err)
+	}
+	err = filelock.Write(j.Path(e.Kind, e.ID), temporary, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})
+	if err != nil {
+		return j.unwritten(err)
+	}
+	return nil
 }
 
 // temporary begins the names of files that are being written, after a dot.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // files lists a folder's files, with those below it.
@@ -44,7 +46,9 @@ func die(t *testing.T, j *Journal) {
 		if err := json.Unmarshal(b, &e); err != nil {
 			t.Fatal(err)
 		}
-		e.Owner.Start++
+		if e.Owner.Start++; e.Sweeper != nil {
+			e.Sweeper.Start++
+		}
 		if b, err = json.Marshal(e); err != nil {
 			t.Fatal(err)
 		}
@@ -114,6 +118,14 @@ func TestSweep(t *testing.T) {
 	if err := dead.Put(t.Context(), "other", "f", nil); err != nil {
 		t.Fatal(err)
 	}
+	made := map[string]time.Time{}
+	list, err := dead.Entries("thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		made[e.ID] = e.Made
+	}
 	die(t, dead)
 	if err := os.WriteFile(filepath.Join(dir, "thing", "torn.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -135,6 +147,10 @@ func TestSweep(t *testing.T) {
 	if want := []string{"thing c", "thing e"}; !slices.Equal(removed, want) {
 		t.Errorf("Sweep() removed %q, want %q", removed, want)
 	}
+	// The entry still says which process made it, and when.
+	if e, err := sweeper.Get("thing", "d"); err != nil || e.Owner == e.Holder() || e.Holder() != procfs.Self() || !e.Made.Equal(made["d"]) {
+		t.Errorf("what could not be undone is recorded as %+v, %v, and was made at %v", e, err, made["d"])
+	}
 	// Another's sweep leaves what this one still tries.
 	if removed, _ := Open(dir).Sweep(t.Context(), kinds); len(removed) > 0 {
 		t.Errorf("another Sweep() removed %q", removed)
@@ -152,7 +168,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestAdopt: the next owner of a thing goes on with what the last one recorded.
+// TestAdopt: a sweeper has a dead owner's entry to itself.
 func TestAdopt(t *testing.T) {
 	dir := t.TempDir()
 	dead, next := Open(dir), Open(dir)

@@ -17,17 +17,20 @@ func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error 
 		return nil
 	}
 	path := j.Path(kind, id)
-	err := j.change(ctx, func() error {
-		if err := j.free(kind, id); err != nil {
-			return err
-		}
-		if err := j.write(kind, id, procfs.Process{}, payload); err != nil {
-			return err
-		}
-		delete(j.own, path)
-		delete(j.failed, path)
-		return j.release()
-	})
+	e, err := newEntry(kind, id, procfs.Process{}, payload)
+	if err == nil {
+		err = j.change(ctx, func() error {
+			if err := j.free(kind, id); err != nil {
+				return err
+			}
+			if err := j.write(e); err != nil {
+				return err
+			}
+			delete(j.own, path)
+			delete(j.failed, path)
+			return j.release()
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("record %s %s: %w", kind, id, err)
 	}

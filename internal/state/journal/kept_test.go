@@ -27,8 +27,8 @@ func TestKept(t *testing.T) {
 	if err != nil || !e.Kept() || string(e.Payload) != "2" {
 		t.Errorf("Get() = %+v, %v", e, err)
 	}
-	if e, err := b.adopt(t.Context(), "thing", "a"); err != nil || string(e.Payload) != "2" {
-		t.Errorf("adopt() = %+v, %v", e, err)
+	if err := b.Put(t.Context(), "thing", "a", 3); err != nil {
+		t.Errorf("Put() of what belongs to no process = %v", err)
 	}
 	var owned *OwnedError
 	for name, err := range map[string]error{"Put": a.Put(t.Context(), "thing", "a", 4), "Keep": a.Keep(t.Context(), "thing", "a", 4), "Discard": a.Discard(t.Context(), "thing", "a")} {

@@ -53,19 +53,19 @@ func (j *Journal) release() error {
 	return filelock.Remove(f)
 }
 
-// owns reports whether this owner has the entry. j.mu is held.
+// owns reports whether this owner holds the entry. j.mu is held.
 func (j *Journal) owns(e Entry) bool {
-	return j.own[j.Path(e.Kind, e.ID)] && e.Lock == j.name && e.Owner == procfs.Self()
+	return j.own[j.Path(e.Kind, e.ID)] && e.Lock == j.name && e.Holder() == procfs.Self()
 }
 
-// alive reports whether an entry's owner, another than this one, still runs. If that is unknown, it is true.
+// alive reports whether an entry's holder, another than this one, still runs. If that is unknown, it is true.
 func (j *Journal) alive(e Entry) bool {
 	if !strings.HasSuffix(e.Lock, ownerSuffix) {
-		return e.Owner.Alive()
+		return e.Holder().Alive()
 	}
 	locked, err := filelock.Held(filepath.Join(j.dir, e.Lock))
 	if errors.Is(err, fs.ErrNotExist) {
-		return e.Owner.Alive() // Another program removed the lock file.
+		return e.Holder().Alive() // Another program removed the lock file.
 	}
 	return locked || err != nil
 }
