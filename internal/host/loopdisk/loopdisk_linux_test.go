@@ -74,6 +74,7 @@ func TestKilled(t *testing.T) {
 		t.Skip("needs root")
 	}
 	killed := killtest.Test{
+		Kinds: []string{"loop-disk"},
 		Name:  "disk",
 		Calls: []string{"mkdirat", "renameat", "fallocate", "ioctl", "mount", "umount2", "unlinkat"},
 		After: func(t *testing.T, dir, at, _ string) {

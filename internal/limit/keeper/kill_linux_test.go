@@ -81,6 +81,7 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	killed := killtest.Test{
 		Name:  "keeper",
+		Kinds: []string{"container-limits", "keeper"},
 		Calls: []string{"openat", "mkdirat", "flock", "write", "fsync", "renameat", "unlinkat"},
 		Before: func(t *testing.T, dir string) {
 			_, root := v2Holder(t, "/shop/web")

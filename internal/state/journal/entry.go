@@ -45,7 +45,7 @@ func (e Entry) Holder() procfs.Process {
 
 // newEntry returns an entry that its owner makes now.
 func newEntry(kind, id string, owner procfs.Process, payload any) (Entry, error) {
-	if kind == "" || kind != filepath.Base(kind) || kind[0] == '.' || id == "" {
+	if _, ok := KindOf(kind); !ok || id == "" {
 		return Entry{}, fmt.Errorf("%q, %q: these are no kind and id", kind, id)
 	}
 	b, err := json.Marshal(payload)

@@ -14,16 +14,7 @@
 //	lock             held for the moment in which an entry changes its owner
 //	KIND.lock        held while a process changes things of that kind, where that takes several steps (Alone)
 //
-// The kinds, and what removes an entry whose owner was killed:
-//
-//	docker-session, oci-session, ...  a container or virtual machine, and its folders: the engine's Sweep ends it
-//	loop-disk                         a trial's own disk: loopdisk.Undo unmounts and deletes it
-//	device-limit                      a limit in the root group: hold.SweepRuns removes a run's; those of limit set and the daemon are kept
-//	limit-set                         kept: limits that limit set has set; limit clear removes them
-//	disk-weights                      kept: a scheduler or iocost that limit set has enabled; limit clear restores what was there
-//	keeper                            a running daemon: keeper.Sweep removes the entry alone
-//	container-limits, group-limits,   kept: limits that the daemon has set; the next daemon adopts them
-//	root-limits
+// Kinds lists the kinds of entries, and what removes each.
 //
 // Every file is replaced by rename, so a reader sees an entry whole or not at all.
 //

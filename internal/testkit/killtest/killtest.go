@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -44,6 +45,8 @@ type Test struct {
 	Name string
 	// Calls are the names of the system calls.
 	Calls []string
+	// Kinds are the kinds of the journal's entries that the process makes. The test fails if no killed one has left an entry of each.
+	Kinds []string
 	// Before prepares the folder, nil for nothing.
 	Before func(t *testing.T, dir string)
 	// After looks at what is left. at says in words where the life ended, and said is what it had printed.
@@ -57,17 +60,34 @@ func (k Test) Run(t *testing.T) (killed int) {
 		t.Skip("needs strace: scripts/setup test")
 	}
 	var lives atomic.Int64
+	var left sync.Map
 	t.Run("calls", func(t *testing.T) {
 		for _, call := range k.Calls {
 			t.Run(call, func(t *testing.T) {
 				t.Parallel()
-				for n := 1; k.killedAt(t, call, n) && !t.Failed(); n++ {
+				for n := 1; k.killedAt(t, call, n, &left) && !t.Failed(); n++ {
 					lives.Add(1)
 				}
 			})
 		}
 	})
+	for _, kind := range k.Kinds {
+		if _, ok := left.Load(kind); !ok {
+			t.Errorf("no process was killed while it had an entry of kind %s", kind)
+		}
+	}
 	return int(lives.Load())
+}
+
+// note notes of which kinds there are entries in the journals of a folder and of the folders in it.
+func (k Test) note(dir string, left *sync.Map) {
+	for _, kind := range k.Kinds {
+		for _, journal := range []string{"journal", "*/journal"} {
+			if entries, _ := filepath.Glob(filepath.Join(dir, journal, kind, "*.json")); len(entries) > 0 {
+				left.Store(kind, true)
+			}
+		}
+	}
 }
 
 // Command returns the command that lives a life with a folder. Before are words that go before it, such as a tracer's.
@@ -79,7 +99,7 @@ func Command(name, dir string, before ...string) *exec.Cmd {
 }
 
 // killedAt has a life end with the n-th call of a name. It is false if there are fewer of these calls in a whole life.
-func (k Test) killedAt(t *testing.T, call string, n int) (killed bool) {
+func (k Test) killedAt(t *testing.T, call string, n int, left *sync.Map) (killed bool) {
 	dir, err := os.MkdirTemp(t.TempDir(), "life")
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +113,7 @@ func (k Test) killedAt(t *testing.T, call string, n int) (killed bool) {
 	if strings.Contains(string(said), failed) {
 		t.Fatalf("the life to be killed at %s: %s", at, said)
 	}
+	k.note(dir, left)
 	k.After(t, dir, at, string(said))
 	return err != nil
 }
