@@ -29,7 +29,7 @@ func newIOGroup(t *testing.T) disktest.Group {
 	if err != nil {
 		t.Skipf("needs an I/O controller: %v", err)
 	}
-	if !root.Given() {
+	if !root.ForChildren() {
 		t.Skip("needs a group that hands on the io controller")
 	}
 	return disktest.NewGroup(t, root.Dir)

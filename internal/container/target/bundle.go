@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/conf/controlfile"
 )
 
-// A bundleConfig is what is read of a container's config.json
+// A bundleConfig holds the keys of a container's config.json that are used here
 // (https://github.com/opencontainers/runtime-spec/blob/main/config.md).
 type bundleConfig struct {
 	Annotations map[string]string `json:"annotations"`
@@ -33,8 +33,7 @@ type bundleConfig struct {
 	} `json:"linux"`
 }
 
-// maxFile bounds what is read of a runtime's file, in bytes: a config.json with a whole
-// seccomp profile has 60 KiB, a state.json with it 200 KiB.
+// maxFile bounds a runtime's file, in bytes: a config.json with a whole seccomp profile has 60 KiB, a state.json with it 200 KiB.
 const maxFile = 8 << 20
 
 // readJSON reads a runtime's file into v.
@@ -49,8 +48,8 @@ func readJSON(name string, v any) error {
 	return nil
 }
 
-// readPID reads a file with the number of a process. It is 0 without an error if the file is not
-// there: the container has no process.
+// readPID reads a file with the number of a process. It is 0 without an error if there is no such file: the container has no
+// process.
 func readPID(name string) (int, error) {
 	b, err := controlfile.Read(name, 4096)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,8 +66,8 @@ func readPID(name string) (int, error) {
 	return n, nil
 }
 
-// Annotations by which engines tell what they made. CRI-O's are in its internal/annotations,
-// those of containerd's CRI plugin in internal/cri/annotations, nerdctl's in pkg/labels.
+// Annotations that identify the container and its engine. CRI-O's are in its internal/annotations, those of containerd's CRI plugin
+// in internal/cri/annotations, nerdctl's in pkg/labels.
 const (
 	annotationManager       = "io.container.manager" // cri-o or libpod
 	annotationCRIOLabels    = "io.kubernetes.cri-o.Labels"
@@ -83,8 +82,8 @@ const (
 	annotationNerdctlName   = "nerdctl/name"
 )
 
-// kubeletLabels are the kubelet's labels (kubernetes, pkg/kubelet/types/labels.go) and the
-// annotations of containerd's CRI plugin that say the same.
+// kubeletLabels maps the annotations of containerd's CRI plugin to the kubelet's labels of the same meaning (kubernetes,
+// pkg/kubelet/types/labels.go).
 var kubeletLabels = map[string]string{
 	"io.kubernetes.cri.sandbox-name":      "io.kubernetes.pod.name",
 	"io.kubernetes.cri.sandbox-namespace": "io.kubernetes.pod.namespace",
@@ -92,7 +91,7 @@ var kubeletLabels = map[string]string{
 	"io.kubernetes.cri.container-name":    "io.kubernetes.container.name",
 }
 
-// describe fills t with what config.json tells. What has a name in t already keeps it.
+// describe fills t from config.json. It keeps t's name, image and labels where they are set already.
 func (c *bundleConfig) describe(t *Target) {
 	a := c.Annotations
 	t.cgroupsPath, t.Asked = c.Linux.CgroupsPath, c.Linux.Resources
@@ -131,7 +130,7 @@ func (c *bundleConfig) describe(t *Target) {
 	}
 }
 
-// addLabels adds labels to t's, which win.
+// addLabels adds labels to t; a label that t has already keeps its value.
 func (t *Target) addLabels(labels map[string]string) {
 	if len(labels) == 0 {
 		return
@@ -159,7 +158,7 @@ var (
 	kubeletVolume = regexp.MustCompile(`/pods/[^/]+/volumes/(kubernetes\.io~[^/]+)/([^/]+)(?:/mount)?$`)
 )
 
-// volumeOf tells by the host's path which volume it is.
+// volumeOf returns the volume whose data is at the host's path source.
 func volumeOf(source string) (name, driver string) {
 	source = filepath.ToSlash(source)
 	if m := kubeletVolume.FindStringSubmatch(source); m != nil {

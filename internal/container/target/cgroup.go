@@ -12,9 +12,8 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// cgroup is the target of cgroup:PATH. The path is below a hierarchy, as in
-// /proc/pid/cgroup, or that of the folder (/sys/fs/cgroup/...); the group of that path
-// is meant in every hierarchy that has one.
+// cgroup finds the target of cgroup:PATH. The path is one below a hierarchy, as in /proc/pid/cgroup, or that of the folder
+// (/sys/fs/cgroup/...). It means the group of that path in every hierarchy that has one.
 func (f *Finder) cgroup(r Ref) (Target, error) {
 	hierarchies, err := f.hierarchies()
 	if err != nil {
@@ -44,14 +43,14 @@ func (f *Finder) cgroup(r Ref) (Target, error) {
 	return t, nil
 }
 
-// A hierarchy is where one is mounted.
+// A hierarchy is a mounted hierarchy of control groups.
 type hierarchy struct {
 	point string
-	// group names it: its Path is empty.
+	// group describes it; its Path is empty.
 	group Group
 }
 
-// hierarchies are those that are mounted, each once.
+// hierarchies lists the mounted hierarchies, each once.
 func (f *Finder) hierarchies() ([]hierarchy, error) {
 	mounts, err := device.FS{Proc: f.opt.Proc}.Mounts()
 	if err != nil {
@@ -83,7 +82,7 @@ func (f *Finder) hierarchies() ([]hierarchy, error) {
 	return hs, nil
 }
 
-// mountOptions are those of a cgroup mount that are no controllers (mount(8), and the kernel's
+// mountOptions are the options of a cgroup mount that are no controllers (mount(8), and the kernel's
 // Documentation/admin-guide/cgroup-v1/cgroups.rst).
 var mountOptions = []string{"rw", "ro", "relatime", "noatime", "nosuid", "nodev", "noexec", "xattr", "clone_children", "noprefix", "cpuset_v2_mode", "all"}
 

@@ -6,24 +6,22 @@ import (
 	"path/filepath"
 )
 
-// A ContainerdRoot is one containerd.
+// A ContainerdRoot says where one containerd keeps its state and listens.
 type ContainerdRoot struct {
-	// State is its folder for what doesn't outlive a boot: /run/containerd.
+	// State is its folder of data for this boot: /run/containerd.
 	State string
-	// Address is its socket's path, /run/containerd/containerd.sock. Only it tells labels.
-	// It may be empty.
+	// Address is the path of its socket, /run/containerd/containerd.sock. Only the socket has labels. It may be empty.
 	Address string
 }
 
-// dockersNamespace is containerd's namespace with Docker's containers.
+// dockersNamespace is containerd's namespace of Docker's containers.
 const dockersNamespace = "moby"
 
-// taskFolder has a folder for each namespace, and that one for each task: its bundle, with
-// config.json and init.pid (containerd, core/runtime/v2/bundle.go and
-// cmd/containerd-shim-runc-v2/process/init.go).
+// taskFolder has a folder for each namespace, and that one for each task: the bundle, with config.json and init.pid (containerd,
+// core/runtime/v2/bundle.go and cmd/containerd-shim-runc-v2/process/init.go).
 const taskFolder = "io.containerd.runtime.v2.task"
 
-// containerdTree are the tasks of a containerd.
+// containerdTree returns the tree of a containerd's tasks.
 func (f *Finder) containerdTree(r ContainerdRoot) *tree {
 	s := &tree{f: f, name: "containerd", root: filepath.Join(r.State, taskFolder), levels: []string{"*", "*"}, file: "init.pid", of: []Engine{Containerd}}
 	s.load = func(dir string) (Target, error) {
@@ -32,7 +30,7 @@ func (f *Finder) containerdTree(r ContainerdRoot) *tree {
 			return Target{}, err
 		}
 		t := Target{Kind: Container, Engine: Containerd, Namespace: filepath.Base(filepath.Dir(dir)), ID: filepath.Base(dir), State: "stopped"}
-		// What Docker calls it, and its labels, Docker alone knows.
+		// Only Docker knows the name that it gave the container, and the labels.
 		t.Partial = t.Namespace == dockersNamespace
 		config.describe(&t)
 		pid, err := readPID(filepath.Join(dir, s.file))
@@ -52,8 +50,7 @@ func (f *Finder) containerdTree(r ContainerdRoot) *tree {
 	return s
 }
 
-// labelContainerd adds what only the daemon knows: labels, and those of a container's pod, which
-// the pod's sandbox has.
+// labelContainerd adds facts that only the daemon knows: labels, and those of a container's pod, which are the sandbox's.
 func labelContainerd(ctx context.Context, address string, ts []Target) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

@@ -13,9 +13,8 @@ import (
 	"net/url"
 )
 
-// A containerdClient asks containerd for its containers. Its API is gRPC, which is HTTP/2 with
-// a prefix of five bytes before each message; one call with one answer is not worth the
-// dependency (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
+// A containerdClient asks containerd for its containers. Its API is gRPC: HTTP/2 with a prefix of five bytes before each message. A
+// single call doesn't justify a dependency (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
 type containerdClient struct {
 	address string
 	http    *http.Client
@@ -35,7 +34,7 @@ func newContainerdClient(address string) *containerdClient {
 
 func (c *containerdClient) close() { c.http.CloseIdleConnections() }
 
-// A containerdContainer is what is read of an answer.
+// A containerdContainer holds the fields of an answer that are used here.
 type containerdContainer struct {
 	labels map[string]string
 	image  string
@@ -44,7 +43,7 @@ type containerdContainer struct {
 // listContainers is the method (containerd, api/services/containers/v1/containers.proto).
 const listContainers = "/containerd.services.containers.v1.Containers/List"
 
-// maxAnswer bounds an answer, in bytes: a container has some 10 KiB, with its whole config.json.
+// maxAnswer bounds an answer, in bytes: a container with its config.json has some 10 KiB.
 const maxAnswer = 64 << 20
 
 // containers lists the containers of a namespace by id.
@@ -66,7 +65,7 @@ func (c *containerdClient) containers(ctx context.Context, namespace string) (ma
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
-	// An error without a message comes in the header.
+	// An error without a message is in the header.
 	if s := first(res.Trailer.Get("Grpc-Status"), res.Header.Get("Grpc-Status")); res.StatusCode != http.StatusOK || s != "0" {
 		m, _ := url.PathUnescape(first(res.Trailer.Get("Grpc-Message"), res.Header.Get("Grpc-Message"), res.Status))
 		return nil, fmt.Errorf("containerd at %s: %s", c.address, m)
@@ -130,11 +129,11 @@ func parseContainers(b []byte) (map[string]containerdContainer, error) {
 	return all, err
 }
 
-// errProto is an answer that is no protocol buffer.
+// errProto is the error for an answer that is no protocol buffer.
 var errProto = errors.New("containerd's answer can't be read")
 
-// protoFields calls f with each field of a message that has a length: strings, messages. Others are
-// passed over (https://protobuf.dev/programming-guides/encoding/).
+// protoFields calls f for each field of a message that has a length: strings, messages. It skips others
+// (https://protobuf.dev/programming-guides/encoding/).
 func protoFields(b []byte, f func(field int, v []byte) error) error {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)

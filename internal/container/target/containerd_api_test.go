@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// field is a field of a message with a length.
+// field encodes a field with a length.
 func field(n byte, v string) string { return string([]byte{n<<3 | 2, byte(len(v))}) + v }
 
 func TestParseContainers(t *testing.T) {
 	label := field(2, field(1, "team")+field(2, "blue"))
-	// created_at and a number are passed over; a label may be empty.
+	// created_at and a number are skipped; a label may be empty.
 	answer := field(1, field(1, "web")+label+field(2, field(1, "empty"))+field(3, "image:1")+field(8, "x")+"\x48\x96\x01") +
 		field(1, field(1, "bare")) + "\x11 12345678"[:9] + "\x15 123"[:5]
 	got, err := parseContainers([]byte(answer))
@@ -22,7 +22,7 @@ func TestParseContainers(t *testing.T) {
 			t.Errorf("parseContainers(%q) = %+v, %v", bad, got, err)
 		}
 	}
-	// Cut anywhere it is an error, or fewer containers, and never a panic.
+	// A prefix of it gives an error or fewer containers, never a panic.
 	for i := range answer {
 		if got, err := parseContainers([]byte(answer[:i])); err == nil && len(got) > 2 {
 			t.Errorf("cut at %d: %+v", i, got)

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/testkit/dockertest"
 )
 
-// A containerdLab is a containerd of a test's own.
+// A containerdLab is a test's own containerd.
 type containerdLab struct{ d *dockertest.Daemon }
 
 func (l *containerdLab) ctr(t *testing.T, words ...string) string {
@@ -46,7 +46,7 @@ func (l *containerdLab) root() ContainerdRoot {
 	return ContainerdRoot{State: l.d.ContainerdState(), Address: strings.TrimPrefix(l.d.Host, "unix://")}
 }
 
-// TestContainerd finds containers of containerd by its folders, and what only it knows by its API.
+// TestContainerd finds containers of containerd by its folders, and by its API the facts that only the daemon has.
 func TestContainerd(t *testing.T) {
 	t.Parallel()
 	l := &containerdLab{dockertest.Containerd(t)}
@@ -88,14 +88,14 @@ func testContainerdNames(t *testing.T, l *containerdLab) {
 	for f.Alive(got) == nil {
 		time.Sleep(10 * time.Millisecond)
 	}
-	// containerd leaves the file with the process's number until the task is removed.
+	// containerd keeps the file with the process's number until the task is removed.
 	wantErr[*NotRunningError](t, resolveErr(t, f, "web"), "container shop", "(stopped)", "ctr -n "+l.d.Namespace()+" task start web")
 	wantErr[*GoneError](t, f.Alive(got))
 	l.ctr(t, "tasks", "rm", "-f", "web")
 	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "no container web")
 }
 
-// testContainerdEvents: a task is told before its program runs: there is no moment without limits.
+// testContainerdEvents: a task is reported before its program runs, so it is never without limits.
 func testContainerdEvents(t *testing.T, l *containerdLab) {
 	f := finder(t, Options{Containerd: []ContainerdRoot{l.root()}})
 	on := listen(t, f)
@@ -116,8 +116,8 @@ func testContainerdEvents(t *testing.T, l *containerdLab) {
 	}
 }
 
-// testContainerdPod: a container of Kubernetes has the labels of its pod, which are the sandbox's. The
-// annotations and labels are those of containerd's CRI plugin (internal/cri/annotations and labels).
+// testContainerdPod: a container of Kubernetes has the labels of its pod, which are the sandbox's. The annotations and labels are
+// those of containerd's CRI plugin (internal/cri/annotations and labels).
 func testContainerdPod(t *testing.T, l *containerdLab) {
 	l.run(t, "pause", "--label", "io.cri-containerd.kind=sandbox", "--label", "app=shop", "--label", "io.kubernetes.pod.name=shop-1",
 		"--annotation", "io.kubernetes.cri.container-type=sandbox")
@@ -139,7 +139,7 @@ func testContainerdPod(t *testing.T, l *containerdLab) {
 	}
 }
 
-// testContainerdDown: without the daemon the containers are found, and what isn't known is said.
+// testContainerdDown: without the daemon the containers are found, and a note names the missing facts.
 func testContainerdDown(t *testing.T, l *containerdLab) {
 	l.run(t, "orphan", "--label", "team=blue")
 	f := finder(t, Options{Containerd: []ContainerdRoot{l.root()}})

@@ -22,11 +22,11 @@ type daemon struct {
 	f       *Finder
 	address dockerapi.Address
 
-	// mu is held for a moment only: no daemon is asked meanwhile.
+	// mu is held briefly; the daemon is never asked under it.
 	mu  sync.Mutex
 	api *client.Client
 	is  *dockerapi.Daemon
-	// asking is the question that was not answered yet, nil if there is none.
+	// asking is the question without an answer so far, nil if there is none.
 	asking *question
 }
 
@@ -40,10 +40,10 @@ func (d *daemon) what() string {
 	return name + " at " + d.address.Host
 }
 
-// engines: who listens is known when it was asked. /run/docker.sock may be Podman's.
+// engines returns both: only the daemon's answer says which one it is. /run/docker.sock may be Podman's.
 func (d *daemon) engines() []Engine { return []Engine{Docker, Podman} }
 
-// expected is who listens most likely, by the address.
+// expected returns the more likely engine, judged by the address.
 func (d *daemon) expected() Engine {
 	if strings.Contains(d.address.Host, "podman") {
 		return Podman
@@ -51,7 +51,7 @@ func (d *daemon) expected() Engine {
 	return Docker
 }
 
-// engineOf is who listens.
+// engineOf returns the engine that the daemon says it is.
 func engineOf(is *dockerapi.Daemon) Engine {
 	if is.Name == "podman" {
 		return Podman
@@ -59,7 +59,8 @@ func engineOf(is *dockerapi.Daemon) Engine {
 	return Docker
 }
 
-// A question is the one that a daemon is asked about itself. All who want to know at a time wait for its answer, each as long as it may.
+// A question is a request for the daemon's facts about itself. All callers share the one in progress; each waits for its answer
+// until its own context ends.
 type question struct {
 	answered chan struct{}
 	cancel   context.CancelFunc
@@ -68,8 +69,8 @@ type question struct {
 	err      error
 }
 
-// connect returns a client of the daemon and what it says about itself. Asked for afresh it
-// asks again: a daemon may have been replaced.
+// connect returns a client of the daemon and the daemon's facts about itself. With afresh it asks again, because another daemon may
+// listen by now.
 func (d *daemon) connect(ctx context.Context, afresh bool) (*client.Client, *dockerapi.Daemon, error) {
 	d.mu.Lock()
 	if d.is != nil && !afresh {
@@ -92,7 +93,7 @@ func (d *daemon) connect(ctx context.Context, afresh bool) (*client.Client, *doc
 	return q.api, q.is, nil
 }
 
-// question is the one that the daemon is asked just now; mu is held.
+// question returns the question in progress, or asks a new one. mu is held.
 func (d *daemon) question(ctx context.Context) (*question, error) {
 	if d.asking != nil {
 		return d.asking, nil
@@ -104,7 +105,7 @@ func (d *daemon) question(ctx context.Context) (*question, error) {
 		}
 		d.api = api
 	}
-	// Who asked first may have less time than those who join: Ask has bounds of its own.
+	// The first caller may have less time than later ones; Ask has bounds of its own.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	q := &question{answered: make(chan struct{}), cancel: cancel, api: d.api}
 	d.asking = q
@@ -121,8 +122,7 @@ func (d *daemon) question(ctx context.Context) (*question, error) {
 	return q, nil
 }
 
-// missing reports why the daemon can't be asked. A default socket that doesn't exist
-// means that the engine is not there either.
+// missing returns why the daemon can't be asked. A missing default socket means that the engine is absent.
 func (d *daemon) missing(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -150,8 +150,8 @@ func (d *daemon) close() error {
 	return err
 }
 
-// find implements source. Names and beginnings of ids are the daemon's to understand; one that fits
-// several containers is looked up in the list.
+// find implements source. The daemon interprets names and beginnings of ids; one that fits several containers is looked up in the
+// list.
 func (d *daemon) find(ctx context.Context, name string) ([]Target, error) {
 	api, is, err := d.connect(ctx, false)
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *daemon) listBy(ctx context.Context, api *client.Client, is *dockerapi.D
 	return slices.DeleteFunc(ts, func(t Target) bool { return !t.Running }), err
 }
 
-// failed reports why the daemon didn't answer, after it did before.
+// failed returns why the daemon didn't answer after it had answered before.
 func (d *daemon) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s does not answer in time: %w", d.what(), ctx.Err())
@@ -219,11 +219,11 @@ func (d *daemon) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// inspectors is how many containers are looked at in parallel: a list has no process ids. A
-// daemon takes about a millisecond for one.
+// inspectors is how many containers are inspected in parallel: a list has no process ids. A daemon takes about a millisecond for
+// each.
 const inspectors = 8
 
-// inspectAll looks at containers. One that went away meanwhile is left out.
+// inspectAll inspects containers. It leaves out those that were removed meanwhile.
 func (d *daemon) inspectAll(ctx context.Context, api *client.Client, is *dockerapi.Daemon, ids []string) ([]Target, error) {
 	ts, errs := make([]Target, len(ids)), make([]error, len(ids))
 	next := make(chan int)
@@ -253,10 +253,10 @@ func (d *daemon) inspectAll(ctx context.Context, api *client.Client, is *dockera
 	return found, errors.Join(bad...)
 }
 
-// inspect looks at one container.
+// inspect inspects one container.
 func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.Daemon, name string) (Target, error) {
-	// A process may end and a container start again between the daemon's answer and the look
-	// at /proc: then it is asked again.
+	// Between the daemon's answer and the look at /proc the process may have ended and the container may have started again: then
+	// inspect asks again.
 	var t Target
 	var pid int
 	for range 3 {
@@ -277,7 +277,7 @@ func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.
 		if ok {
 			return t, nil
 		}
-		// Podman's containers without groups (--cgroups=disabled) are told by the time.
+		// A container of Podman without groups (--cgroups=disabled) is recognized by its start time.
 		if ticks, err := d.f.start(c.State.Pid); err == nil && d.f.startedAbout(ticks, c.State.StartedAt) {
 			if ok, err := d.f.adopt(&t, c.State.Pid, ticks); ok || err != nil {
 				return t, err
@@ -290,7 +290,7 @@ func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.
 	return t, nil
 }
 
-// target is what the daemon says of a container.
+// target converts the daemon's description of a container.
 func (d *daemon) target(c container.InspectResponse, is *dockerapi.Daemon) Target {
 	t := Target{
 		Kind: Container, Engine: engineOf(is), ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"),
@@ -313,7 +313,7 @@ func (d *daemon) target(c container.InspectResponse, is *dockerapi.Daemon) Targe
 		t.Mounts = append(t.Mounts, mount)
 	}
 	if c.HostConfig != nil {
-		// What --tmpfs mounts isn't among Docker's Mounts; Podman has it in both.
+		// Docker's Mounts lack those of --tmpfs; Podman has them in both.
 		for _, path := range slices.Sorted(maps.Keys(c.HostConfig.Tmpfs)) {
 			if path = strings.TrimSuffix(path, "/"); path != "" && !slices.ContainsFunc(t.Mounts, func(m Mount) bool { return m.Destination == path }) {
 				t.Mounts = append(t.Mounts, Mount{Destination: path})

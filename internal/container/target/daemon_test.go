@@ -38,8 +38,8 @@ func fakeDaemon(t *testing.T, osType string, bodies map[string]string) string {
 	return "tcp://" + strings.TrimPrefix(s.URL, "http://")
 }
 
-// windowsDaemon answers as a daemon of Windows does: the bodies are cut down from Docker's
-// documentation of the API (Docker Engine 27 on Windows Server), not recorded.
+// windowsDaemon answers as a daemon of Windows does. The bodies are shortened from Docker's documentation of the API (Docker Engine
+// 27 on Windows Server), not recorded.
 func windowsDaemon(t *testing.T) string {
 	const inspect = `{"Id": "aaaaaaaaaaaa", "Name": "/web", "State": {"Status": "running", "Running": true, "Pid": 4242},
 		"Config": {"Image": "mcr.microsoft.com/windows/nanoserver", "Labels": {"team": "blue"}},
@@ -53,7 +53,7 @@ func windowsDaemon(t *testing.T) string {
 	})
 }
 
-// TestTmpfsOption: what --tmpfs mounts is among a container's mounts, once, as what --mount type=tmpfs does.
+// TestTmpfsOption: a mount of --tmpfs is among a container's mounts, once, as one of --mount type=tmpfs is.
 func TestTmpfsOption(t *testing.T) {
 	c := container.InspectResponse{
 		ID: "aaaaaaaaaaaa", HostConfig: &container.HostConfig{Tmpfs: map[string]string{"/scratch": "size=1m", "/both": "", "/run/": ""}},
@@ -65,8 +65,7 @@ func TestTmpfsOption(t *testing.T) {
 	}
 }
 
-// TestElsewhere: a container on another machine, or of Windows, has no process here: its number
-// would be a stranger's.
+// TestElsewhere: a container on another machine, or of Windows, has no process here: its number would be an unrelated process's.
 func TestElsewhere(t *testing.T) {
 	host := windowsDaemon(t)
 	f := finder(t, Options{Daemons: []dockerapi.Address{{Host: host, Source: "DOCKER_HOST"}}})
@@ -92,7 +91,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestForeignPID: a daemon in another PID namespace gives numbers that are strangers' here.
+// TestForeignPID: the numbers of a daemon in another PID namespace are other processes here.
 func TestForeignPID(t *testing.T) {
 	x := newFixture(t)
 	x.write("proc/stat", "cpu 1 2 3\nbtime 1700000000\n")
@@ -103,7 +102,7 @@ func TestForeignPID(t *testing.T) {
 	}
 	bodies := map[string]string{"/version": `{"Version": "27", "Os": "linux"}`, "/info": `{"OSType": "linux"}`, "/containers/web/json": inspect("2030-01-01T00:00:00Z")}
 	host := fakeDaemon(t, "linux", bodies)
-	// An address with tcp is elsewhere, so the seam is a step lower.
+	// An address with tcp is elsewhere, so the test calls the function below.
 	f := x.finder(Options{Daemons: []dockerapi.Address{{Host: host}}})
 	d := f.sources[0].(*daemon)
 	api, is, err := d.connect(t.Context(), true)
@@ -119,7 +118,7 @@ func TestForeignPID(t *testing.T) {
 	if said := (&NotRunningError{Target: got}).Error(); !strings.Contains(said, "docker says that it runs, but its process is not visible from here") || strings.Contains(said, "start it") {
 		t.Errorf("a stranger's number: %q", said)
 	}
-	// The main thread has ended, and others go on.
+	// The main thread has ended, and other threads run.
 	x.process(4242, "Z", 100, "0::/")
 	x.write("proc/4242/task/4243/stat", "4243 (a) S 1 1 1 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000 10\n")
 	got, err = d.inspect(t.Context(), api, &here, "web")
@@ -127,7 +126,7 @@ func TestForeignPID(t *testing.T) {
 		t.Errorf("a zombie: %q, %v", said, err)
 	}
 	x.process(4242, "S", 100, "0::/user.slice")
-	// One that started when the daemon says is the container's, though it has no group of its own.
+	// A process that started when the daemon says is the container's, although it has no group of its own.
 	bodies["/containers/web/json"] = inspect("2023-11-14T22:13:22.5Z")
 	got, err = d.inspect(t.Context(), api, &here, "web")
 	if err != nil || !got.Running || got.PID != 4242 || len(got.Groups) != 1 || !got.Groups[0].Shared {
@@ -141,7 +140,7 @@ func TestForeignPID(t *testing.T) {
 	}
 }
 
-// TestHungDaemon: one that never answers is given up, and the others are heard.
+// TestHungDaemon: Finder gives up a daemon that never answers, and uses the others' answers.
 func TestHungDaemon(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -164,7 +163,7 @@ func TestHungDaemon(t *testing.T) {
 	}
 }
 
-// TestHungAsk: while one waits for a daemon that hangs, others don't wait longer than they want to, and its name can be told.
+// TestHungAsk: while one caller waits for a hung daemon, others wait only as long as their contexts allow, and what() answers.
 func TestHungAsk(t *testing.T) {
 	asked, release := make(chan struct{}, 8), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,15 +15,13 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// How often a daemon that is not there is asked again: soon at first, since one that
-// restarts is back within a second.
+// The intervals at which a missing daemon is asked again: short at first, since a daemon that restarts is back within a second.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
 )
 
-// eventsBegin is how long a daemon may take to begin with events. Podman 4 sends no header
-// before the first one.
+// eventsBegin is how long a daemon may take to begin its events. Podman 4 sends no header before the first one.
 const eventsBegin = time.Second
 
 // watch implements source.
@@ -45,13 +43,13 @@ func (d *daemon) watch(ctx context.Context, send func(Event)) {
 	}
 }
 
-// follow sends the daemon's events until it ends them.
+// follow reports the daemon's events until the daemon ends them.
 func (d *daemon) follow(ctx context.Context, api *client.Client, is *dockerapi.Daemon, send func(Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	filters := make(client.Filters).Add("type", string(events.ContainerEventType))
 	begun := make(chan client.EventsResult, 1)
-	// Events returns when the daemon's header came.
+	// Events returns when the daemon's header has arrived.
 	go func() { begun <- api.Events(ctx, client.EventsListOptions{Filters: filters}) }()
 	timer := time.NewTimer(eventsBegin)
 	defer timer.Stop()
@@ -70,7 +68,7 @@ func (d *daemon) follow(ctx context.Context, api *client.Client, is *dockerapi.D
 		q.add(events.Message{Action: events.ActionStart, Actor: events.Actor{ID: id}})
 	})
 	defer func() {
-		// What the daemon was asked for is not waited for.
+		// Requests in progress are not waited for.
 		cancel()
 		deaf()
 		q.close()
@@ -83,7 +81,7 @@ func (d *daemon) follow(ctx context.Context, api *client.Client, is *dockerapi.D
 		default:
 		}
 		if !announced {
-			// A daemon that refuses says so at once.
+			// A daemon that refuses does so at once.
 			select {
 			case err := <-res.Err:
 				return lostEvents(err)
@@ -112,7 +110,7 @@ func lostEvents(err error) error {
 	return fmt.Errorf("the daemon's events ended: %w", err)
 }
 
-// tell turns a daemon's event into one of ours.
+// tell converts a daemon's event into an Event and sends it.
 func (d *daemon) tell(ctx context.Context, api *client.Client, is *dockerapi.Daemon, m events.Message, send func(Event)) {
 	e := Event{Source: d.what(), Target: Target{
 		Kind: Container, Engine: engineOf(is), ID: m.Actor.ID, Name: m.Actor.Attributes["name"], Image: m.Actor.Attributes["image"],
@@ -135,7 +133,7 @@ func (d *daemon) tell(ctx context.Context, api *client.Client, is *dockerapi.Dae
 	t, err := d.inspect(ctx, api, is, m.Actor.ID)
 	switch {
 	case cerrdefs.IsNotFound(err) || err == nil && !t.Running && len(t.Notes) == 0:
-		// It ended already, which the daemon tells next.
+		// The container has ended already; the daemon's next event says so.
 		return
 	case err != nil:
 		e.Err = err
@@ -145,11 +143,11 @@ func (d *daemon) tell(ctx context.Context, api *client.Client, is *dockerapi.Dae
 	send(e)
 }
 
-// queues is how many events are worked on at a time: each asks the daemon, and a hundred
-// containers may start together.
+// queues is how many events are processed in parallel: each needs a request to the daemon, and a hundred containers may start
+// together.
 const queues = inspectors
 
-// eventQueues work on events at the same time, and on those of one container in their order.
+// eventQueues process events in parallel, but those of one container in their order.
 type eventQueues struct {
 	in [queues]chan events.Message
 	wg sync.WaitGroup
@@ -179,7 +177,7 @@ func (q *eventQueues) add(m events.Message) {
 	q.in[h.Sum32()%queues] <- m
 }
 
-// close ends the work; its context must be over.
+// close waits until the queues have stopped; their context must be over.
 func (q *eventQueues) close() {
 	for _, c := range q.in {
 		close(c)

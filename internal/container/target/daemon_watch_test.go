@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// TestLostAtOnce: a daemon that ends its events is said to be lost at once, also while it was asked for a container and doesn't answer.
+// TestLostAtOnce: a daemon that ends its events is reported as Lost at once, even while a request to it is unanswered.
 func TestLostAtOnce(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

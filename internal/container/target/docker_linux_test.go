@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/testkit/dockertest"
 )
 
-// TestDocker asks a daemon of its own. PLIMSOLL_DOCKERD makes it the current one.
+// TestDocker uses a daemon of its own. PLIMSOLL_DOCKERD makes it the current version.
 func TestDocker(t *testing.T) {
 	t.Parallel()
 	l := newAPILab(t, dockertest.Start(t))
@@ -29,11 +29,11 @@ func TestDocker(t *testing.T) {
 	t.Run("Ambiguous", func(t *testing.T) { testDockerAmbiguous(t, l) })
 	t.Run("Containerd", func(t *testing.T) { testDockerContainerd(t, l) })
 	t.Run("Events", func(t *testing.T) { testAPIEvents(t, l, Docker) })
-	// The last: its containers are lost.
+	// This one comes last: its containers are lost.
 	t.Run("DaemonDown", func(t *testing.T) { testDockerDown(t, l) })
 }
 
-// TestPodman asks Podman's socket.
+// TestPodman uses Podman's socket.
 func TestPodman(t *testing.T) {
 	t.Parallel()
 	l := newAPILab(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
@@ -47,7 +47,7 @@ func TestPodman(t *testing.T) {
 	t.Run("Events", func(t *testing.T) { testAPIEvents(t, l, Podman) })
 }
 
-// testAPINames: each way to name a container finds it, with all that a selector needs.
+// testAPINames: each way to name a container finds it, with all fields that a selector needs.
 func testAPINames(t *testing.T, l *apiLab, engine Engine) {
 	folder := t.TempDir()
 	id := l.create(t, "web", map[string]string{"team": "blue", "com.docker.compose.project": "shop"}, &container.HostConfig{
@@ -94,7 +94,7 @@ func testAPINames(t *testing.T, l *apiLab, engine Engine) {
 	wantErr[*NotFoundError](t, resolveErr(t, f, "crio:web"), "no container web of CRI-O")
 }
 
-// testAPINotRunning: a container that is not running is found, and how to start it.
+// testAPINotRunning: a container that doesn't run is found, and the error says how to start it.
 func testAPINotRunning(t *testing.T, l *apiLab, engine Engine) {
 	id := l.create(t, "idle", nil, nil)
 	f := finder(t, l.options())
@@ -110,8 +110,7 @@ func testAPINotRunning(t *testing.T, l *apiLab, engine Engine) {
 	}
 }
 
-// testAPIEnds: a target that ended after it was found is told from one that runs, also when it
-// was started again.
+// testAPIEnds: a target that ended after it was found is distinguished from a running one, also if it was started again.
 func testAPIEnds(t *testing.T, l *apiLab) {
 	id := l.create(t, "short", nil, nil)
 	l.start(t, id)
@@ -130,7 +129,7 @@ func testAPIEnds(t *testing.T, l *apiLab) {
 	wantErr[*GoneError](t, f.Alive(got))
 }
 
-// testAPIVolume: a volume is found, with those that use it.
+// testAPIVolume: a volume is found, with the containers that use it.
 func testAPIVolume(t *testing.T, l *apiLab, engine Engine) {
 	if _, err := l.api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "stock", Labels: map[string]string{"team": "blue"}}); err != nil {
 		t.Fatal(err)
@@ -155,7 +154,7 @@ func testAPIVolume(t *testing.T, l *apiLab, engine Engine) {
 	testAPIVolumeLater(t, l, f)
 }
 
-// testAPIVolumeLater: a volume of a device is on that device, also while no container has it mounted.
+// testAPIVolumeLater: a volume of a device is on that device, also while no container has mounted it.
 func testAPIVolumeLater(t *testing.T, l *apiLab, f *Finder) {
 	loop := disktest.Loop(t, disktest.Image(t, 64<<20), false)
 	disktest.Format(t, loop, "ext4")
@@ -184,7 +183,7 @@ func testAPIVolumeLater(t *testing.T, l *apiLab, f *Finder) {
 	l.kill(t, id)
 }
 
-// testAPIEvents: what a keeper lives on. The daemon is killed and started again meanwhile.
+// testAPIEvents: the events that the keeper needs. The daemon is killed and started again meanwhile.
 func testAPIEvents(t *testing.T, l *apiLab, engine Engine) {
 	f := finder(t, l.options())
 	on := listen(t, f)
@@ -223,7 +222,7 @@ func testAPIEvents(t *testing.T, l *apiLab, engine Engine) {
 	on.next(Started, id)
 }
 
-// testDockerAmbiguous: a name that two engines have is refused, and so is the beginning of two ids.
+// testDockerAmbiguous: a name that two engines have is refused, and so is the common beginning of two ids.
 func testDockerAmbiguous(t *testing.T, l *apiLab) {
 	r := newRuntime(t, "runc")
 	name := ociName("twin")
@@ -252,8 +251,8 @@ func testDockerAmbiguous(t *testing.T, l *apiLab) {
 		t.Errorf("List() = %+v, %v; want both", all, err)
 	}
 
-	// Ids are random: so many are made that two of them begin alike. What begins as the running one's
-	// does not count: nobody means one that doesn't run when another does.
+	// Ids are random: so many containers are made that two ids begin alike. One that begins like the running one's doesn't count:
+	// the running container is meant.
 	byFirst := map[byte]string{}
 	for len(byFirst) < 16 {
 		next := l.create(t, "", nil, nil)
@@ -273,7 +272,7 @@ func testDockerAmbiguous(t *testing.T, l *apiLab) {
 	t.Error("more ids begin differently than there are digits")
 }
 
-// testDockerContainerd: containerd has Docker's containers, too. They are the same, and Docker's.
+// testDockerContainerd: containerd has Docker's containers, too. They are reported once, as Docker's.
 func testDockerContainerd(t *testing.T, l *apiLab) {
 	id := l.create(t, "both", nil, nil)
 	l.start(t, id)
@@ -295,7 +294,7 @@ func testDockerContainerd(t *testing.T, l *apiLab) {
 	}
 }
 
-// testDockerDown: without the daemon its containers go on, and containerd knows them.
+// testDockerDown: without the daemon its containers run on, and containerd knows them.
 func testDockerDown(t *testing.T, l *apiLab) {
 	id := l.create(t, "orphan", nil, nil)
 	l.start(t, id)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A NotFoundError says that no engine has what was named.
+// A NotFoundError reports that no engine has a target of that name.
 type NotFoundError struct {
 	Ref Ref
-	// Looked says where: "Docker at unix:///run/docker.sock".
+	// Looked lists the places: "Docker at unix:///run/docker.sock".
 	Looked []string
-	// Unasked are the reasons for which others could not be asked.
+	// Unasked are the reasons why other engines could not be asked.
 	Unasked []error
-	// Near is the name of another that may have been meant.
+	// Near is a similar name, which may have been meant.
 	Near string
 }
 
@@ -42,23 +42,23 @@ func (e *NotFoundError) Error() string {
 	return s
 }
 
-// Unwrap returns why others were not asked: a fs.ErrPermission may be among them.
+// Unwrap returns why other engines were not asked: a fs.ErrPermission may be among them.
 func (e *NotFoundError) Unwrap() []error { return e.Unasked }
 
-// A privateError says that a folder is not this user's to read.
+// A privateError reports that this user may not read a folder.
 type privateError struct {
-	// name is what it is of, root the folder.
+	// name is the folder's owner, such as "runc"; root is the folder.
 	name, root string
 	err        error
 }
 
-// Error implements error. The reason repeats the folder, and is left out.
+// Error implements error. It leaves out the reason, which would repeat the folder.
 func (e *privateError) Error() string { return sentences([]error{e})[0] }
 
 // Unwrap returns the reason.
 func (e *privateError) Unwrap() error { return e.err }
 
-// sentences says what errors say, all folders that are not this user's in one sentence.
+// sentences returns the texts of errors; one sentence has all folders that this user may not read.
 func sentences(errs []error) (list []string) {
 	at, folders := -1, ""
 	for _, err := range errs {
@@ -80,7 +80,7 @@ func sentences(errs []error) (list []string) {
 	return list
 }
 
-// An UnlistedError says why some containers may be missing from a list.
+// An UnlistedError reports why some containers may be missing from a list.
 type UnlistedError struct{ Reasons []error }
 
 // Error implements error.
@@ -89,7 +89,7 @@ func (e *UnlistedError) Error() string { return strings.Join(sentences(e.Reasons
 // Unwrap returns the reasons.
 func (e *UnlistedError) Unwrap() []error { return e.Reasons }
 
-// An AmbiguousError says that a name means several things.
+// An AmbiguousError reports that a name means several targets.
 type AmbiguousError struct {
 	Ref        Ref
 	Candidates []Target
@@ -103,7 +103,7 @@ func (e *AmbiguousError) Error() string {
 	}
 	slices.Sort(refs)
 	if len(slices.Compact(slices.Clone(refs))) < len(refs) || e.Ref.Engine != "" {
-		// Names that are the same within an engine are told apart by ids.
+		// Targets of one engine with the same name are distinguished by their ids.
 		refs = nil
 		for _, c := range e.Candidates {
 			c.Name = c.ID
@@ -114,8 +114,8 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%s may be any of %s: name one of them", e.Ref, strings.Join(refs, ", "))
 }
 
-// A NotRunningError says that there is nothing to limit at the moment. Target is what was
-// found all the same: an engine may have limits of it stored.
+// A NotRunningError reports that there is nothing to limit at the moment. Target was found nevertheless: an engine may store limits
+// of it.
 type NotRunningError struct {
 	Target Target
 }
@@ -132,7 +132,7 @@ func (e *NotRunningError) Error() string {
 	return s + "; " + start(e.Target)
 }
 
-// start says how a target is started.
+// start says how to start a target.
 func start(t Target) string {
 	id := t.ID
 	if len(id) > shortID && isEngineID(id) {
@@ -151,7 +151,7 @@ func start(t Target) string {
 	return "start it first"
 }
 
-// A GoneError says that a target ended after it was found.
+// A GoneError reports that a target has ended since it was found.
 type GoneError struct {
 	Target Target
 	// Reused is whether another process has its number now.
@@ -170,8 +170,7 @@ func (e *GoneError) Error() string {
 	return s
 }
 
-// absentError says that a source's engine is not on this machine. It matters only if
-// the user named that engine.
+// absentError reports that a source's engine is not on this machine. It matters only if the user named that engine.
 type absentError struct{ error }
 
 // Unwrap returns the reason.

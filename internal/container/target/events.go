@@ -6,38 +6,36 @@ import (
 	"time"
 )
 
-// An EventType is what happened.
+// An EventType is the type of an Event.
 type EventType string
 
-// What happens.
+// Types of events.
 const (
-	// Started: the container has a process. For what is read from files that is before the
-	// program in it runs.
+	// Started: the container has a process. An event from an engine's files comes before the container's program runs.
 	Started EventType = "started"
 	// Ended: its process has ended. Only the target's names and ids are certain.
 	Ended EventType = "ended"
-	// Changed: it has another name, or its limits were changed through the engine.
+	// Changed: it was renamed, or its limits were changed through the engine.
 	Changed EventType = "changed"
-	// Connected: from now on a daemon reports events. Earlier ones are in List.
+	// Connected: from now on a daemon reports events. List has earlier changes.
 	Connected EventType = "connected"
-	// Lost: a daemon stopped reporting events. It is asked again until it reports them.
+	// Lost: a daemon stopped reporting events. The Finder asks again until it reports them.
 	Lost EventType = "lost"
 )
 
-// An Event is something that happened to a container, or to a daemon.
+// An Event is a change of a container, or of the connection to a daemon.
 type Event struct {
 	Type EventType
 	// Target is the container; empty for Connected and Lost.
 	Target Target
 	// Source is the origin of the event: "Docker at unix:///run/docker.sock".
 	Source string
-	// Err is why a daemon is Lost, or why a target's details are not known.
+	// Err is why a daemon is Lost, or why a target's details are unknown.
 	Err error
 }
 
-// Events sends what happens to the containers of all engines until ctx is over, and then closes
-// the channel. It doesn't wait for daemons that are not there: they may come later. Those
-// containers that run already are in List.
+// Events sends the changes of the containers of all engines until ctx is over, and then closes the channel. It doesn't wait for
+// missing daemons: they may start later. List has the containers that run already.
 //
 // Docker and Podman report events through their API. The folders of the others are watched by
 // inotify. A container of Podman or CRI-O in a storage that is not among Options is not reported.
@@ -60,7 +58,7 @@ func (f *Finder) Events(ctx context.Context) <-chan Event {
 	return out
 }
 
-// pause waits, and reports whether ctx goes on.
+// pause waits, and reports whether ctx is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

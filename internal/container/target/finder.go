@@ -19,28 +19,27 @@ import (
 // a second for a list of a thousand containers.
 const askTimeout = 10 * time.Second
 
-// Options say where to look. The zero value looks nowhere; Host is this machine.
+// Options say where to look. The zero value looks nowhere; Host returns those of this machine.
 type Options struct {
 	// Proc is the root of procfs; empty is /proc.
 	Proc string
-	// Daemons are the addresses at which Docker and Podman speak Docker's API. No others are
-	// asked.
+	// Daemons are the addresses at which Docker and Podman offer Docker's API. No others are asked.
 	Daemons []dockerapi.Address
-	// Containerd, Storage, Runc and Crun are the folders of the other engines: Runc and
-	// Crun are those runtimes' --root.
+	// Containerd, Storage, Runc and Crun are the folders of the other engines. Runc and Crun are the --root folders of those
+	// runtimes.
 	Containerd []ContainerdRoot
 	Storage    []Storage
 	Runc, Crun []string
-	// Podman runs podman, which tells labels where its daemon isn't asked. nil runs nothing.
+	// Podman runs podman, which has the labels if its daemon isn't asked. nil runs nothing.
 	Podman Program
 	// Systemctl runs systemctl; nil is that of the PATH.
 	Systemctl Program
-	// Unasked are reasons for which an engine is in none of these.
+	// Unasked are the reasons why an engine is in none of these fields.
 	Unasked []error
 }
 
-// Host returns where the engines of this machine are: those of root, and this user's
-// rootless ones. env looks up environment variables; nil is os.Getenv.
+// Host returns where the engines of this machine are: root's, and this user's rootless ones. env looks up environment variables; nil
+// is os.Getenv.
 func Host(env func(string) string) Options {
 	if env == nil {
 		env = os.Getenv
@@ -85,28 +84,27 @@ type Finder struct {
 	opt     Options
 	sources []source
 
-	// telling counts, by engine, the daemons whose events are being listened to.
+	// telling counts, by engine, the daemons that report events now.
 	telling map[Engine]*atomic.Int32
-	// hinted are those daemons, which are asked at once when files tell of a start.
+	// hinted are those daemons that are asked at once when an engine's files show a start.
 	hinted hinted
 }
 
-// A source is one place where containers are known.
+// A source is one place that knows containers.
 type source interface {
-	// what names it in a sentence.
+	// what is its name in a sentence.
 	what() string
-	// engines are those whose containers it may have.
+	// engines are the engines whose containers it may have.
 	engines() []Engine
-	// find returns the containers that answer to a name, running or not. That the engine is
-	// not here is an absentError.
+	// find returns the containers that match a name, running or not. If the engine is not here the error is an absentError.
 	find(ctx context.Context, name string) ([]Target, error)
 	// list returns the running containers, and an error for those that it couldn't read.
 	list(ctx context.Context) ([]Target, error)
-	// watch sends what happens until ctx is over.
+	// watch sends events until ctx is over.
 	watch(ctx context.Context, send func(Event))
 }
 
-// New makes a Finder. It asks nobody yet.
+// New makes a Finder. It asks no engine yet.
 func New(opt Options) *Finder {
 	if opt.Proc == "" {
 		opt.Proc = "/proc"
@@ -118,11 +116,10 @@ func New(opt Options) *Finder {
 	for _, e := range engines {
 		f.telling[e] = new(atomic.Int32)
 	}
-	// The source that knows most comes first.
+	// The source with the most facts comes first.
 	seen := map[string]bool{}
 	for _, a := range opt.Daemons {
-		// Docker's socket may be a link to Podman's (Debian's podman-docker), whose events would
-		// be told twice.
+		// Docker's socket may be a link to Podman's (Debian's podman-docker); its events would arrive twice.
 		host := a.Host
 		if socket, err := filepath.EvalSymlinks(strings.TrimPrefix(host, "unix://")); err == nil {
 			host = "unix://" + socket
@@ -158,10 +155,10 @@ func (f *Finder) Close() error {
 	return errors.Join(errs...)
 }
 
-// tells reports whether a daemon of an engine tells of its containers now.
+// tells reports whether a daemon of an engine reports events now.
 func (f *Finder) tells(e Engine) bool { return f.telling[e].Load() > 0 }
 
-// An answer is what one source said.
+// An answer is the answer of one source.
 type answer struct {
 	source  source
 	targets []Target
@@ -184,7 +181,7 @@ func ask(ctx context.Context, sources []source, f func(context.Context, source) 
 	return answers
 }
 
-// merge combines what several sources report of one container; the first source knows most.
+// merge combines the reports of several sources about one container; the first source has the most facts.
 func merge(answers []answer) []Target {
 	var all []Target
 	for _, a := range answers {
@@ -202,7 +199,7 @@ func merge(answers []answer) []Target {
 	return all
 }
 
-// adoptFrom takes from u, the same container as another source sees it, what t lacks.
+// adoptFrom takes from u, the same container as another source sees it, the facts that t lacks.
 func (t *Target) adoptFrom(u Target) {
 	if t.cgroupsPath == "" {
 		t.cgroupsPath = u.cgroupsPath
@@ -213,8 +210,8 @@ func (t *Target) adoptFrom(u Target) {
 	t.addLabels(u.Labels)
 }
 
-// List returns the running containers of all engines that are here, of each once. The error
-// joins the reasons for which some may be missing; the others are returned with it.
+// List returns the running containers of all engines on this machine, each once. The error joins the reasons why some may be
+// missing; the others are returned with it.
 func (f *Finder) List(ctx context.Context) ([]Target, error) {
 	answers := ask(ctx, f.sources, func(ctx context.Context, s source) ([]Target, error) { return s.list(ctx) })
 	errs := append([]error{}, f.opt.Unasked...)

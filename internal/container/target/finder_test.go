@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// finder makes a Finder that is closed at the test's end.
+// finder makes a Finder and closes it at the test's end.
 func finder(t *testing.T, opt Options) *Finder {
 	t.Helper()
 	f := New(opt)
@@ -15,7 +15,7 @@ func finder(t *testing.T, opt Options) *Finder {
 	return f
 }
 
-// resolve finds a target that has to be there.
+// resolve finds a target that must exist.
 func resolve(t *testing.T, f *Finder, s string) Target {
 	t.Helper()
 	r, err := Parse(s)
@@ -29,7 +29,7 @@ func resolve(t *testing.T, f *Finder, s string) Target {
 	return got
 }
 
-// resolveErr is the error of a target that can't be had.
+// resolveErr returns the error for a target that can't be found.
 func resolveErr(t *testing.T, f *Finder, s string) error {
 	t.Helper()
 	r, err := Parse(s)
@@ -43,7 +43,7 @@ func resolveErr(t *testing.T, f *Finder, s string) error {
 	return err
 }
 
-// wantErr fails unless err is an E and says all words.
+// wantErr fails unless err is an E and its text has all words.
 func wantErr[E error](t *testing.T, err error, words ...string) (e E) {
 	t.Helper()
 	if !errors.As(err, &e) {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// A tree of files that stands for a machine's.
+// A tree of files, in place of a machine's.
 type fixture struct {
 	t   *testing.T
 	dir string
@@ -49,10 +49,9 @@ func (x *fixture) finder(opt Options) *Finder {
 
 const crioID = "7c0e3a1b5d9f48e26a7b13c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708"
 
-// crio is a machine with CRI-O, which can't be installed where this was written: the layout is
-// that of its sources (cri-o/cri-o at f954a17, internal/oci/container.go, type ContainerState;
-// server/container_create.go; internal/annotations), with containers/storage's folders. On a
-// node the files have more in them.
+// crio is a machine with CRI-O. CRI-O itself could not be installed for this test: the layout is that of its sources (cri-o/cri-o at
+// f954a17, internal/oci/container.go, type ContainerState; server/container_create.go; internal/annotations), with
+// containers/storage's folders. The files of a real node have more in them.
 func crio(t *testing.T) *fixture {
 	x := newFixture(t)
 	sandbox := strings.Repeat("5", 64)
@@ -113,16 +112,16 @@ func TestCRIO(t *testing.T) {
 		t.Errorf("List() = %+v, %v; want one without the sandbox", all, err)
 	}
 
-	// Its number is another process's by now: state.json tells when its own started.
+	// Its number is another process's by now: state.json has the start time of the container's process.
 	x.process(4242, "S", 9999999, "0::/user.slice")
 	wantErr[*NotRunningError](t, resolveErr(t, f, "crio:"+crioID), "(exited)", "crictl start "+crioID[:12])
-	// So it is without that, by the group.
+	// Without that file the group says so.
 	os.Remove(x.path("var/overlay-containers/" + crioID + "/userdata/state.json"))
 	wantErr[*NotRunningError](t, resolveErr(t, f, "crio:"+crioID))
 }
 
-// TestCrunStatus reads crun's layout where crun itself refuses to run: the file is as
-// containers/crun at ba38286 writes it (src/libcrun/status.c).
+// TestCrunStatus reads crun's layout on hosts where crun itself does not run: the file is as containers/crun at ba38286 writes it
+// (src/libcrun/status.c).
 func TestCrunStatus(t *testing.T) {
 	x := newFixture(t)
 	x.write("bundle/config.json", `{"annotations": {"team": "blue"}, "mounts": [{"destination": "/data", "type": "none", "source": "/srv/data", "options": ["bind"]}], "linux": {"cgroupsPath": "ignored"}}`)
@@ -140,7 +139,7 @@ func TestCrunStatus(t *testing.T) {
 	if diff := cmp.Diff([]Group{{Version: 2, Path: "/machine/farm"}}, got.Groups); diff != "" {
 		t.Error(diff)
 	}
-	// The bundle is gone, which is allowed.
+	// The bundle was removed, which is allowed.
 	x.write("crun/web/status", status(77, 500, x.path("none")))
 	if got := resolve(t, f, "oci:web"); got.PID != 77 || len(got.Notes) != 1 {
 		t.Errorf("without the bundle: %+v", got)
@@ -156,7 +155,7 @@ func TestCrunStatus(t *testing.T) {
 	wantErr[*NotRunningError](t, resolveErr(t, f, "web"), "(stopped)")
 }
 
-// TestBrokenFiles: what can't be read is said, and the others are found all the same.
+// TestBrokenFiles: files that can't be read are reported, and the other containers are found.
 func TestBrokenFiles(t *testing.T) {
 	x := newFixture(t)
 	x.process(77, "S", 500, "0::/good")
@@ -186,7 +185,7 @@ func TestBrokenFiles(t *testing.T) {
 	x.write("state/"+taskFolder+"/default/web/init.pid", "many")
 	c := x.finder(Options{Containerd: []ContainerdRoot{{State: x.path("state")}}})
 	wantErr[*NotFoundError](t, resolveErr(t, c, "web"), "not a process's number")
-	// A runtime that keeps it in a virtual machine notes no process.
+	// A runtime that keeps its containers in virtual machines notes no process.
 	os.Remove(x.path("state/" + taskFolder + "/default/web/init.pid"))
 	e := wantErr[*NotRunningError](t, resolveErr(t, c, "web"))
 	if e == nil || len(e.Target.Notes) != 1 || !strings.Contains(e.Target.Notes[0], "virtual machine") {
@@ -194,7 +193,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestReuse: a number that is another process's by now is told, and so is a zombie.
+// TestReuse: a number that another process has by now is reported, and so is a zombie.
 func TestReuse(t *testing.T) {
 	x := newFixture(t)
 	x.process(77, "R", 500, "0::/some")
@@ -222,7 +221,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestAbsent: engines that are not here are passed over, unless they are all there is.
+// TestAbsent: absent engines are ignored, unless no other is there.
 func TestAbsent(t *testing.T) {
 	x := crio(t)
 	opt := x.storage()
@@ -248,7 +247,7 @@ func TestAbsent(t *testing.T) {
 	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "not asked: the docker context far needs ssh")
 }
 
-// TestHost: this machine's engines are where their documentation says, once each.
+// TestHost: this machine's engines are at their documented places, once each.
 func TestHost(t *testing.T) {
 	dir := t.TempDir()
 	socket, link := filepath.Join(dir, "podman.sock"), filepath.Join(dir, "docker.sock")

@@ -17,20 +17,18 @@ import (
 type Group struct {
 	// Version is 1 or 2.
 	Version int `json:"version"`
-	// Controllers are those of a hierarchy of version 1, such as cpu and cpuacct, or its
-	// name: "name=systemd". It is empty for version 2.
+	// Controllers are those of a hierarchy of version 1, such as cpu and cpuacct, or its name: "name=systemd". It is empty for
+	// version 2.
 	Controllers []string `json:"controllers"`
-	// Path is below the hierarchy's mount point, as seen from this process's own namespace
-	// of control groups: "/docker/<id>".
+	// Path is below the hierarchy's mount point, as seen from this process's cgroup namespace: "/docker/<id>".
 	Path string `json:"path"`
-	// Shared is whether the group is not the container's own: limits on it hold others,
-	// too. Where there is no container it is whether that can't be told.
+	// Shared is whether the group is not the container's own: its limits hold other processes too. For a target without a container
+	// it is whether that is unknown.
 	Shared bool `json:"shared"`
 }
 
-// Groups reads which groups a container's or process's PID is in now: its own groups,
-// although its first process may be further down. For other kinds it returns what Resolve
-// found.
+// Groups reads which groups a container's or process's PID is in now: the container's own groups, even if its first process has
+// moved to a group below. For other kinds it returns the groups that Resolve found.
 func (f *Finder) Groups(t Target) ([]Group, error) {
 	if t.PID == 0 || t.Kind == Unit || t.Kind == Cgroup {
 		return t.Groups, nil
@@ -40,7 +38,7 @@ func (f *Finder) Groups(t Target) ([]Group, error) {
 		return nil, f.gone(t, err)
 	}
 	if err := f.Alive(t); err != nil {
-		// Another process has the number by now, so those were its groups.
+		// Another process has the number by now, so these are that process's groups.
 		return nil, err
 	}
 	for i := range groups {
@@ -78,13 +76,13 @@ func parseGroups(r io.Reader) ([]Group, error) {
 		if len(f) != 3 || !strings.HasPrefix(f[2], "/") {
 			return nil, fmt.Errorf("process's groups: line %q can't be read", s.Text())
 		}
-		// A group may be removed while a zombie is in it.
+		// The group was removed while a zombie is in it.
 		g := Group{Version: 1, Path: strings.TrimSuffix(f[2], " (deleted)")}
 		switch {
 		case f[0] == "0" && f[1] == "":
 			g.Version = 2
 		case f[1] == "":
-			// A hierarchy without a controller or name holds nothing.
+			// A hierarchy without a controller or a name limits nothing.
 			continue
 		default:
 			g.Controllers = strings.Split(f[1], ",")
@@ -94,7 +92,7 @@ func parseGroups(r io.Reader) ([]Group, error) {
 	return groups, nil
 }
 
-// isEngineID reports whether an id was made by an engine: 64 hexadecimal digits.
+// isEngineID reports whether an engine made the id: it has 64 hexadecimal digits.
 func isEngineID(id string) bool {
 	return len(id) == 64 && strings.Trim(id, "0123456789abcdef") == ""
 }

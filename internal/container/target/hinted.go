@@ -2,10 +2,10 @@ package target
 
 import "sync"
 
-// hinted are daemons that are listened to, and want to know of starts that files tell of: Podman writes its events to a file, and
-// reads that every 250 ms for who listens (libpod/events/logfile.go, and POLL_DURATION in
-// github.com/nxadm/tail, watch/polling.go), so that it delivers them 3 to 243 ms late. conmon notes a process before its program begins.
-// Podman answers when its start is over, as it locks the container. The zero value is ready for use.
+// hinted are daemons that report events late, and are asked when files show a start. Podman writes its events to a file, and reads
+// that every 250 ms for its listeners (libpod/events/logfile.go, and POLL_DURATION in github.com/nxadm/tail, watch/polling.go), so
+// it delivers them 3 to 243 ms late. conmon writes its file before the container's program begins. Podman answers when its start is
+// complete, because it locks the container. The zero value is ready for use.
 type hinted struct {
 	mu   sync.RWMutex
 	next int
@@ -17,7 +17,8 @@ type hintedDaemon struct {
 	ask    func(id string)
 }
 
-// add has ask called with the ids of an engine's containers that have started, until deaf returns. The daemon may not know them.
+// add registers ask, which is called with the ids of an engine's containers that have started, until deaf is called. The daemon may
+// not know them.
 func (h *hinted) add(e Engine, ask func(id string)) (deaf func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,7 +35,7 @@ func (h *hinted) add(e Engine, ask func(id string)) (deaf func()) {
 	}
 }
 
-// tell tells the daemons of t's engine that it has started.
+// tell reports to the daemons of t's engine that t has started.
 func (h *hinted) tell(t Target) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// withoutEvents is a socket that passes everything on to a daemon, which never tells anything there.
+// withoutEvents is a socket that forwards everything to a daemon, but never delivers events.
 func withoutEvents(t *testing.T, host string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "podman.sock")
@@ -41,7 +41,8 @@ func withoutEvents(t *testing.T, host string) string {
 	return "unix://" + path
 }
 
-// testPodmanLateEvents: a start that Podman has not told of yet is told with all that its service knows, as soon as its files tell.
+// testPodmanLateEvents: a start is reported as soon as Podman's files show it, with the facts of Podman's service, although its
+// event is still missing.
 func testPodmanLateEvents(t *testing.T, l *apiLab) {
 	host := withoutEvents(t, l.d.Host)
 	f := finder(t, Options{Daemons: []dockerapi.Address{{Host: host, Source: "the test"}}, Storage: []Storage{storageOf(l)}})

@@ -35,7 +35,7 @@ func rootfs(t *testing.T) string {
 	return dir
 }
 
-// An apiLab is a daemon with Docker's API and an image with the sleeper.
+// An apiLab is a daemon with Docker's API, and an image with the sleeper.
 type apiLab struct {
 	d   *dockertest.Daemon
 	api *client.Client
@@ -52,7 +52,7 @@ func newAPILab(t *testing.T, d *dockertest.Daemon) *apiLab {
 	return &apiLab{d, api}
 }
 
-// options are a Finder's that knows this daemon and nothing else.
+// options are those of a Finder that knows this daemon only.
 func (l *apiLab) options() Options {
 	return Options{Daemons: []dockerapi.Address{{Host: l.d.Host, Source: "the test"}}}
 }
@@ -98,7 +98,7 @@ func (l *apiLab) kill(t *testing.T, id string) {
 	}
 }
 
-// pid is what the daemon says.
+// pid returns the process according to the daemon.
 func (l *apiLab) pid(t *testing.T, id string) int {
 	t.Helper()
 	res, err := l.api.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
@@ -108,8 +108,7 @@ func (l *apiLab) pid(t *testing.T, id string) int {
 	return res.Container.State.Pid
 }
 
-// wantRunning checks a running container's process and groups: those that the kernel
-// says the process is in.
+// wantRunning checks a running container's process and groups: the groups must be those in which the kernel has the process.
 func wantRunning(t *testing.T, f *Finder, got Target, pid int) {
 	t.Helper()
 	if !got.Running || got.PID != pid || got.Elsewhere != "" || len(got.Groups) == 0 {
@@ -154,7 +153,7 @@ func procsOf(g Group) string {
 	return string(b)
 }
 
-// A listener reads a Finder's events.
+// A listener receives a Finder's events.
 type listener struct {
 	t      *testing.T
 	events <-chan Event
@@ -172,8 +171,8 @@ func listen(t *testing.T, f *Finder) *listener {
 	return l
 }
 
-// next waits for an event that is right, passing over others of other types; one of its type that
-// isn't right fails the test.
+// next waits for a matching event of this type and skips events of other types; an event of this type that doesn't match fails the
+// test.
 func (l *listener) next(typ EventType, id string) Event {
 	l.t.Helper()
 	timeout := time.After(time.Minute)
@@ -200,8 +199,8 @@ func (l *listener) next(typ EventType, id string) Event {
 // A runtime is an OCI runtime with a folder of its own.
 type runtimeLab struct{ path, root string }
 
-// newRuntime is the runtime of that name, if it works here: crun before 1.9 refuses hosts with both
-// versions of control groups, which only a try tells.
+// newRuntime returns the runtime of that name, if it works here: crun before 1.9 refuses hosts with both versions of control groups,
+// which only a try shows.
 func newRuntime(t *testing.T, name string) *runtimeLab {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -211,10 +210,10 @@ func newRuntime(t *testing.T, name string) *runtimeLab {
 	return &runtimeLab{path, filepath.Join(t.TempDir(), name)}
 }
 
-// ociName is a container's name that no other test has: runtimes make groups of that name.
+// ociName is a container's name that no other test has: runtimes name groups after it.
 func ociName(s string) string { return fmt.Sprintf("plimsoll-target-%d-%s", os.Getpid(), s) }
 
-// create makes a container of the sleeper, with a folder mounted. It is not started.
+// create makes a container of the sleeper, with a folder mounted, and does not start it.
 func (r *runtimeLab) create(t *testing.T, id string, cgroupsPath string) error {
 	t.Helper()
 	root := rootfs(t)
@@ -254,7 +253,7 @@ func (r *runtimeLab) create(t *testing.T, id string, cgroupsPath string) error {
 		t.Fatal(err)
 	}
 	defer words.Close()
-	// The container keeps them open.
+	// The container keeps these files open.
 	cmd.Stdout, cmd.Stderr = words, words
 	if err := cmd.Run(); err != nil {
 		b, _ := os.ReadFile(words.Name())

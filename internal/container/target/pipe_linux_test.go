@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPipes: a named pipe in the place of a runtime's file is waited for by nobody, and the other containers are found.
+// TestPipes: a named pipe in place of a runtime's file doesn't block, and the other containers are found.
 func TestPipes(t *testing.T) {
 	x := newFixture(t)
 	x.process(77, "S", 500, "0::/good")

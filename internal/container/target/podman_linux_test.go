@@ -11,12 +11,12 @@ import (
 	"github.com/moby/moby/api/types/mount"
 )
 
-// storageOf is where a test's Podman keeps containers.
+// storageOf returns the Storage of a test's Podman.
 func storageOf(l *apiLab) Storage {
 	return Storage{Graph: filepath.Join(l.d.Dir, "root"), Run: filepath.Join(l.d.Dir, "run")}
 }
 
-// program runs the program that goes with the daemon.
+// program runs the podman that belongs to the daemon.
 func (l *apiLab) program(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, l.d.Command[0], append(slices.Clone(l.d.Command[1:]), argv...)...)
 	cmd.Env = l.d.Env
@@ -53,7 +53,7 @@ func testPodmanStorage(t *testing.T, l *apiLab) {
 		t.Error(err)
 	}
 
-	// With the socket, and runc's folder, which has Podman's containers too, it is still one.
+	// Podman's socket and runc's folder both have the container; it is listed once.
 	opt := l.options()
 	opt.Storage, opt.Runc = []Storage{storageOf(l)}, []string{"/run/runc"}
 	both := finder(t, opt)
@@ -82,7 +82,7 @@ func testPodmanStorage(t *testing.T, l *apiLab) {
 	}
 }
 
-// testPodmanStorageEvents: a start and an end are told without a socket.
+// testPodmanStorageEvents: a start and an end are reported without a socket.
 func testPodmanStorageEvents(t *testing.T, l *apiLab) {
 	before := l.create(t, "before", nil, nil)
 	l.start(t, before)

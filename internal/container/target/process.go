@@ -14,11 +14,10 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// start returns when a process started, as procfs.Running does: one on its way out is in no group of its own any more.
+// start returns when a process started, as procfs.Running does: an exiting process has left its groups.
 func (f *Finder) start(pid int) (uint64, error) { return procfs.Running(f.opt.Proc, pid) }
 
-// Alive reports whether t's process is still there: nil, or a *GoneError. A target without
-// a process on this machine is alive.
+// Alive returns nil if t's process still runs, else a *GoneError. A target without a process on this machine is alive.
 func (f *Finder) Alive(t Target) error {
 	if t.PID == 0 {
 		return nil
@@ -33,7 +32,7 @@ func (f *Finder) Alive(t Target) error {
 	return nil
 }
 
-// unseen is why a container's first process can't be seen although its engine says that it runs.
+// unseen returns why a container's first process is not visible although its engine says that it runs.
 func (f *Finder) unseen(pid int) string {
 	if len(procfs.Threads(f.opt.Proc, pid)) > 0 {
 		return fmt.Sprintf("the main thread of its first process %d has ended, so that the kernel shows neither its control groups nor its files: name its group and a folder (cgroup:GROUP --path FOLDER)", pid)
@@ -41,7 +40,7 @@ func (f *Finder) unseen(pid int) string {
 	return "its process is not visible from here: run plimsoll in the host's PID namespace"
 }
 
-// gone puts in words why what /proc has of t's process can't be read.
+// gone returns an error that says why /proc has no readable entry of t's process.
 func (f *Finder) gone(t Target, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return &GoneError{Target: t}
@@ -49,9 +48,8 @@ func (f *Finder) gone(t Target, err error) error {
 	return fmt.Errorf("%s: %w", t.title(), err)
 }
 
-// adopt makes pid the process of t. ticks, if not 0, is when the engine says that it started,
-// else the process has to be in a group that is the container's. It reports whether the process
-// is there and is the container's.
+// adopt makes pid the process of t, and reports whether that process exists and is the container's. ticks is its start time
+// according to the engine. If it is 0, the process must be in a group of the container's own.
 func (f *Finder) adopt(t *Target, pid int, ticks uint64) (bool, error) {
 	now, err := f.start(pid)
 	if err != nil {
@@ -74,9 +72,8 @@ func (f *Finder) adopt(t *Target, pid int, ticks uint64) (bool, error) {
 	return err == nil, err
 }
 
-// startedAbout reports whether a process that started at ticks is the one that an engine says it
-// started at a time (RFC 3339): within a few seconds, since an engine notes the time when
-// it gets to it, and the clock may have been set since.
+// startedAbout reports whether a process that started at ticks may be the one that an engine started at a time (RFC 3339). It allows
+// a few seconds, since an engine takes the time a little later, and the clock may have been set since.
 func (f *Finder) startedAbout(ticks uint64, at string) bool {
 	told, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
@@ -96,8 +93,8 @@ func (f *Finder) startedAbout(ticks uint64, at string) bool {
 	return began.Sub(told).Abs() <= 5*time.Second
 }
 
-// userHZ is how many clock ticks a second of /proc has on all that Docker runs on
-// (include/asm-generic/param.h, USER_HZ).
+// userHZ is the number of clock ticks a second in /proc, on all machines that Docker supports (include/asm-generic/param.h,
+// USER_HZ).
 const userHZ = 100
 
 // own reports whether any of groups is a container's own.

@@ -11,17 +11,16 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// A Program runs a program with arguments and returns what it wrote to standard output. The
-// error holds what it wrote to standard error.
+// A Program runs a program with arguments and returns its standard output. The error has its standard error.
 type Program func(ctx context.Context, argv ...string) ([]byte, error)
 
-// Exec is the Program of that name on the PATH, with arguments that come first.
+// Exec is the Program of that name on the PATH, with these arguments first.
 func Exec(name string, before ...string) Program {
 	return func(ctx context.Context, argv ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, name, append(append([]string{}, before...), argv...)...)
 		var out, words bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &words
-		// A child of it may hold its output open.
+		// A child of it may keep its output open.
 		cmd.WaitDelay = time.Second
 		err := cmd.Run()
 		if ctx.Err() != nil {

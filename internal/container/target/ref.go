@@ -10,44 +10,43 @@ import (
 	"plimsoll/internal/text/nearest"
 )
 
-// A Ref is what a user named.
+// A Ref is a parsed name of a target.
 type Ref struct {
 	Kind Kind
-	// Engine is that of a container or volume; empty for any.
+	// Engine is the engine of a container or volume; empty for any.
 	Engine Engine
-	// Namespace is containerd's; empty for any.
+	// Namespace is a namespace of containerd; empty for any.
 	Namespace string
-	// Name is a container's name, id or the beginning of an id, a unit's or a volume's name,
-	// or a group's path.
+	// Name is the name or id of a container or the beginning of its id, the name of a unit or volume, or the path of a group.
 	Name string
 	// PID is a process's id.
 	PID int
 }
 
-// Syntax is how a target is written, for help and errors.
+// Syntax shows how to write a target, for help and errors.
 const Syntax = "a container's name or id, with its engine in front where two have it (docker:web, podman:web, containerd:NAMESPACE/ID, crio:ID, oci:ID), pid:N, cgroup:PATH, unit:NAME.service or volume:NAME"
 
 // maxPID is the kernel's PID_MAX_LIMIT (include/linux/threads.h).
 const maxPID = 4 << 20
 
-// maxName is longer than any engine lets a name be, in bytes.
+// maxName, in bytes, is longer than the names of any engine.
 const maxName = 255
 
 var (
-	// containerName is what engines let names and ids be made of (moby daemon/names, runc's
-	// libcontainer/factory_linux.go, containerd's pkg/identifiers).
+	// containerName matches the names and ids that engines accept (moby daemon/names, runc's libcontainer/factory_linux.go,
+	// containerd's pkg/identifiers).
 	containerName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
-	// unitName is a name that systemd takes (systemd.unit(5)), of a type that has a control group.
+	// unitName matches a name that systemd accepts (systemd.unit(5)), of a type with a control group.
 	unitName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+\.(service|scope|slice|socket|mount|swap)$`)
-	// groupless are the types that have none.
+	// groupless are the types without one.
 	groupless = regexp.MustCompile(`\.(timer|target|path|device|automount)$`)
 )
 
-// prefixes are what may stand before the colon.
+// prefixes are the words that may stand before the colon.
 var prefixes = append([]string{string(Process), string(Cgroup), string(Unit), string(Volume)},
 	string(Docker), string(Podman), string(Containerd), string(CRIO), string(OCI))
 
-// Parse reads what a user named. It asks nobody whether there is such a thing.
+// Parse reads the name of a target. It doesn't check whether the target exists.
 func Parse(s string) (Ref, error) {
 	bad := func(format string, a ...any) (Ref, error) {
 		return Ref{}, fmt.Errorf("target %q: "+format, append([]any{s}, a...)...)
@@ -58,7 +57,7 @@ func Parse(s string) (Ref, error) {
 	if len(s) > 4096 {
 		return Ref{}, fmt.Errorf("target %.40q...: it has %d bytes; name %s", s, len(s), Syntax)
 	}
-	// The kernel takes neither in a group's name, nor an engine or systemd in theirs.
+	// Neither the kernel allows these in a group's name, nor an engine or systemd in theirs.
 	if strings.ContainsAny(s, "\x00\n") {
 		return bad("no target's name has a line break or a zero byte in it")
 	}
@@ -137,7 +136,7 @@ func parseContainer(s string, engine Engine, name string) (Ref, error) {
 	return r, nil
 }
 
-// String writes r as Parse reads it.
+// String returns r in the form that Parse reads.
 func (r Ref) String() string {
 	switch r.Kind {
 	case Container:

@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: what Parse takes it can write and read again.
+// FuzzParse: a name that Parse accepts can be written and parsed again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"web", "docker:web", "pid:1", "cgroup:/a/b", "unit:a.service", "volume:docker:a", "containerd:a/b"} {
 		f.Add(s)

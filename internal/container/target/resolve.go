@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/text/nearest"
 )
 
-// Resolve finds what r names. A target that is known but not running is returned beside a
-// *NotRunningError; other errors are *NotFoundError, *AmbiguousError, *GoneError, and why an
-// engine could not be asked. What runs on another machine is no error: its Elsewhere says so.
+// Resolve finds the target of r. A target that exists but doesn't run is returned together with a *NotRunningError. Other errors are
+// *NotFoundError, *AmbiguousError, *GoneError, and the reason why an engine could not be asked. A target on another machine is no
+// error: its Elsewhere says so.
 func (f *Finder) Resolve(ctx context.Context, r Ref) (Target, error) {
 	switch r.Kind {
 	case Container:
@@ -29,7 +29,7 @@ func (f *Finder) Resolve(ctx context.Context, r Ref) (Target, error) {
 	return Target{}, fmt.Errorf("a target of kind %q can't be found", r.Kind)
 }
 
-// process is the target of pid:N.
+// process finds the target of pid:N.
 func (f *Finder) process(r Ref) (Target, error) {
 	t := Target{Kind: Process, Name: strconv.Itoa(r.PID)}
 	ticks, err := f.start(r.PID)
@@ -49,7 +49,7 @@ func (f *Finder) process(r Ref) (Target, error) {
 	return t, nil
 }
 
-// asked are the sources that may have r.
+// asked returns the sources that may have r.
 func (f *Finder) asked(r Ref) []source {
 	var ss []source
 	for _, s := range f.sources {
@@ -60,7 +60,7 @@ func (f *Finder) asked(r Ref) []source {
 	return ss
 }
 
-// container is the target of a container's name or id.
+// container finds the target of a container's name or id.
 func (f *Finder) container(ctx context.Context, r Ref) (Target, error) {
 	answers := ask(ctx, f.asked(r), func(ctx context.Context, s source) ([]Target, error) { return s.find(ctx, r.Name) })
 	for i := range answers {
@@ -88,8 +88,8 @@ func (f *Finder) container(ctx context.Context, r Ref) (Target, error) {
 	return t, nil
 }
 
-// choose picks the one that r names: the only running one, or the only one. A whole name or
-// id counts for more than the beginning of an id.
+// choose picks the target that r names: the only running one, or the only one. A whole name or id takes precedence over the
+// beginning of an id.
 func choose(r Ref, all []Target) (Target, error) {
 	for _, exact := range []int{2, 1} {
 		var found, running []Target
@@ -101,7 +101,7 @@ func choose(r Ref, all []Target) (Target, error) {
 				}
 			}
 		}
-		// A running container of that name is meant, not an ended one.
+		// The running container of that name is meant, not an ended one.
 		if len(running) > 0 {
 			found = running
 		}
@@ -115,10 +115,10 @@ func choose(r Ref, all []Target) (Target, error) {
 	return Target{}, &NotFoundError{Ref: r}
 }
 
-// errNoEngine stands for all engines' reasons, which would fill a page.
+// errNoEngine replaces the reasons of all engines, which would fill a page.
 var errNoEngine = errors.New("no container engine is here: no socket of Docker or Podman, and no folders of containerd, CRI-O, runc or crun; plimsoll doctor shows what is missing")
 
-// notFound says where r was looked for.
+// notFound returns an error that says where r was looked for.
 func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("look for %s: %w", r, ctx.Err())
@@ -143,11 +143,11 @@ func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {
 	case r.Engine == "":
 		e.Unasked = []error{errNoEngine}
 	default:
-		// The engine that was named is not here; then it matters why.
+		// The engine that the user named is not here; then the reason matters.
 		e.Unasked = absent
 	}
 	if len(e.Looked) > 0 {
-		// Of what runs: that is what one wants to limit.
+		// Only running containers are suggested: only they can be limited.
 		if all, _ := f.List(ctx); len(all) > 0 {
 			var names []string
 			for _, t := range all {

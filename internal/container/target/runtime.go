@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// runcTree are the containers of a folder of runc's (its --root, /run/runc): each
-// has a folder with its name, and state.json in it from its creation to its removal
-// (opencontainers/runc, libcontainer/container_linux.go, type State).
+// runcTree returns the tree of the containers in a folder of runc's (its --root, /run/runc). Each has a folder with its name, with
+// state.json in it from its creation to its removal (opencontainers/runc, libcontainer/container_linux.go, type State).
 func (f *Finder) runcTree(root string) *tree {
 	s := &tree{f: f, name: "runc", root: root, levels: []string{"*"}, file: "state.json", of: []Engine{OCI, Podman, CRIO}}
 	s.load = func(dir string) (Target, error) {
@@ -44,11 +43,11 @@ func (f *Finder) runcTree(root string) *tree {
 	return s
 }
 
-// plain reports whether no engine tells of a container as well.
+// plain reports whether no engine reports the container as well.
 func plain(t Target) bool { return t.Engine == OCI }
 
-// crunTree are the containers of a folder of crun's (its --root, /run/crun): each has a
-// folder with its name, and status in it (containers/crun, src/libcrun/status.c).
+// crunTree returns the tree of the containers in a folder of crun's (its --root, /run/crun). Each has a folder with its name, with
+// status in it (containers/crun, src/libcrun/status.c).
 func (f *Finder) crunTree(root string) *tree {
 	s := &tree{f: f, name: "crun", root: root, levels: []string{"*"}, file: "status", of: []Engine{OCI, Podman, CRIO}}
 	s.load = func(dir string) (Target, error) {
@@ -67,13 +66,13 @@ func (f *Finder) crunTree(root string) *tree {
 	return s
 }
 
-// ofRuntime is the container of a runtime: its bundle's folder, the annotations and the
-// group as the runtime noted them, its first process and when that started.
+// ofRuntime makes the target of a runtime's container from the runtime's own notes: the bundle's folder, the annotations, the group,
+// the first process and its start time.
 func (f *Finder) ofRuntime(id, bundle string, annotations map[string]string, cgroup string, pid int, ticks uint64) (Target, error) {
 	t := Target{Kind: Container, Engine: OCI, ID: id, State: "stopped"}
 	var config bundleConfig
 	if err := readJSON(filepath.Join(bundle, "config.json"), &config); err != nil {
-		// The bundle need not exist any more.
+		// The bundle may be removed by now.
 		config = bundleConfig{Annotations: annotations}
 		t.Notes = append(t.Notes, fmt.Sprintf("its mounts are not known: %v", err))
 	}
@@ -91,7 +90,7 @@ func (f *Finder) ofRuntime(id, bundle string, annotations map[string]string, cgr
 	return t, err
 }
 
-// run makes pid t's process if it is that, see adopt.
+// run makes pid t's process if adopt confirms it.
 func (f *Finder) run(t *Target, pid int, ticks uint64) error {
 	if pid == 0 {
 		return nil

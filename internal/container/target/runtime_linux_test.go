@@ -13,8 +13,7 @@ import (
 	"plimsoll/internal/testkit/leaktest"
 )
 
-// TestRuntimes finds containers that were made with a runtime alone. It runs once with each
-// that works here.
+// TestRuntimes finds containers that were made with a runtime alone. It runs with each runtime that works here.
 func TestRuntimes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to run containers")
@@ -26,7 +25,7 @@ func TestRuntimes(t *testing.T) {
 			r := newRuntime(t, name)
 			if err := r.create(t, ociName("try"), ""); err != nil {
 				if name == "crun" && strings.Contains(err.Error(), "hybrid mode not supported") {
-					// crun before 1.9; its layout is tested by TestCrunStatus.
+					// This is crun before 1.9; TestCrunStatus tests its layout.
 					t.Logf("crun refuses this host: %v", err)
 					return
 				}
@@ -53,7 +52,7 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 	if err := r.create(t, id, ""); err != nil {
 		t.Fatal(err)
 	}
-	// It is told when it is made, and started later.
+	// The container is reported when it is made, and started later.
 	e := on.next(Started, id)
 	wantRunning(t, f, e.Target, e.Target.PID)
 	r.command(t, "start", id)
@@ -67,9 +66,9 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 			t.Errorf("Resolve(%s): mounts %+v", s, got.Mounts)
 		}
 	}
-	// A group that isn't named for the container.
+	// A group whose name is not the container's.
 	path := "/" + ociName("parent") + "/some/group"
-	// The runtime removes the last of them only, when it removes the container.
+	// When the runtime removes the container, it removes only the last group of the path.
 	t.Cleanup(func() { removeEmptyGroups("/" + ociName("parent")) })
 	if err := r.create(t, grouped, path); err != nil {
 		t.Fatal(err)
@@ -90,7 +89,7 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 	wantErr[*GoneError](t, f.Alive(e.Target))
 }
 
-// testMovedInit: a first process that moved itself below its container's group is still in that.
+// testMovedInit: a first process that moved itself to a group below its container's is still the container's.
 func testMovedInit(t *testing.T, f *Finder, got Target) {
 	for _, h := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
 		for _, g := range got.Groups {
@@ -123,7 +122,7 @@ func testMovedInit(t *testing.T, f *Finder, got Target) {
 	t.Error("no group to move to")
 }
 
-// removeEmptyGroups removes a group and those below, in every hierarchy.
+// removeEmptyGroups removes a group and the groups below it, in every hierarchy.
 func removeEmptyGroups(path string) {
 	roots, _ := filepath.Glob("/sys/fs/cgroup/*")
 	for _, h := range append(roots, "/sys/fs/cgroup") {

@@ -13,13 +13,11 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// FromState reads the state that an OCI runtime gives its hooks
-// (https://github.com/opencontainers/runtime-spec/blob/main/runtime.md#state), and what the bundle and the engine's
-// own files tell of the container. No daemon is asked: the one that makes the container may
-// hold a lock until the hook ends.
+// FromState reads the state that an OCI runtime passes to its hooks
+// (https://github.com/opencontainers/runtime-spec/blob/main/runtime.md#state), and the files of the bundle and the engine about the
+// container. It asks no daemon: the one that makes the container may hold a lock until the hook ends.
 //
-// Labels of Podman's containers, and those that containerd keeps in its database alone, are not known
-// then; Notes say so.
+// Labels of Podman's containers, and labels that only containerd's database has, are not known then; Notes say so.
 func (f *Finder) FromState(r io.Reader) (Target, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -60,7 +58,7 @@ func (f *Finder) FromState(r io.Reader) (Target, error) {
 	t.fromEngine(s.Bundle, &config.bundleConfig)
 	config.describe(&t)
 	if t.Engine == Docker {
-		// What Docker mounts for itself, its daemon doesn't tell of, either.
+		// Docker's daemon doesn't report its own mounts, either.
 		t.Mounts = slices.DeleteFunc(t.Mounts, func(m Mount) bool { return filepath.Base(filepath.Dir(m.Source)) == t.ID })
 	}
 	ticks, err := f.start(s.Pid)
@@ -73,7 +71,7 @@ func (f *Finder) FromState(r io.Reader) (Target, error) {
 	return t, err
 }
 
-// fromEngine adds what an engine keeps beside the bundle, or in files that the bundle shows the way to.
+// fromEngine adds facts from files that the engine keeps beside the bundle, or to which the bundle leads.
 func (t *Target) fromEngine(bundle string, config *bundleConfig) {
 	if filepath.Base(filepath.Dir(filepath.Dir(bundle))) == taskFolder {
 		// .../io.containerd.runtime.v2.task/NAMESPACE/ID
@@ -103,7 +101,7 @@ func (t *Target) fromEngine(bundle string, config *bundleConfig) {
 	}
 }
 
-// fromDocker reads what Docker keeps of a container, before it starts it (moby/moby, daemon/container/container.go, type
+// fromDocker reads the file that Docker writes about a container before it starts it (moby/moby, daemon/container/container.go, type
 // Container).
 func (t *Target) fromDocker(file string) error {
 	var c struct {

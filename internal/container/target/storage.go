@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// A Storage is where Podman and CRI-O keep containers (storage.conf's graphroot and runroot,
-// containers-storage.conf(5)). They may share one.
+// A Storage says where Podman and CRI-O keep containers (storage.conf's graphroot and runroot, containers-storage.conf(5)). They may
+// share one.
 type Storage struct {
 	// Graph is /var/lib/containers/storage, Run is /run/containers/storage.
 	Graph, Run string
 }
 
-// storageTree are the containers of a Storage. Below both folders is DRIVER-containers, a folder
-// for each container there, and in it userdata: in Run's is pidfile, which conmon writes
-// (containers/conmon, src/conmon.c); in Graph's is config.json, which tells by an
-// annotation who made it. In Graph's is containers.json, too, with names
+// storageTree returns the tree of the containers in a Storage. Graph and Run each have DRIVER-containers, with a folder for each
+// container, with userdata in it. In Run's is pidfile, which conmon writes (containers/conmon, src/conmon.c). In Graph's is
+// config.json, with an annotation that names the engine. Graph's DRIVER-containers also has containers.json, with names
 // (containers/storage, containers.go).
 //
-// CRI-O keeps state.json beside config.json, with the process and when it started (cri-o/cri-o,
-// internal/oci/container.go, type ContainerState).
+// CRI-O writes state.json beside config.json, with the process and its start time (cri-o/cri-o, internal/oci/container.go, type
+// ContainerState).
 func (f *Finder) storageTree(r Storage) *storage {
 	names := &storageNames{}
 	s := &tree{f: f, name: "the storage of Podman and CRI-O", root: r.Run, levels: []string{"*-containers", "*", "userdata"}, file: "pidfile", of: []Engine{Podman, CRIO}}
@@ -46,7 +45,7 @@ func (f *Finder) storageTree(r Storage) *storage {
 		kept := r.Graph + strings.TrimPrefix(dir, r.Run)
 		var config bundleConfig
 		if err := readJSON(filepath.Join(kept, "config.json"), &config); err != nil {
-			// CRI-O's is in both.
+			// CRI-O has config.json in both.
 			if err := readJSON(filepath.Join(dir, "config.json"), &config); err != nil {
 				return Target{}, err
 			}
@@ -64,7 +63,7 @@ func (f *Finder) storageTree(r Storage) *storage {
 				Start string `json:"initStartTime"`
 			}
 			if err := readJSON(filepath.Join(kept, "state.json"), &state); err == nil && state.PID == pid {
-				// Versions before 1.20 don't note it.
+				// Versions before 1.20 don't write it.
 				ticks, _ = strconv.ParseUint(state.Start, 10, 64)
 			}
 		} else {
@@ -85,7 +84,7 @@ func (f *Finder) storageTree(r Storage) *storage {
 		return t, err
 	}
 	s.ours = func(t Target) bool {
-		// Podman's daemon knows more. It tells later, and is asked at once: see hinted.
+		// Podman's daemon knows more. Its event comes later, so it is asked at once: see hinted.
 		return t.Engine != Podman || !f.tells(Podman)
 	}
 	if f.opt.Podman != nil {
@@ -94,16 +93,16 @@ func (f *Finder) storageTree(r Storage) *storage {
 	return &storage{s, r}
 }
 
-// storage is a Storage as a source.
+// storage is the source of a Storage.
 type storage struct {
 	*tree
 	at Storage
 }
 
-// storageNames are what containers.json says.
+// storageNames are the names in containers.json.
 type storageNames struct {
 	mu sync.Mutex
-	// at is when the file that known is from was written.
+	// at is the modification time of the file that known was read from.
 	at    time.Time
 	known map[string]storageName
 }
@@ -143,8 +142,7 @@ func (n *storageNames) of(id, dir string) (name, image string) {
 	return k.name, k.image
 }
 
-// labelPodman adds the labels of Podman's containers, which are in its database alone: the
-// program is asked.
+// labelPodman adds the labels of Podman's containers. Only Podman's database has them, so it asks the program.
 func (f *Finder) labelPodman(ctx context.Context, ts []Target) {
 	argv := []string{"ps", "--no-trunc", "--format", "json"}
 	for _, t := range ts {

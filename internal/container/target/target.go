@@ -1,25 +1,21 @@
-// Package target finds the running thing whose limits are held: from what a user names to
-// its process and its control groups.
+// Package target finds what a limit applies to: from the name that a user writes to the process and its control groups.
 //
-// A user names a container by name or id, and with its engine in front where two engines
-// have one of that name; or a process, a control group, a unit of systemd, a volume
-// (Parse). A Finder asks every engine of the machine. Docker and Podman answer through
-// Docker's API. The others are read from what their runtimes note down below /run: that
-// needs no client, and works while a daemon is down. Each root and socket is in Options.
+// A user names a container by name or id, with the engine in front if two engines have one of that name; or a process, a control
+// group, a unit of systemd, a volume (Parse). A Finder asks every engine of the machine. Docker and Podman answer through Docker's
+// API. For the others it reads the files of their runtimes below /run: that needs no client, and works while a daemon is down. Each
+// root and socket is in Options.
 //
-// Easily got wrong:
+// Mistakes are easily made:
 //
-//   - A process id is reused. A Target keeps the time at which its process started, and
-//     Alive compares.
-//   - A container's first process may have moved itself into a group below the
-//     container's. Groups walks up to the container's own (as Podman does).
-//   - A name says nothing of where it runs. A daemon may be in a virtual machine or on
-//     another machine; its containers have Elsewhere set, and no process here.
-//   - One container is seen by several sources: Docker's are containerd's, too, in the
-//     namespace moby; those of Podman and CRI-O are in runc's folder. The process tells
-//     that they are the same.
+//   - A process id is reused. A Target keeps the start time of its process, and Alive compares it.
+//   - A container's first process may have moved itself into a group below the container's. Groups
+//     returns the container's own group, as Podman does.
+//   - A name doesn't say where the container runs. A daemon may be in a virtual machine or on another
+//     machine; its containers have Elsewhere set, and no process here.
+//   - Several sources see one container: containerd has Docker's, too, in the namespace moby; runc's
+//     folder has those of Podman and CRI-O. They are the same if the process is.
 //
-// The layouts are described where they are read.
+// The formats are described where they are read.
 package target
 
 import (
@@ -30,7 +26,7 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// A Kind is what sort of thing a target is.
+// A Kind is the kind of a target.
 type Kind string
 
 // The kinds of targets.
@@ -45,7 +41,7 @@ const (
 // An Engine is what runs a container.
 type Engine string
 
-// The engines. OCI is a container that somebody runs with runc or crun alone.
+// The engines. OCI stands for a container that was made with runc or crun directly.
 const (
 	Docker     Engine = "docker"
 	Podman     Engine = "podman"
@@ -54,7 +50,7 @@ const (
 	OCI        Engine = "oci"
 )
 
-// engines are all of them, the one that knows most of a container first.
+// engines are all of them, first the one with the most facts about a container.
 var engines = []Engine{Docker, Podman, CRIO, Containerd, OCI}
 
 // title is an engine's name in a sentence.
@@ -62,33 +58,31 @@ func (e Engine) title() string {
 	return map[Engine]string{Docker: "Docker", Podman: "Podman", Containerd: "containerd", CRIO: "CRI-O", OCI: "runc or crun"}[e]
 }
 
-// A Target is what was named.
+// A Target is what a limit applies to.
 type Target struct {
 	Kind Kind `json:"kind"`
 	// Engine is empty for all but containers and volumes.
 	Engine Engine `json:"engine,omitempty"`
 	// Namespace is containerd's: default, k8s.io, moby.
 	Namespace string `json:"namespace,omitempty"`
-	// Name is the container's, the unit's or the volume's name, or the group's path. It
-	// is the id for containers that have none.
+	// Name is the name of the container, unit or volume, or the path of the group. For a container without a name it is the id.
 	Name string `json:"name"`
 	// ID is the container's whole id.
 	ID string `json:"id,omitempty"`
-	// Image is the name of the container's image as it was asked for.
+	// Image is the name of the container's image as the user wrote it.
 	Image string `json:"image,omitempty"`
-	// Labels are the container's. Those of a Kubernetes pod are among them, and what the
-	// kubelet calls io.kubernetes.pod.name and the like is there under those names.
+	// Labels are the container's, together with those of its Kubernetes pod. The kubelet's io.kubernetes.pod.name and the like are
+	// among them under those names.
 	Labels map[string]string `json:"labels"`
-	// Mounts are what the host mounted into the container; of a volume, the volume.
+	// Mounts are the mounts from the host in the container; for a volume, the volume.
 	Mounts []Mount `json:"mounts"`
 	// Sandbox is whether the container only keeps a pod's namespaces. List and Events leave it out.
 	Sandbox bool `json:"sandbox"`
-	// State is the engine's word for how it is: running, exited, inactive.
+	// State is the engine's word for the state: running, exited, inactive.
 	State string `json:"state,omitempty"`
-	// Running is whether there is something to hold to limits now: a process, or a group
-	// that exists. A paused container is running.
+	// Running is whether there is something to limit now: a process, or a group that exists. A paused container is running.
 	Running bool `json:"running"`
-	// unseen is why a container that runs by its engine's word has no process that can be seen; "" for others.
+	// unseen is why a container that runs according to its engine has no visible process; "" for others.
 	unseen string
 	// PID is the first process; 0 if there is none, or none on this machine.
 	PID int `json:"pid,omitempty"`
@@ -99,26 +93,25 @@ type Target struct {
 	// Elsewhere reports why the container is not on this machine: limits go through the
 	// engine's API only. It is empty if it is here.
 	Elsewhere string `json:"elsewhere,omitempty"`
-	// Host is the address of the daemon that reported it, OS the system of its containers.
-	// Both are empty for what was read from files.
+	// Host is the address of the daemon that reported it, OS the system of its containers. Both are empty if files reported it.
 	Host string `json:"host,omitempty"`
 	OS   string `json:"os,omitempty"`
-	// Users are the running containers that have a volume mounted.
+	// Users are the running containers that have mounted the volume.
 	Users []Target `json:"users"`
-	// Asked are the limits in the container's config.json, with which its runtime began it; nil if the daemon
-	// told of it, which has them.
+	// Asked are the limits in the container's config.json, with which its runtime began. They are nil if the daemon reported the
+	// container: it has them.
 	Asked *specs.LinuxResources `json:"-"`
-	// Partial is set where the engine's daemon knows more of it, such as labels, and could not be asked.
+	// Partial is set if the engine's daemon knows more of it, such as labels, and could not be asked.
 	Partial bool `json:"-"`
-	// Notes are doubts, a sentence each.
+	// Notes are doubts, one sentence each.
 	Notes []string `json:"notes"`
-	// Rootfs is the host's folder with the container's root, where its process is not in there yet: a
-	// runtime calls its hooks before. Otherwise it is empty, and the process tells.
+	// Rootfs is the host's folder with the container's root, as long as the container's process is not in it yet: a runtime calls
+	// its hooks before. Otherwise it is empty, and the process leads there.
 	Rootfs string `json:"-"`
 
-	// cgroupsPath is what config.json asks for.
+	// cgroupsPath is the group that config.json asks for.
 	cgroupsPath string
-	// volumes are what an engine's file says of mounts that config.json has without a name.
+	// volumes are the volumes in an engine's file, for mounts that have no name in config.json.
 	volumes []Mount
 }
 
@@ -127,15 +120,15 @@ type Mount struct {
 	// Source is the host's path, Destination the container's.
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
-	// Volume is the name of the volume, if it is one, and Driver what provides it.
+	// Volume is the name of the volume, if it is one, and Driver is what provides it.
 	Volume string `json:"volume,omitempty"`
 	Driver string `json:"driver,omitempty"`
-	// Later is what Source will show as soon as a container has the volume, where none has: a block device or a folder by its
-	// path, else its type and name, as in "tmpfs:tmpfs" or "nfs::/export". Empty: Source shows the data now.
+	// Later is what Source will show once a container has the volume, if none has it now: the path of a block device or a folder,
+	// else its type and name, as in "tmpfs:tmpfs" or "nfs::/export". Empty: Source shows the data now.
 	Later string `json:"later,omitempty"`
 }
 
-// Ref is the unambiguous way to name t: docker:web.
+// Ref returns the unambiguous name of t: docker:web.
 func (t Target) Ref() string {
 	switch t.Kind {
 	case Container:
@@ -150,15 +143,15 @@ func (t Target) Ref() string {
 	return string(t.Kind) + ":" + t.Name
 }
 
-// FullID is what the container's engine tells it by, with the engine and, of containerd, the namespace; "" for what has no id. A user chooses
-// the ids of containerd, runc and crun, so that containers of two roots of one engine may have the same.
+// FullID identifies the container: the engine, for containerd the namespace, and the id; "" if it has no id. Users choose the ids
+// for containerd, runc and crun, so containers of two roots of one engine may have the same.
 func (t Target) FullID() string {
 	engine, space := t.Engine, t.Namespace
 	if engine == Containerd && space == dockersNamespace {
 		engine = Docker
 	}
 	if engine != Containerd {
-		space = "" // Docker's containers are in one of containerd's as well.
+		space = "" // Docker's containers are in a namespace of containerd as well.
 	}
 	if t.ID == "" {
 		return ""
@@ -166,11 +159,11 @@ func (t Target) FullID() string {
 	return string(engine) + "/" + space + "/" + t.ID
 }
 
-// CgroupsPath is the control group that the container's config.json asks for, as that has it; "" where that isn't known. It
-// need not be called after the container.
+// CgroupsPath is the control group that the container's config.json asks for, in the form that is written there; "" if that isn't
+// known. Its name need not have the container's.
 func (t Target) CgroupsPath() string { return t.cgroupsPath }
 
-// title names t in a sentence: "container web of Docker".
+// title is t's name in a sentence: "container web of Docker".
 func (t Target) title() string {
 	switch t.Kind {
 	case Container:
@@ -189,11 +182,10 @@ func (t Target) title() string {
 	return t.Ref()
 }
 
-// shortID is how many letters of an id the docker command shows.
+// shortID is how many digits of an id the docker command shows.
 const shortID = 12
 
-// answersTo reports how well t answers to a name: 2 for its name or id, 1 for the beginning
-// of its id.
+// answersTo reports how well a name matches t: 2 for its name or id, 1 for the beginning of its id.
 func (t Target) answersTo(name string) int {
 	switch {
 	case t.Name == name, t.ID == name:
@@ -204,10 +196,10 @@ func (t Target) answersTo(name string) int {
 	return 0
 }
 
-// Process is the first process, without the boot and the namespace, which are this machine's; zero if there is none.
+// Process returns the first process, without the boot and the namespace, which are this machine's; zero if there is none.
 func (t Target) Process() procfs.Process { return procfs.Process{PID: t.PID, Start: t.StartTime} }
 
-// same reports whether two sources tell of one container.
+// same reports whether two sources describe one container.
 func (t Target) same(u Target) bool {
 	if t.PID != 0 || u.PID != 0 {
 		return t.Process() == u.Process()

@@ -10,26 +10,25 @@ import (
 	"strings"
 )
 
-// A tree is what a runtime notes down of its containers: a folder for each, at a depth below
-// root, in which a file appears when the container has a process.
+// A tree is a runtime's folder of containers: each has a folder at some depth below root, in which a file appears when the container
+// has a process.
 type tree struct {
 	f *Finder
-	// name says what it is, in a sentence.
+	// name is its name in a sentence.
 	name string
 	root string
 	// levels are patterns of the folders between root and the file; "*" is any.
 	levels []string
-	// file is the one that tells the process.
+	// file is the file with the process.
 	file string
-	// load reads the container whose folder this is. The error is fs.ErrNotExist when it
-	// went away, which is none.
+	// load reads the container of this folder. The error is fs.ErrNotExist if the container was removed meanwhile, which is no
+	// fault.
 	load func(dir string) (Target, error)
-	// known lists the folders of all containers, also of those without a process; nil for those
-	// that are below root.
+	// known lists the folders of all containers, also of those without a process; nil for those below root.
 	known func() ([]string, error)
-	// label adds what the files don't tell to containers; nil adds nothing.
+	// label adds facts that are not in the files; nil adds nothing.
 	label func(ctx context.Context, ts []Target)
-	// ours reports whether a container is this source's to announce.
+	// ours reports whether this source reports a container's events.
 	ours func(t Target) bool
 	// of are the engines whose containers may be here.
 	of []Engine
@@ -49,7 +48,7 @@ func (s *tree) dirs() ([]string, error) {
 	return filepath.Glob(filepath.Join(append([]string{globEscape(s.root)}, s.levels...)...))
 }
 
-// unreadable reports why the folder can't be read.
+// unreadable returns why the folder can't be read.
 func (s *tree) unreadable(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -60,13 +59,12 @@ func (s *tree) unreadable(err error) error {
 	return fmt.Errorf("%s: %w", s.name, err)
 }
 
-// globEscape makes a path match nothing but itself.
+// globEscape escapes a path so that it matches only itself.
 func globEscape(p string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
 }
 
-// all reads every container. One that can't be read is left out, and the reason is returned
-// beside the others.
+// all reads every container. It leaves out those that can't be read, and returns the reasons beside the others.
 func (s *tree) all() ([]Target, []error, error) {
 	dirs, err := s.dirs()
 	if err != nil {
@@ -100,7 +98,7 @@ func (s *tree) find(ctx context.Context, name string) ([]Target, error) {
 		}
 	}
 	if len(found) == 0 {
-		// What can't be read may be the one.
+		// One that can't be read may be the one.
 		return nil, errors.Join(bad...)
 	}
 	s.addLabels(ctx, found)

@@ -18,15 +18,15 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// watch implements source. Each folder on the way to the runtime's files has an inotify
-// watch, and each process that is found a file descriptor that tells its end.
+// watch implements source. Each folder on the way to the runtime's files has an inotify watch. Each process that is found has a file
+// descriptor that reports its end.
 func (s *tree) watch(ctx context.Context, send func(Event)) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		send(Event{Type: Lost, Source: s.what(), Err: fmt.Errorf("inotify: %w", err)})
 		return
 	}
-	// A file that doesn't block is waited for by Go's poller, and Close ends its Read.
+	// Go's poller waits for a non-blocking file, and Close ends its Read.
 	file := os.NewFile(uintptr(fd), "inotify")
 	defer file.Close()
 	defer context.AfterFunc(ctx, func() { file.Close() })()
@@ -54,15 +54,15 @@ type treeWatch struct {
 	ctx  context.Context
 	send func(Event)
 	fd   int
-	// nodes are the folders that are watched, by the kernel's number of the watch.
+	// nodes are the watched folders, by the kernel's number of the watch.
 	nodes map[int32]treeNode
 	// rooted is whether root is watched, and not only a folder above it.
 	rooted bool
-	// first is whether this is the first look: what runs already is not told.
+	// first is set during the first look: containers that run already are not reported.
 	first bool
-	// complained is whether it was said that no more folders can be watched.
+	// complained is whether an event has said that no more folders can be watched.
 	complained bool
-	// busy bounds how many containers' labels are asked for at a time.
+	// busy bounds how many containers' labels are requested at a time.
 	busy chan struct{}
 	wg   sync.WaitGroup
 
@@ -70,16 +70,16 @@ type treeWatch struct {
 	running map[procfs.Process]bool
 }
 
-// A treeNode is a folder; level 0 is root, and one above it has -1.
+// A treeNode is a folder; the level of root is 0, and of a folder above it -1.
 type treeNode struct {
 	path  string
 	level int
 }
 
-// mask: what appears in a folder, and its end.
+// mask has entries that appear in a folder, and the folder's removal.
 const mask = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 
-// begin watches root, or while that is not there the nearest folder above it.
+// begin watches root, or while root doesn't exist the nearest folder above it.
 func (w *treeWatch) begin() {
 	for range 10 {
 		err := w.add(w.root, 0)
@@ -95,7 +95,7 @@ func (w *treeWatch) begin() {
 			return
 		}
 		w.rooted = false
-		// Nothing ran in a folder that was not there: whatever is found in it now has just started.
+		// No container ran in a folder that didn't exist: any that is found in it now has just started.
 		w.first = false
 		above := filepath.Dir(w.root)
 		for ; above != filepath.Dir(above); above = filepath.Dir(above) {
@@ -109,7 +109,7 @@ func (w *treeWatch) begin() {
 	}
 }
 
-// noteRoot notes that root is watched. It is told before what is found in it.
+// noteRoot notes that root is watched, and reports that before it reports containers.
 func (w *treeWatch) noteRoot() {
 	if w.rooted {
 		return
@@ -117,7 +117,7 @@ func (w *treeWatch) noteRoot() {
 	w.rooted = true
 	for wd, n := range w.nodes {
 		if n.level < 0 {
-			// Whatever else appears there is no concern any more.
+			// Other entries there no longer matter.
 			unix.InotifyRmWatch(w.fd, uint32(wd))
 			delete(w.nodes, wd)
 		}
@@ -125,8 +125,8 @@ func (w *treeWatch) noteRoot() {
 	w.send(Event{Type: Connected, Source: w.what()})
 }
 
-// stillMissing reports whether the folder below above on the way to root is not there: it may
-// have been made just before above was watched.
+// stillMissing reports whether the folder below above on the way to root is missing: it may have been made just before above was
+// watched.
 func (w *treeWatch) stillMissing(above string) bool {
 	rel, err := filepath.Rel(above, w.root)
 	if err != nil {
@@ -150,7 +150,7 @@ func (w *treeWatch) add(dir string, level int) error {
 	return nil
 }
 
-// look looks at what is in a watched folder already.
+// look looks at the entries that a watched folder has already.
 func (w *treeWatch) look(dir string, level int) error {
 	if level == len(w.levels) {
 		if _, err := os.Stat(filepath.Join(dir, w.file)); err == nil {
@@ -170,7 +170,7 @@ func (w *treeWatch) look(dir string, level int) error {
 	return nil
 }
 
-// enter watches a folder's folder if its name is right.
+// enter watches a subfolder if its name matches.
 func (w *treeWatch) enter(dir, name string, level int) {
 	if ok, _ := path.Match(w.levels[level], name); !ok {
 		return
@@ -185,7 +185,7 @@ func (w *treeWatch) enter(dir, name string, level int) {
 	}
 }
 
-// complain says once that not everything can be watched.
+// complain reports once that not everything can be watched.
 func (w *treeWatch) complain(err error) {
 	if w.complained {
 		return
@@ -200,7 +200,7 @@ func (w *treeWatch) complain(err error) {
 	w.send(Event{Type: Lost, Source: w.what(), Err: err})
 }
 
-// events works on what a Read gave: records of inotify(7), struct inotify_event.
+// events processes the bytes of one Read: records of inotify(7), struct inotify_event.
 func (w *treeWatch) events(b []byte) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		wd := int32(binary.NativeEndian.Uint32(b))
@@ -245,11 +245,11 @@ func (w *treeWatch) event(wd int32, what uint32, name string) {
 	}
 }
 
-// seen looks at a container whose file is there or new.
+// seen looks at a container whose file exists or is new.
 func (w *treeWatch) seen(dir string) {
 	t, err := w.load(dir)
 	if err != nil || !t.Running || t.Sandbox {
-		// What can't be read now is so for List, too, which says why.
+		// List can't read it either, and says why.
 		return
 	}
 	if w.ours != nil && !w.ours(t) {
@@ -284,7 +284,7 @@ func (w *treeWatch) seen(dir string) {
 	})
 }
 
-// waitEnd waits for the end of t's process, and reports whether that came before ctx's.
+// waitEnd waits for the end of t's process, and reports whether it came before ctx's.
 func (f *Finder) waitEnd(ctx context.Context, t Target) bool {
 	fd, err := unix.PidfdOpen(t.PID, unix.O_NONBLOCK) // PIDFD_NONBLOCK, Linux 5.10
 	if errors.Is(err, unix.ESRCH) {
@@ -294,7 +294,7 @@ func (f *Finder) waitEnd(ctx context.Context, t Target) bool {
 		file := os.NewFile(uintptr(fd), "pidfd")
 		defer file.Close()
 		if f.Alive(t) != nil {
-			// The descriptor may be another's.
+			// The number may be another process's by now.
 			return ctx.Err() == nil
 		}
 		defer context.AfterFunc(ctx, func() { file.Close() })()
@@ -308,7 +308,7 @@ func (f *Finder) waitEnd(ctx context.Context, t Target) bool {
 			}
 		}
 	}
-	// An older kernel, or a filter of system calls.
+	// An older kernel, or a seccomp filter.
 	for f.Alive(t) == nil {
 		if !pause(ctx, time.Second) {
 			return false

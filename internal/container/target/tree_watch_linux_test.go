@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleep starts a process that is killed at the end, and says when it started.
+// sleep starts a process that is killed at the end, and returns its start time.
 func sleep(t *testing.T) (pid int, ticks uint64, kill func()) {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -35,7 +35,7 @@ func sleep(t *testing.T) (pid int, ticks uint64, kill func()) {
 	return cmd.Process.Pid, ticks, kill
 }
 
-// note writes a container's state.json as runc does: beside it, and then in its place.
+// note writes a container's state.json as runc does: to a new file, which it then renames.
 func note(t *testing.T, root, id string, pid int, ticks uint64) {
 	t.Helper()
 	dir := filepath.Join(root, id)
@@ -66,7 +66,7 @@ func waitWatched(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		for _, name := range infos {
-			text, _ := os.ReadFile(name) // It may be closed meanwhile.
+			text, _ := os.ReadFile(name) // Its owner may close it meanwhile.
 			if strings.Contains(string(text), "inotify wd:") && strings.Contains(string(text), line) {
 				return
 			}
@@ -77,8 +77,8 @@ func waitWatched(t *testing.T, dir string) {
 	}
 }
 
-// TestWatchFolders: a runtime's folder appears with its first container, long after the watch began, and may
-// go away and come back. What is noted twice is told once.
+// TestWatchFolders: a runtime's folder appears with its first container, long after the watch began, and may be removed and made
+// again. A container that is noted twice is reported once.
 func TestWatchFolders(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "run", "user", "runc")
@@ -96,7 +96,7 @@ func TestWatchFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill()
-	// Its end is told although its folder is gone.
+	// Its end is reported although its folder was removed.
 	on.next(Ended, "one")
 
 	pid, ticks, _ = sleep(t)
@@ -110,7 +110,7 @@ func TestWatchFolders(t *testing.T) {
 	note(t, root, "three", pid, ticks)
 	on.next(Connected, "")
 	on.next(Started, "three")
-	// One that had ended before it was noted, and one that can't be read, are not told: the next is.
+	// A container that had ended before it was noted, and one that can't be read, are not reported: the next one is.
 	note(t, root, "dead", pid, ticks+1)
 	if err := os.MkdirAll(filepath.Join(root, "bad"), 0o755); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestWatchFolders(t *testing.T) {
 	on.next(Started, "four")
 }
 
-// TestWatchMany: of many containers that start and end at once each start and each end is told.
+// TestWatchMany: of many containers that start and end at once each start and each end is reported.
 func TestWatchMany(t *testing.T) {
 	const n = 100
 	root := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// watch implements source: these runtimes are Linux's.
+// watch implements source: these runtimes run on Linux only.
 func (s *tree) watch(_ context.Context, send func(Event)) {
 	send(Event{Type: Lost, Source: s.what(), Err: fmt.Errorf("containers in folders are watched on Linux only: %w", errors.ErrUnsupported)})
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// unitProperties are what is asked of a unit (org.freedesktop.systemd1(5)).
+// unitProperties are the properties that are read (org.freedesktop.systemd1(5)).
 const unitProperties = "Id,LoadState,ActiveState,SubState,MainPID,ControlGroup"
 
-// unit is the target of unit:NAME.
+// unit finds the target of unit:NAME.
 //
-// Its groups are those that it has: with version 1 systemd gives a unit a group for a controller
-// only if one of its properties needs it.
+// It has the groups that exist: with version 1 systemd makes a unit's group for a controller only if one of the unit's properties
+// needs it.
 func (f *Finder) unit(ctx context.Context, r Ref) (Target, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -63,10 +63,10 @@ func (f *Finder) unit(ctx context.Context, r Ref) (Target, error) {
 	return t, nil
 }
 
-// Systemctl is what runs systemctl.
+// Systemctl runs systemctl.
 func (f *Finder) Systemctl() Program { return f.opt.Systemctl }
 
-// UnitError adds what would mend a failed command of systemctl.
+// UnitError adds the fix to the error of a systemctl command.
 func UnitError(err error) error {
 	switch s := err.Error(); {
 	case strings.Contains(s, "not been booted with systemd"):

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mountinfo is of a host with both versions, as this has them.
+// mountinfo is that of a host with both versions.
 const mountinfo = `30 1 0:26 / %[1]s rw - tmpfs tmpfs rw
 31 30 0:27 / %[1]s/cpu,cpuacct rw,nosuid,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
 32 30 0:28 / %[1]s/systemd rw,relatime - cgroup cgroup rw,xattr,release_agent=/x,name=systemd
@@ -21,7 +21,7 @@ const mountinfo = `30 1 0:26 / %[1]s rw - tmpfs tmpfs rw
 35 30 0:29 / %[1]s/again rw,relatime - cgroup cgroup rw,blkio
 `
 
-// systemctl answers as systemctl 252 does to show with --property.
+// systemctl answers like "show --property" of systemctl 252.
 func systemctl(t *testing.T, answers map[string]string) Program {
 	return func(_ context.Context, argv ...string) ([]byte, error) {
 		want := []string{"show", "--property=" + unitProperties, "--"}
@@ -36,8 +36,7 @@ func systemctl(t *testing.T, answers map[string]string) Program {
 	}
 }
 
-// TestUnit: units of systemd by what systemctl says. That a real one says so is tested in the
-// guest, where systemd runs.
+// TestUnit: units of systemd, from systemctl's output. The guest's round tests a real systemd.
 func TestUnit(t *testing.T) {
 	x := newFixture(t)
 	x.write("proc/self/mountinfo", strings.ReplaceAll(mountinfo, "%[1]s", x.path("cg")))
@@ -92,7 +91,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestUnitWithoutSystemd: where systemd does not run, systemctl's own words lead to the fix.
+// TestUnitWithoutSystemd: without systemd, systemctl's own words lead to the fix.
 func TestUnitWithoutSystemd(t *testing.T) {
 	if _, err := exec.LookPath("systemctl"); err == nil {
 		if _, err := os.Stat("/run/systemd/system"); err == nil {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// envUser makes this test binary another user's plimsoll: the folder of the test.
+// envUser makes this test binary another user's plimsoll; its value is the test's folder.
 const envUser = "PLIMSOLL_TEST_TARGET_USER"
 
 // TestUserProcess is no test but the process that TestUser starts.
@@ -35,7 +35,7 @@ func TestUserProcess(t *testing.T) {
 	}
 }
 
-// TestUser: a user who may not look is told so, and what to do, and not that there is nothing.
+// TestUser: the error for a user without permission says that, and the fix, and not that there is nothing.
 func TestUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")

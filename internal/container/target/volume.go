@@ -16,10 +16,10 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A volumeSource is a source that has volumes.
+// A volumeSource is a source with volumes.
 type volumeSource interface {
 	source
-	// findVolume returns the volume of a name, without its users; nil if there is none.
+	// findVolume returns the volume of that name, without its users; nil if there is none.
 	findVolume(ctx context.Context, name string) (*Target, error)
 }
 
@@ -28,7 +28,7 @@ var (
 	_ volumeSource = (*storage)(nil)
 )
 
-// volume is the target of volume:NAME.
+// volume finds the target of volume:NAME.
 func (f *Finder) volume(ctx context.Context, r Ref) (Target, error) {
 	var sources []source
 	for _, s := range f.asked(r) {
@@ -75,7 +75,7 @@ func (f *Finder) volume(ctx context.Context, r Ref) (Target, error) {
 	return v, nil
 }
 
-// sameVolume reports whether two sources tell of one volume.
+// sameVolume reports whether two sources describe one volume.
 func sameVolume(a, b Target) bool {
 	return a.Engine == b.Engine && a.Elsewhere == b.Elsewhere && a.Mounts[0].Source == b.Mounts[0].Source
 }
@@ -111,9 +111,9 @@ func (d *daemon) findVolume(ctx context.Context, name string) (*Target, error) {
 	return t, nil
 }
 
-// later is Mount.Later of a volume of this machine. The driver local mounts what its options name
-// (https://docs.docker.com/reference/cli/docker/volume/create/#opt) on the volume's folder while a container has the volume; at other
-// times the folder is empty, and on the disk of the engine's own data.
+// later returns Mount.Later for a volume of this machine. The driver local mounts the device or folder in the volume's options
+// (https://docs.docker.com/reference/cli/docker/volume/create/#opt) on the volume's folder while a container has the volume. At
+// other times the folder is empty, and on the disk of the engine's own data.
 func (f *Finder) later(v volume.Volume) string {
 	of, kind := v.Options["device"], v.Options["type"]
 	if of == "" {
@@ -129,7 +129,7 @@ func (f *Finder) later(v volume.Volume) string {
 	return kind + ":" + of
 }
 
-// bound reports whether options of mount(8) mean that a folder is shown again.
+// bound reports whether options of mount(8) make a bind mount.
 func bound(kind, options string) bool {
 	o := strings.Split(options, ",")
 	return (kind == "" || kind == "none") && (slices.Contains(o, "bind") || slices.Contains(o, "rbind"))

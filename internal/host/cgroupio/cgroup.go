@@ -1,11 +1,11 @@
-// Package cgroupio reads what the kernel charged to a process's control group:
-// bytes on a block device, and stops by the CPU controller.
+// Package cgroupio reads the counters of a process's control group: its bytes on a block device, and how often the CPU controller
+// stopped it.
 //
 // The formats are in the kernel's Documentation/admin-guide/cgroup-v2.rst and
 // cgroup-v1/blkio-controller.rst.
 //
-// Easily got wrong: a group's counters belong to all of its processes. They
-// describe a worker only if it has the group to itself.
+// A mistake is easily made: a group's counters belong to all of its processes. They describe a worker only if it is alone in its
+// group.
 package cgroupio
 
 import (
@@ -17,15 +17,13 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// ErrShared is the error where a process shares its group with others, so that the
-// group's counters are not the process's.
+// ErrShared is the error if a process shares its group with others, so that the group's counters are not the process's.
 var ErrShared = errors.New("the group is shared")
 
-// ErrNotCounted is the error where the kernel doesn't count for this group.
+// ErrNotCounted is the error if the kernel doesn't count for this group.
 var ErrNotCounted = errors.New("not counted")
 
-// groupOf returns the group of pid ("self" or a number) for a controller. Without the controller nothing
-// is counted.
+// groupOf returns the group of pid ("self" or a number) for a controller. Without the controller the error wraps ErrNotCounted.
 func groupOf(fs device.FS, pid string, c hierarchy.Controller) (*hierarchy.Group, error) {
 	tree, err := hierarchy.Read(fs)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"plimsoll/internal/testkit/treetest"
 )
 
-// host makes a procfs and cgroup folders in a temporary one. ROOT in the content
-// of a file stands for it.
+// host makes a procfs and cgroup folders in a temporary one. ROOT in a file's content is replaced by that folder.
 func host(t *testing.T, files map[string]string) device.FS {
 	t.Helper()
 	root := treetest.Make(t, files)
@@ -132,7 +131,7 @@ func TestReadThrottlesHybrid(t *testing.T) {
 	}
 }
 
-// TestReadAround: what groups above a process hold counts, in both versions: quotas, CPUs, and memory limits that were reached.
+// TestReadAround: in both versions the groups above a process count too: their quotas, CPUs, and memory limits that were reached.
 func TestReadAround(t *testing.T) {
 	v2 := host(t, map[string]string{
 		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup2 cgroup2 rw\n",
@@ -185,7 +184,7 @@ func TestReadAround(t *testing.T) {
 	}
 }
 
-// TestReadMemoryLimit: the least limit on the way up is the one in effect.
+// TestReadMemoryLimit: the lowest limit on the way up is the one in effect.
 func TestReadMemoryLimit(t *testing.T) {
 	v2 := host(t, map[string]string{
 		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup2 cgroup2 rw\n",
@@ -220,7 +219,7 @@ func TestReadMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryKills: each version counts in a file of its own; a kernel that counts none says so.
+// TestMemoryKills: each version has its count in another file; a kernel without a count is an error.
 func TestMemoryKills(t *testing.T) {
 	const mounts = "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - "
 	for _, tt := range []struct {

@@ -10,8 +10,9 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// ReadCosts returns by device how much of the device's time the group of process pid has used by iocost's model of the device, and the
-// group's name. Take the difference of two calls. Devices without iocost are left out, and the root group, which iocost does not hold, has none.
+// ReadCosts returns by device how much of the device's time the group of process pid has used, according to iocost's model, and the
+// group's name. Take the difference of two calls. Devices without iocost are left out. The root group, which iocost does not limit,
+// has none.
 func ReadCosts(f device.FS, pid int) (used map[device.Number]time.Duration, group string, err error) {
 	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.IO)
 	if err != nil || g.Version == 1 || g.IsRoot() {

@@ -14,31 +14,30 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// Counters are what the kernel has charged to a group on one device since the group was made.
+// Counters are the kernel's counts for a group on one device since the group was made.
 type Counters struct {
-	// Bytes, and I/Os as the device got them: a large one that was split counts as several.
+	// Bytes, and I/Os as the device received them: a large one that was split counts as several.
 	ReadBytes, WriteBytes, DiscardBytes int64
 	Reads, Writes, Discards             int64
 	// Waited is how long iocost held the group's I/O back, and Delayed how long it made the group's processes
 	// sleep for it: cost.wait and cost.indelay, which the kernel shows while blkcg_debug_stats is on.
 	Waited, Delayed time.Duration
-	// Timed is whether it showed them.
+	// Timed is whether the kernel showed them.
 	Timed bool
-	// Cost is the device's time that the group has used by iocost's model of the device: cost.usage, 0 where iocost is off.
+	// Cost is the device's time that the group has used according to iocost's model of the device: cost.usage, 0 if iocost is off.
 	Cost time.Duration
 }
 
-// serviceLocal and servicedLocal count a group without those below it, in bytes and in I/Os (version 1).
+// serviceLocal and servicedLocal count a group without the groups below it, in bytes and in I/Os (version 1).
 const (
 	serviceLocal  = "blkio.throttle.io_service_bytes"
 	servicedLocal = "blkio.throttle.io_serviced"
-	// servicedAll counts those below it, too.
+	// servicedAll counts the groups below, too.
 	servicedAll = "blkio.throttle.io_serviced_recursive"
 )
 
-// GroupCounters returns the counters of an I/O controller's group by device. A device that has
-// none is left out: in version 2 the group has not used it; in version 1 neither, or the kernel doesn't count there
-// (see Everybody).
+// GroupCounters returns the counters of an I/O controller's group by device. A device without counters is left out: the group has
+// not used it, or, in version 1, the kernel doesn't count there (see Everybody).
 //
 // In version 1 the counters are the group's own, without the groups below it: for a container's
 // sum, add up its groups. (The kernel's own sum forgets a group when it is removed.) In
@@ -89,7 +88,7 @@ func services(g *hierarchy.Group, read func(path string) ([]byte, error), bytes,
 	return out, nil
 }
 
-// count adds a number to the counter that its word names. "Sync", "Async" and "Total" repeat the same I/O and are left out.
+// count adds a number to the counter that its word names. It ignores "Sync", "Async" and "Total", which repeat the same I/O.
 func (c *Counters) count(op string, n int64, read, write, discard *int64) {
 	switch op {
 	case "Read":
@@ -121,9 +120,9 @@ func parseServices(text string, each func(key device.Number, op string, n int64)
 	return nil
 }
 
-// Everybody returns what version 1 has charged to all groups together by device, from the kernel's own sum, which
-// forgets a group as it is removed. Since kernel 6.10 it counts on a disk from the first limit on that was set there:
-// a device that isn't in the list may have been used or not. It is nil where each device is counted, as in version 2.
+// Everybody returns by device what version 1 has counted for all groups together. It is the kernel's own sum, which loses the counts
+// of a group when that is removed. Since kernel 6.10 the kernel counts on a disk only after a first limit was set there, so a device
+// that isn't in the list may have been used or not. It is nil if every device is counted, as in version 2.
 func Everybody(root *hierarchy.Group, read func(path string) ([]byte, error)) (map[device.Number]Counters, error) {
 	if root.Version == 2 {
 		return nil, nil
@@ -131,8 +130,8 @@ func Everybody(root *hierarchy.Group, read func(path string) ([]byte, error)) (m
 	return services(root, read, serviceBytes, servicedAll)
 }
 
-// GroupThrottle returns how often and how long the CPU controller has stopped a group since it was made.
-// ErrNotCounted: the group can't be stopped.
+// GroupThrottle returns how often and how long the CPU controller has stopped a group since it was made. The error is ErrNotCounted
+// if the group can't be stopped.
 func GroupThrottle(g *hierarchy.Group, read func(path string) ([]byte, error)) (Throttled, error) {
 	b, err := read(filepath.Join(g.Dir, "cpu.stat"))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// ReadCPUSet returns the group that keeps process pid from some of the machine's CPUs: the topmost one, of its own group and of all above it
-// that can be seen from here, in which no more CPUs are left than in its own. It is nil where none takes any. The number of
-// CPUs that are left is that of the group; the process's own affinity (sched_setaffinity) is not in it.
+// ReadCPUSet returns the group that keeps process pid from some of the machine's CPUs, and how many CPUs the process's group has. Of
+// the visible groups from the process's own upwards, it is the topmost that has no more CPUs than the process's own. It is nil if no
+// group takes any CPU away. The process's own affinity (sched_setaffinity) is not considered.
 func ReadCPUSet(f device.FS, pid int) (holder *hierarchy.Group, cpus int, err error) {
 	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.CPUSet)
 	if err != nil {
@@ -23,14 +23,14 @@ func ReadCPUSet(f device.FS, pid int) (holder *hierarchy.Group, cpus int, err er
 		n, err := groupCPUs(g)
 		switch {
 		case err != nil:
-			continue // Version 2: the group has the CPUs of the one above it.
+			continue // Version 2: the group has the CPUs of its parent.
 		case holder == nil || n == cpus:
 			holder, cpus = g, n
 		default:
-			return holder, cpus, nil // This one has more.
+			return holder, cpus, nil // The parent has more.
 		}
 	}
-	return nil, cpus, nil // The topmost has no more either.
+	return nil, cpus, nil // The topmost group has no more either.
 }
 
 // groupCPUs counts the CPUs that a group may use.

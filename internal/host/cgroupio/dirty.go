@@ -8,20 +8,21 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// A DirtyRoom is how much unwritten data a process's group may have before the kernel makes writers wait for the disk, if a limit
-// on memory allows less than the whole machine may have.
+// A DirtyRoom is how much unwritten data a process's group may have before the kernel makes writers wait for the disk, if a memory
+// limit allows less than the machine's own bound.
 type DirtyRoom struct {
 	Bytes int64
-	// Limit is the limit on memory, in bytes, of Group.
+	// Limit is the memory limit of Group, in bytes.
 	Limit int64
 	Group string
 }
 
-// ReadDirtyRoom returns the room of process pid. It is nil if no limit on memory decides it: with version 1, whose groups have no room of
-// their own, and if the machine's room is smaller.
+// ReadDirtyRoom returns the room of process pid. It is nil if no memory limit decides it: with version 1, whose groups have no room
+// of their own, and if the machine's room is smaller.
 //
-// The kernel lets writers go freely up to the mean of the two thresholds of vm.dirty_ratio and vm.dirty_background_ratio, of the memory that the
-// group could fill with files, which is no more than its limit (domain_dirty_limits and dirty_freerun_ceiling in mm/page-writeback.c).
+// The kernel lets writers continue without waiting up to the mean of the two thresholds of vm.dirty_ratio and
+// vm.dirty_background_ratio. They are shares of the memory that the group could fill with files, at most its limit
+// (domain_dirty_limits and dirty_freerun_ceiling in mm/page-writeback.c).
 func ReadDirtyRoom(f device.FS, pid int) (*DirtyRoom, error) {
 	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.Memory)
 	if err != nil || g.Version == 1 {
@@ -41,7 +42,7 @@ func ReadDirtyRoom(f device.FS, pid int) (*DirtyRoom, error) {
 	if room == nil || available <= 0 || room.Limit >= available {
 		return nil, nil
 	}
-	// Where the thresholds are in bytes, the kernel makes ratios of them, too.
+	// If the thresholds are in bytes, the kernel makes ratios of them, too.
 	ratio := func(name string) float64 {
 		if n := setting(f, name+"_bytes"); n > 0 {
 			return min(1, n/float64(available))
@@ -56,13 +57,13 @@ func ReadDirtyRoom(f device.FS, pid int) (*DirtyRoom, error) {
 	return room, nil
 }
 
-// setting is one of vm's, 0 where it can't be read.
+// setting returns a setting of vm, 0 if it can't be read.
 func setting(f device.FS, name string) float64 {
 	n, _ := strconv.ParseFloat(strings.TrimSpace(device.Text(f.Proc, "sys", "vm", name)), 64)
 	return n
 }
 
-// memInfo is a line of /proc/meminfo in bytes, 0 where there is none.
+// memInfo returns a line of /proc/meminfo in bytes, 0 if there is none.
 func memInfo(f device.FS, name string) int64 {
 	for line := range strings.Lines(device.Text(f.Proc, "meminfo")) {
 		if w := strings.Fields(line); len(w) > 1 && w[0] == name+":" {

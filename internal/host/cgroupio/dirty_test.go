@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// TestReadDirtyRoom: the least limit on memory around a process leaves it the mean of the two thresholds of unwritten data, where that is
-// less than the machine's. Version 1 knows no such room.
+// TestReadDirtyRoom: the lowest memory limit around a process leaves it the mean of the two thresholds of unwritten data, if that is
+// less than the machine's. Version 1 has no such room.
 func TestReadDirtyRoom(t *testing.T) {
 	const unified, split = "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup2 cgroup2 rw\n", "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup cgroup rw,memory\n"
 	files := func(more map[string]string) map[string]string {
@@ -44,7 +44,7 @@ func TestReadDirtyRoom(t *testing.T) {
 	}
 }
 
-// TestReadCosts: iocost counts the device's time of a group.
+// TestReadCosts: iocost counts a group's use of the device's time.
 func TestReadCosts(t *testing.T) {
 	f := host(t, map[string]string{
 		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup2 cgroup2 rw\n", "cg/cgroup.controllers": "io\n",

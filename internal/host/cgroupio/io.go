@@ -18,10 +18,9 @@ import (
 // dev since it was made, and the version of its io or blkio controller (0: none
 // was found). Take the difference of two calls.
 //
-// Only dev is counted: the sum over all devices counts a byte once for each device of a
-// stack. Where the bytes can't be told they are -1 and the error says why:
-// ErrShared when the group is the root or Plimsoll's own, ErrNotCounted when the
-// kernel keeps no count; the version is good even then. A nil dev is ErrNotCounted.
+// Only dev is counted: a sum over all devices would count a byte once for each device of a stack. If the bytes are unknown they are
+// -1 and the error says why: ErrShared if the group is the root or Plimsoll's own, ErrNotCounted if the kernel keeps no count. The
+// version is right even then. For a nil dev the error is ErrNotCounted.
 func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64, version int, err error) {
 	g, err := ownGroup(f, pid, hierarchy.IO)
 	if g != nil {
@@ -61,11 +60,10 @@ func readV2(g *hierarchy.Group, key device.Number) (read, written int64, err err
 	return stats[key].ReadBytes, stats[key].WriteBytes, nil
 }
 
-// parseStat reads io.stat by device. Policies add fields of their own ("cost.vrate=100.00",
-// "use_delay=0"), which are left out. Kernels from 5.15 on, until they were mended by "blk-cgroup: always
-// terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
-// several names can stand before the first field, which belongs to the last of them. A path of an
-// NVMe multipath disk is "(unknown)", which names no device.
+// parseStat reads io.stat by device. It ignores the fields of other policies ("cost.vrate=100.00", "use_delay=0"). Kernels from 5.15
+// on, until the fix "blk-cgroup: always terminate io.stat lines", begin a line for a device without counts and don't end it. So
+// several names may stand before the first field, which belongs to the last of them. A path of an NVMe multipath disk is
+// "(unknown)", which is no device's name.
 func parseStat(text string) (map[device.Number]Counters, error) {
 	stats := map[device.Number]Counters{}
 	for line := range strings.Lines(text) {
@@ -96,8 +94,8 @@ func parseStat(text string) (map[device.Number]Counters, error) {
 	return stats, nil
 }
 
-// field returns what sets a field of io.stat; nil: none that is known. Times are in microseconds
-// (ioc_pd_stat in the kernel's block/blk-iocost.c).
+// field returns the function that sets a field of io.stat, nil for an unknown one. Times are in microseconds (ioc_pd_stat in the
+// kernel's block/blk-iocost.c).
 func (c *Counters) field(name string) func(int64) {
 	number := func(p *int64) func(int64) { return func(n int64) { *p = n } }
 	micros := func(p *time.Duration) func(int64) {
@@ -126,16 +124,13 @@ func (c *Counters) field(name string) func(int64) {
 	return nil
 }
 
-// serviceBytes is version 1's counter. Groups below pid's own (a container that
-// makes its own groups) count too, so the recursive one is read.
+// serviceBytes is version 1's counter. It is the recursive one: groups below pid's own (a container may make its own) count too.
 const serviceBytes = "blkio.throttle.io_service_bytes_recursive"
 
-// readV1 reads the throttling policy's counters, which are all that version 1
-// has: "254:0 Read 4096".
+// readV1 reads the throttling policy's counters, the only ones of version 1: "254:0 Read 4096".
 //
-// Since kernel 6.10 that policy is activated on a disk by the first limit that anybody
-// sets on it; before that nothing is counted and a missing line means nothing. The
-// root group shows a line for the disk once it is active.
+// Since kernel 6.10 the first limit on a disk, set by any program, activates that policy there. Before that nothing is counted,
+// and a missing line means nothing. The root group shows a line for the disk once the policy is active.
 func readV1(g *hierarchy.Group, key device.Number) (read, written int64, err error) {
 	read, written, found, err := parseService(filepath.Join(g.Dir, serviceBytes), key)
 	if err != nil || found {

@@ -12,18 +12,18 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// unlimited is the least value that means no limit in version 1, which shows the greatest number of pages
-// in bytes: 2^63 less a page, and pages differ between machines.
+// unlimited is the lowest value that means no limit in version 1, which shows the greatest number of pages in bytes: 2^63 less a
+// page. Pages differ between machines.
 const unlimited = int64(1) << 62
 
-// A MemoryGroup is the group in which a process's memory is counted, as it was when it was read.
+// A MemoryGroup is the group in which a process's memory is counted, as it was at the time of reading.
 type MemoryGroup struct {
-	// Limit is how many bytes its processes may use: the least limit of the group and of all above
-	// it that can be seen from here, since that is the one in effect. 0: none.
+	// Limit is how many bytes its processes may use: the lowest limit of the group and of all visible groups above it, which is the
+	// one in effect. 0: none.
 	Limit int64
-	// Holder names the group that has this limit, as /proc/<pid>/cgroup has it. Empty: none.
+	// Holder is the name of the group that has this limit, as in /proc/<pid>/cgroup. Empty: none.
 	Holder string
-	// least is the least limit of all, including those above which the kernel slows processes down.
+	// least is the lowest limit of all, including those above which the kernel slows processes down.
 	least int64
 	group *hierarchy.Group
 }
@@ -51,7 +51,8 @@ func ReadMemory(f device.FS, pid int) (*MemoryGroup, error) {
 	return m, nil
 }
 
-// groupLimits reads one group's own limits. Above most the kernel kills, above high, which version 2 alone has, it slows down.
+// groupLimits reads one group's own limits. Above most the kernel kills; above high, which only version 2 has, it slows processes
+// down.
 func groupLimits(g *hierarchy.Group) (most, high int64, err error) {
 	if g.Version == 1 {
 		most, err = memoryLimit(filepath.Join(g.Dir, "memory.limit_in_bytes"))
@@ -65,7 +66,7 @@ func groupLimits(g *hierarchy.Group) (most, high int64, err error) {
 	return most, high, err
 }
 
-// A MemoryReached is how often one group's memory limit was reached so far. Processes then waited until memory was free.
+// A MemoryReached is how often a group's memory limit was reached so far. Processes then waited until memory was free.
 type MemoryReached struct {
 	// Path is the group's name, Limit its own limit in bytes; 0: none.
 	Path  string
@@ -73,15 +74,15 @@ type MemoryReached struct {
 	Times int64
 }
 
-// Reached returns how often the limits of the group and of all above it that can be seen from here were reached since the groups were made. Take the
-// difference of two calls. Version 1 counts in memory.failcnt; version 2 in memory.events.local since Linux 5.2, and
-// memory.events of older ones counts for those below, too.
+// Reached returns how often the limits of the group and of all visible groups above it were reached since the groups were made. Take
+// the difference of two calls. Version 1 counts in memory.failcnt; version 2 in memory.events.local since Linux 5.2. Older kernels
+// have memory.events only, which counts for the groups below, too.
 func (m *MemoryGroup) Reached() []MemoryReached {
 	var all []MemoryReached
 	for g := m.group; g != nil; g = g.Parent() {
 		times, err := reached(g)
 		if err != nil {
-			continue // The root of version 2 has no limit, and a group that is gone none any more.
+			continue // The root of version 2 has no limit, nor has a group that was removed.
 		}
 		r := MemoryReached{Path: g.Path, Times: times}
 		if most, high, err := groupLimits(g); err == nil && min(most, high) < unlimited {
@@ -121,10 +122,9 @@ func reached(g *hierarchy.Group) (int64, error) {
 	return n, nil
 }
 
-// Kills returns how many of the group's processes the kernel has killed for lack of memory, whether
-// the group's own limit, a limit above it or the machine's memory was exhausted. Version 1 counts in
-// memory.oom_control since Linux 4.13, version 2 in memory.events. It is an error if the
-// count can't be read, as for a group that is gone.
+// Kills returns how many of the group's processes the kernel has killed for lack of memory, because of the group's own limit, a
+// limit above it or the machine's memory. Version 1 counts in memory.oom_control since Linux 4.13, version 2 in memory.events. It is
+// an error if the count can't be read, as for a group that was removed.
 func (m *MemoryGroup) Kills() (int64, error) {
 	name := "memory.events"
 	if m.group.Version == 1 {
@@ -139,11 +139,11 @@ func (m *MemoryGroup) Kills() (int64, error) {
 			return strconv.ParseInt(f[1], 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("group %s: %s tells of no kills: %w", m.group.Path, name, ErrNotCounted)
+	return 0, fmt.Errorf("group %s: %s has no count of kills: %w", m.group.Path, name, ErrNotCounted)
 }
 
 // ReadMemoryLimit returns how many bytes process pid may use before the kernel slows it down or kills it, whichever comes first: the
-// least limit of its group and of all above it that can be seen from here. 0: none.
+// lowest limit of its group and of all visible groups above it. 0: none.
 func ReadMemoryLimit(f device.FS, pid int) (int64, error) {
 	m, err := ReadMemory(f, pid)
 	if err != nil || m.least == unlimited {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// ownGroups puts a sleeping process in a new group of every hierarchy that has
-// one of the controllers, and removes all of it at the end.
+// ownGroups puts a sleeping process in a new group of every hierarchy that has one of the controllers, and removes everything at the
+// end.
 func ownGroups(t *testing.T, controllers ...hierarchy.Controller) int {
 	t.Helper()
 	var groups []disktest.Group
@@ -50,8 +50,8 @@ func TestRealGroups(t *testing.T) {
 	if gerr != nil {
 		t.Fatal(gerr)
 	}
-	if root := (&hierarchy.Group{Controller: hierarchy.CPU, Version: self.Version, Dir: self.Root}); !root.Given() {
-		// The root group hands the controller to no child, and it is not the test's to change.
+	if root := (&hierarchy.Group{Controller: hierarchy.CPU, Version: self.Version, Dir: self.Root}); !root.ForChildren() {
+		// The root group gives the controller to no child, and the test may not change that.
 		if len(throttled) > 0 && throttled[0].Path != "/" {
 			t.Errorf("ReadThrottles without the cpu controller = %v", throttled)
 		}
@@ -67,7 +67,7 @@ func TestRealGroups(t *testing.T) {
 	case version == 0:
 		t.Errorf("no version of the io controller: %v", err)
 	case errors.Is(err, ErrNotCounted):
-		// A kernel since 6.10 on which no limit was ever set; saying so is the promise.
+		// A kernel since 6.10 on which no limit was ever set: the error must say so.
 	case err != nil || read != 0 || written != 0:
 		t.Errorf("ReadCgroupIO = %d, %d, v%d, %v, want zeros of a new group", read, written, version, err)
 	}

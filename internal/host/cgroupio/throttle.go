@@ -12,26 +12,24 @@ import (
 	"plimsoll/internal/host/hierarchy"
 )
 
-// Throttled counts the stops of a group by the CPU controller: how many periods it was
-// stopped in, and for how long in all.
+// Throttled counts how often the CPU controller stopped a group: the number of periods, and the time in all.
 type Throttled struct {
 	Periods int64
 	Time    time.Duration
 }
 
-// A CPUGroup is a control group with what its CPU controller allows and has done.
+// A CPUGroup is a control group with its CPU limit and what the CPU controller has done.
 type CPUGroup struct {
-	// Path is the group's name as /proc/<pid>/cgroup has it.
+	// Path is the group's name, as in /proc/<pid>/cgroup.
 	Path string
 	// CPUs is its quota, in CPUs; 0: none.
 	CPUs float64
 	Throttled
 }
 
-// ReadThrottles returns what the CPU controller has done to the group of process pid and to all above it that can be seen from here,
-// its own first. Each group stops the groups below it, and counts only its own stops. Take the difference of two calls. A group that is
-// shared with others is stopped with all its processes, so sharing is no error here. Groups that can't be stopped, as the
-// root, are left out.
+// ReadThrottles returns what the CPU controller has done to the group of process pid and to all visible groups above it, its own
+// first. Each group stops the groups below it, and counts only its own stops. Take the difference of two calls. A shared group is
+// stopped with all its processes, so sharing is no error here. Groups that can't be stopped, such as the root, are left out.
 func ReadThrottles(f device.FS, pid int) ([]CPUGroup, error) {
 	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.CPU)
 	if err != nil {
@@ -41,14 +39,14 @@ func ReadThrottles(f device.FS, pid int) ([]CPUGroup, error) {
 	for ; g != nil; g = g.Parent() {
 		stops, err := GroupThrottle(g, os.ReadFile)
 		if err != nil {
-			continue // No controller here, or a group that is gone: it stops nothing.
+			continue // No controller here, or a group that was removed: it stops nothing.
 		}
 		all = append(all, CPUGroup{Path: g.Path, CPUs: quotaOf(g), Throttled: stops})
 	}
 	return all, nil
 }
 
-// quotaOf reads a group's quota in CPUs, 0 where it has none: cpu.max "20000 100000" in version 2, two files in version 1.
+// quotaOf reads a group's quota in CPUs, 0 if it has none: cpu.max "20000 100000" in version 2, two files in version 1.
 func quotaOf(g *hierarchy.Group) float64 {
 	var words []string
 	names := []string{"cpu.max"}
@@ -65,7 +63,7 @@ func quotaOf(g *hierarchy.Group) float64 {
 	if len(words) != 2 {
 		return 0
 	}
-	quota, err1 := strconv.ParseFloat(words[0], 64) // "max", or -1, where there is none
+	quota, err1 := strconv.ParseFloat(words[0], 64) // "max", or -1, if there is none
 	period, err2 := strconv.ParseFloat(words[1], 64)
 	if err1 != nil || err2 != nil || !(quota > 0) || !(period > 0) {
 		return 0

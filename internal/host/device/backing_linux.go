@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// backing asks the kernel for the file of a loop device (LOOP_GET_STATUS64). It takes the right to open the device.
+// backing asks the kernel for the file of a loop device (LOOP_GET_STATUS64). The caller must be allowed to open the device.
 func backing(name string) (dev, inode uint64, err error) {
 	f, err := os.Open("/dev/" + name)
 	if err != nil {
@@ -27,8 +27,8 @@ func sameFile(path string, dev, inode uint64) bool {
 	return unix.Stat(path, &st) == nil && st.Dev == dev && st.Ino == inode
 }
 
-// sameRoot reports whether a folder is the upper one of the overlay that is mounted at a point: to the nanosecond it was changed when that was, and it is
-// on a file system of the same size.
+// sameRoot reports whether dir is the upper folder of the overlay mounted at a point. Both then have the same change time, to the
+// nanosecond, and the same size of file system.
 func sameRoot(overlay, upper string) bool {
 	var a, b unix.Stat_t
 	var fa, fb unix.Statfs_t
@@ -38,7 +38,7 @@ func sameRoot(overlay, upper string) bool {
 	return fa.Type == unix.OVERLAYFS_SUPER_MAGIC && fa.Blocks == fb.Blocks && fa.Bsize == fb.Bsize && a.Mode == b.Mode && a.Ctim == b.Ctim && a.Mtim == b.Mtim
 }
 
-// memoryFiles is the number of the file system that holds files without a name (memfd_create(2)), 0 if it isn't known.
+// memoryFiles is the device number of the file system that holds files without a name (memfd_create(2)), 0 if it isn't known.
 var memoryFiles = sync.OnceValue(func() uint64 {
 	fd, err := unix.MemfdCreate("plimsoll", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -4,7 +4,7 @@ package device
 
 import "errors"
 
-// Loop devices are Linux's.
+// Only Linux has loop devices.
 func backing(string) (dev, inode uint64, err error) { return 0, 0, errors.ErrUnsupported }
 func sameFile(string, uint64, uint64) bool          { return true }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// numbered traces the block device with a number.
+// numbered traces the block device with this number.
 func (t *tracer) numbered(number Number, depth int) (*Node, error) {
 	link := filepath.Join(t.fs.Sys, "dev", "block", number.String())
 	dir, err := filepath.EvalSymlinks(link)
@@ -54,7 +54,7 @@ func (t *tracer) block(dir string, depth int) *Node {
 	return n
 }
 
-// slaves goes on at the devices that the kernel names as the parts of one.
+// slaves continues with the devices that the kernel lists as the parts of one.
 func (t *tracer) slaves(n *Node, dir string, depth int) {
 	entries, _ := os.ReadDir(filepath.Join(dir, "slaves"))
 	for _, e := range entries {
@@ -65,8 +65,8 @@ func (t *tracer) slaves(n *Node, dir string, depth int) {
 	}
 }
 
-// dm goes on below a device of the device mapper. The first word of its uuid is what
-// made it: "LVM-...", "CRYPT-LUKS2-...", "mpath-...", "part1-mpath-...".
+// dm continues below a device of the device mapper. The first word of its uuid names the program that made it: "LVM-...",
+// "CRYPT-LUKS2-...", "mpath-...", "part1-mpath-...".
 func (t *tracer) dm(n *Node, dir string, depth int) {
 	n.Kind, n.Label = KindDM, Text(dir, "dm/name")
 	n.Maker, _, _ = strings.Cut(Text(dir, "dm/uuid"), "-")
@@ -76,8 +76,8 @@ func (t *tracer) dm(n *Node, dir string, depth int) {
 	t.slaves(n, dir, depth)
 }
 
-// bcache goes on below a bcache: the cache is the slave whose folder names its set, the other has the
-// data (Documentation/admin-guide/bcache.rst).
+// bcache continues below a bcache. The cache is the slave whose folder names its set; the other slave has the data
+// (Documentation/admin-guide/bcache.rst).
 func (t *tracer) bcache(n *Node, dir string, depth int) {
 	n.Kind, n.CacheMode = KindBcache, chosen(Text(dir, "bcache/cache_mode"))
 	t.slaves(n, dir, depth)
@@ -90,9 +90,8 @@ func (t *tracer) bcache(n *Node, dir string, depth int) {
 	}
 }
 
-// multipath goes on at the ways to an NVMe namespace: nvme0c1n1 is the way of nvme0n1 by the
-// controller nvme1. The subsystem's folder has links to its controllers, whose
-// folders have the ways (drivers/nvme/host/core.c).
+// multipath continues with the paths to an NVMe namespace: nvme0c1n1 is the path to nvme0n1 through the controller nvme1. The
+// subsystem's folder has links to its controllers, whose folders hold the paths (drivers/nvme/host/core.c).
 func (t *tracer) multipath(n *Node, dir string, depth int) {
 	n.Kind = KindMultipath
 	at := max(0, strings.LastIndex(n.Name, "n"))
@@ -112,7 +111,7 @@ func (t *tracer) multipath(n *Node, dir string, depth int) {
 	}
 }
 
-// hidden returns the layer below a device that shows nothing, where it is known not to be the bottom.
+// hidden returns the layer below a device that shows nothing beneath it, if such a device can have one.
 func hidden(n *Node) string {
 	switch name := n.Name; {
 	case n.Kind == KindLoop:
@@ -140,8 +139,8 @@ func (f FS) Disk(number Number) (*Device, error) {
 	return n.Disk().Device, nil
 }
 
-// Trees returns what traces a block device by its number down to the disks, through the file of a loop device, too. Mounts
-// are read once, now. The error of what it returns wraps fs.ErrNotExist where sysfs shows no such device.
+// Trees returns a function that traces a block device by its number down to the disks, also through the file of a loop device. It
+// reads the mounts once, now. The function's error wraps fs.ErrNotExist if sysfs shows no such device.
 func (f FS) Trees() (func(Number) (*Node, error), error) {
 	mounts, err := f.mounts()
 	if err != nil {

@@ -33,9 +33,8 @@ func (t *tracer) btrfs(n *Node, depth int) error {
 	return nil
 }
 
-// profile says how the data of a btrfs lies on its members: allocation/data has a folder
-// for each profile in use, of which there are two in the middle of a conversion. "" where the
-// kernel doesn't say.
+// profile returns how a btrfs spreads its data over its members. allocation/data has a folder for each profile in use; during a
+// conversion there are two. It is "" if the kernel doesn't say.
 func profile(dir string) string {
 	entries, _ := filepath.Glob(filepath.Join(dir, "allocation", "data", "*", "total_bytes"))
 	var names []string
@@ -65,7 +64,7 @@ func (f FS) btrfsMembers(source string) (dir string, members []string, err error
 		devices := filepath.Join(at, "devices")
 		entries, err := os.ReadDir(devices)
 		if err != nil || len(entries) == 0 {
-			continue // "features" and what else isn't a file system.
+			continue // "features" and other entries that are no file systems.
 		}
 		count++
 		if members, ok := membersWith(devices, entries, name); ok {
@@ -74,16 +73,14 @@ func (f FS) btrfsMembers(source string) (dir string, members []string, err error
 			dir, found = at, members
 		}
 	}
-	// The kernel calls the device it booted from /dev/root. With one btrfs in the
-	// machine there is no doubt which it is.
+	// The kernel calls its boot device /dev/root. If the machine has one btrfs only, that one is meant.
 	if count == 1 && name == "root" {
 		return dir, found, nil
 	}
 	return "", nil, fmt.Errorf("sysfs lists no btrfs with a member %s", name)
 }
 
-// membersWith returns the device numbers in a devices folder, and whether name is among
-// its entries.
+// membersWith returns the device numbers in a devices folder, and whether one of its entries is called name.
 func membersWith(dir string, entries []os.DirEntry, name string) (members []string, ok bool) {
 	for _, e := range entries {
 		ok = ok || e.Name() == name

@@ -1,16 +1,14 @@
 // Package device finds the block device under a path.
 //
-// A path is in a mount, and a mount stands on something: a disk or a partition
-// of one, a stack of devices (LVM, encryption, RAID), a file that a loop device
-// presents as a disk, another file system (overlay), memory, or a machine across
-// the network. The walk goes from the mount down until it meets either the block
-// devices or the reason why there are none, and says that reason in words.
+// A path is in a mount. Below a mount is a disk or a partition, a stack of devices (LVM,
+// encryption, RAID), a file that a loop device presents as a disk, another file system
+// (overlay), memory, or a machine across the network. The walk goes from the mount down to
+// the block devices, or to the reason why there are none, which it returns in words.
 //
-// Two things are easily got wrong. st_dev does not name the device: overlay and
-// btrfs hand out numbers of their own, so the walk starts from mountinfo. And the
-// device that counts is the one right under the file system: hard limits go
-// there (on the whole disk, for a partition), and the bytes that a file system sends
-// arrive there. What lies beneath it is in Stack.Tree, and by name in Device.Stack.
+// Two mistakes are easily made. st_dev does not name the device: overlay and btrfs return numbers of their own, so the walk starts
+// from mountinfo. And the device that counts is the one right under the file system: hard limits apply there (for a partition, on
+// the whole disk), and the bytes that a file system sends arrive there. Stack.Tree has the devices beneath it, and Device.Stack
+// their names.
 //
 // The formats are described in proc_pid_mountinfo(5) and in the kernel's
 // Documentation/ABI/stable/sysfs-block.
@@ -26,20 +24,18 @@ import (
 	"strings"
 )
 
-// An FS says where the kernel's file systems are mounted, so that a test can
-// show it others.
+// An FS says where the kernel's file systems are mounted. Tests use others.
 type FS struct {
 	// Proc and Sys are the roots of procfs and sysfs.
 	Proc, Sys string
-	// Targets returns the devices that a device of the device mapper is made of, which sysfs doesn't
-	// show. nil: it isn't known. An error means the same.
+	// Targets returns the device-mapper targets of a device, which sysfs doesn't show. nil or an error: they aren't known.
 	Targets func(Number) ([]Target, error)
-	// Backing returns the number of the file system and of the inode of a loop device's file, which has a name in sysfs only: that may
-	// mean another file by now, or here. nil: it isn't known. An error means the same.
+	// Backing returns the device number of the file system and the inode of a loop device's file. Sysfs has only the file's name,
+	// which may lead to another file by now or in this mount namespace. nil or an error: they aren't known.
 	Backing func(name string) (dev, inode uint64, err error)
 }
 
-// Host is where a Linux host has them.
+// Host is where a Linux host mounts them.
 func Host() FS { return FS{Proc: "/proc", Sys: "/sys", Targets: targets, Backing: backing} }
 
 // A Device is a block device under a place.
@@ -55,43 +51,41 @@ type Device struct {
 	NrRequests int    `json:"nr_requests"`
 	// WriteCache is "write back" or "write through".
 	WriteCache string `json:"write_cache"`
-	// FUA is set for a device that can make a single write durable without a flush of its cache.
+	// FUA is set if the device can make a single write durable without a flush of its cache.
 	FUA       bool `json:"fua,omitempty"`
 	LogicalBS int  `json:"logical_bs"`
-	// MaxIO is how many bytes one I/O has at most (max_sectors_kb): larger ones are
-	// cut, and each part counts as an I/O. 0: unknown.
+	// MaxIO is the most bytes in one I/O (max_sectors_kb). The kernel splits larger ones, and each part counts as an I/O. 0:
+	// unknown.
 	MaxIO int64 `json:"max_io,omitempty"`
-	// MQ is set for a device with request queues of its own (blk-mq), which a
-	// scheduler and weights need. Others (LVM, md) hand every bio on.
+	// MQ is set if the device has request queues of its own (blk-mq), which a scheduler and weights need. Others (LVM, md) pass
+	// every bio on.
 	MQ bool `json:"mq,omitempty"`
 	// Stack names the devices from the one under the file system to the bottom.
 	Stack []string `json:"stack,omitempty"`
-	// Identity says which device it is, whatever its name: by its number in the world, its serial number or what else outlives a
-	// boot, or for one boot alone. "": not known.
+	// Identity says which device it is, whatever its name: a worldwide number, a serial number or another id that survives a reboot,
+	// or else an id for this boot. "": not known.
 	Identity string `json:"identity,omitempty"`
 }
 
-// A Stack is what a path stands on.
+// A Stack is the mount and the devices below a path.
 type Stack struct {
 	// Mount is the mount that the path is in.
 	Mount Mount
-	// Device is the block device under the file system: the whole disk, where
-	// that is a partition. nil: there is none, or more than one; Why then says why.
+	// Device is the block device under the file system: the whole disk if that is a partition. It is nil if there is none or more
+	// than one; Why then says why.
 	Device *Device
-	// Devices holds every block device that the file system spreads its data
-	// over. It has more than one for btrfs on several disks.
+	// Devices holds every block device that has data of the file system. It has more than one for btrfs on several disks.
 	Devices []Device
-	// Why says in words why Device is nil.
+	// Why is the reason why Device is nil.
 	Why string
-	// Tree is all that was found: its root is the mount, or the block device that the path
-	// names. Device and Devices are parts of it.
+	// Tree is everything that was found. Its root is the mount, or the block device that the path names. Device and Devices are
+	// parts of it.
 	Tree *Node
 }
 
-// Of finds what path stands on. The path need not exist yet: its nearest existing
-// folder decides. A block device stands on itself. The error says that it couldn't
-// be found out; that there is no device is no error but Stack.Why. On systems
-// without procfs the error is errors.ErrUnsupported.
+// Of finds the mount and the devices below path. The path need not exist yet: its nearest existing folder decides. For a block
+// device, that device is the result. A path without a device is no error: Stack.Why has the reason. An error means that it could not
+// be found out; on systems without procfs it is errors.ErrUnsupported.
 func (f FS) Of(path string) (*Stack, error) {
 	mounts, err := f.mounts()
 	if err != nil {
@@ -152,7 +146,7 @@ func resolve(path string) (string, error) {
 		if err == nil {
 			return filepath.Join(real, rest), nil
 		}
-		// Lstat tells a missing name, whose parent decides, from a dangling link.
+		// Lstat distinguishes a missing name, whose parent decides, from a dangling link.
 		if _, lerr := os.Lstat(p); lerr == nil || !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("device under %s: %w", path, err)
 		}

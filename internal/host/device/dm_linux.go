@@ -18,13 +18,13 @@ const (
 	dmHeader      = 312        // sizeof(struct dm_ioctl)
 	dmSpec        = 40         // sizeof(struct dm_target_spec)
 	dmBufferFull  = 1 << 8
-	// dmNoFlush keeps a thin pool from writing its metadata because its table is read.
+	// dmNoFlush keeps the kernel from writing a thin pool's metadata before it reports the status.
 	dmNoFlush = 1 << 11
 	dmMost    = 1 << 20
 )
 
-// targets asks the kernel for the targets of a device of the device mapper. It takes root. The status
-// is asked for and not the table: that of an encrypted device holds its key.
+// targets asks the kernel for the targets of a device of the device mapper. This needs root. It asks for the status and not for the
+// table, because the table of an encrypted device holds its key.
 func targets(n Number) ([]Target, error) {
 	fd, err := unix.Open(dmControl, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -49,8 +49,7 @@ func targets(n Number) ([]Target, error) {
 	return nil, fmt.Errorf("device mapper %s: its status has over %d bytes", n, dmMost)
 }
 
-// parseTargets reads count records of struct dm_target_spec, each followed by a line of status. Kinds that
-// come more than once are listed once.
+// parseTargets reads count records of struct dm_target_spec, each followed by a line of status. It lists each kind of target once.
 func parseTargets(b []byte, count int) ([]Target, error) {
 	var list []Target
 	seen := map[Target]bool{}

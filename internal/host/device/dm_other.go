@@ -4,5 +4,5 @@ package device
 
 import "errors"
 
-// targets can't be asked for: the device mapper is Linux's.
+// targets fails: only Linux has a device mapper.
 func targets(Number) ([]Target, error) { return nil, errors.ErrUnsupported }

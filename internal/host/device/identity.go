@@ -9,10 +9,10 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// Identity says which block device has a number now, as Device.Identity does. The error wraps fs.ErrNotExist where no device has it.
+// Identity returns Device.Identity of the block device that has this number now. The error wraps fs.ErrNotExist if no device has it.
 func (f FS) Identity(number Number) (string, error) {
 	numbers := filepath.Join(f.Sys, "dev", "block")
-	// Where sysfs can't be seen, nothing is known.
+	// Without sysfs nothing is known.
 	if _, err := os.Stat(numbers); err != nil {
 		return "", nil
 	}
@@ -23,10 +23,10 @@ func (f FS) Identity(number Number) (string, error) {
 	return identity(dir, f.Proc), nil
 }
 
-// identity says which device it is that has the folder dir in sysfs, in words that are the same whenever it is found again, under
-// whatever name: its number in the world, its serial number, the UUID of what it is made of, or the file of a loop device.
-// A device that has none of these is known until the next boot, by the number that the kernel gives
-// what is in a drive (diskseq, since Linux 5.15). "": it can't be told.
+// identity identifies the device whose folder in sysfs is dir, whatever its name, so that it can be recognized later. It is the
+// device's worldwide number, its serial number, the UUID of its contents, or the file of a loop device. A device that has none of
+// these is identified for this boot only, by the number that the kernel gives to the medium in a drive (diskseq, since Linux 5.15).
+// "": it can't be identified.
 func identity(dir, proc string) string {
 	for _, of := range []struct{ what, file string }{
 		{"wwid", "wwid"}, {"wwid", "device/wwid"}, {"serial", "serial"}, {"serial", "device/serial"}, {"dm", "dm/uuid"}, {"md", "md/uuid"},

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileIdentity tells a file from another that has its name, or later its inode. The number of the file system's device isn't a part:
-// it may be another after a boot.
+// fileIdentity distinguishes a file from a later one with its name or its inode. The device number of the file system isn't a part
+// of it, because it may change at a reboot.
 func fileIdentity(path string) string {
 	var st unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
@@ -15,7 +15,7 @@ func fileIdentity(path string) string {
 	}
 	id := fmt.Sprintf("%s inode %d", path, st.Ino)
 	if st.Mask&unix.STATX_BTIME == 0 {
-		return "" // An inode alone is given to the next file.
+		return "" // The kernel reuses inodes.
 	}
 	return fmt.Sprintf("%s of %d.%09d", id, st.Btime.Sec, st.Btime.Nsec)
 }

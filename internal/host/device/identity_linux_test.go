@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/testkit/treetest"
 )
 
-// TestIdentity: a device is the same under another name, and another is not the same under its name.
+// TestIdentity: a device keeps its identity under another name; another device under the same name has another.
 func TestIdentity(t *testing.T) {
 	a, b := disktest.Image(t, 16<<20), disktest.Image(t, 16<<20)
 	of := func(image string) string {
@@ -27,7 +27,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestIdentityOf: what names a disk best is what it is known by.
+// TestIdentityOf: the id that survives longest is the disk's identity.
 func TestIdentityOf(t *testing.T) {
 	boot := map[string]string{"proc/sys/kernel/random/boot_id": "b-1\n", "sys/sda/diskseq": "7\n"}
 	for _, tt := range []struct{ file, text, want string }{

@@ -2,5 +2,5 @@
 
 package device
 
-// fileIdentity is Linux's: loop devices are.
+// fileIdentity returns "": only Linux has loop devices.
 func fileIdentity(string) string { return "" }

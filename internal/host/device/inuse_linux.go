@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NotInUse refuses a block device that is mounted, in use as swap, or part of
-// another device: opening it with O_EXCL fails then (open(2)). O_EXCL means nothing for
-// files: those are looked up among the files of loop devices and the swap areas.
+// NotInUse refuses a block device that is mounted, in use as swap, or part of another device: opening it with O_EXCL fails then
+// (open(2)). For files O_EXCL has no such meaning, so it looks for them among the files of loop devices and the swap areas.
 func NotInUse(path string) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_EXCL|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.EBUSY) {
@@ -29,7 +28,7 @@ func inUse(path string) error {
 	return fmt.Errorf("%s is mounted or used by another device: it is never written over", path)
 }
 
-// FileNotInUse is NotInUse for an open file, whatever its path leads to by now.
+// FileNotInUse is NotInUse for an open file, even if its path now leads to another.
 func FileNotInUse(f *os.File) error {
 	st, err := f.Stat()
 	if err != nil {
@@ -73,7 +72,7 @@ func fileNotInUse(f *os.File, path string) error {
 	}
 	swaps, err := os.ReadFile("/proc/swaps")
 	if err != nil {
-		return nil // There are none.
+		return nil // There are no swap areas.
 	}
 	for line := range strings.Lines(string(swaps)) {
 		if f := strings.Fields(line); len(f) > 0 && same(f[0]) {

@@ -4,8 +4,8 @@ package device
 
 import "os"
 
-// NotInUse returns nil: it can't be asked on this system.
+// NotInUse returns nil: this system has no such check.
 func NotInUse(string) error { return nil }
 
-// FileNotInUse returns nil: it can't be asked on this system.
+// FileNotInUse returns nil: this system has no such check.
 func FileNotInUse(*os.File) error { return nil }

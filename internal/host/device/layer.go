@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// A Layer is one step of the way from a file system down to the hardware: a block device, or several that share the work there
-// (the members of a RAID or a btrfs).
+// A Layer is one step from a file system down to the hardware: a block device, or several that share the work (the members of a RAID
+// or a btrfs).
 type Layer struct {
 	Parts []Part `json:"parts"`
-	// Volatile is set where what was written may be in a cache of the layer's own that a power cut empties, until the layer is
-	// flushed, and the kernel counts its flushes.
+	// Volatile is set if a power cut may lose data in a write cache of this layer until the layer is flushed, and the kernel counts
+	// its flushes.
 	Volatile bool `json:"volatile,omitempty"`
-	// FUA is set where single writes may go around that cache, without a flush.
+	// FUA is set if single writes can bypass that cache, without a flush.
 	FUA bool `json:"fua,omitempty"`
-	// Passed is set where one device does what is asked of the one above, byte for byte: below a logical volume, an encrypted device or a
-	// loop device. A file system between the two adds its journal, and a page cache (Cached) reads ahead, answers and writes later.
+	// Passed is set if each request to the layer above reaches this one unchanged: below a logical volume, an encrypted device or a
+	// loop device. A file system between the two adds its journal; with a page cache (Cached) it reads ahead, and writes later.
 	Passed bool `json:"passed,omitempty"`
 	Cached bool `json:"cached,omitempty"`
-	// Any is set where it isn't known which of the parts is meant: those of a machine, below a file system that a program serves.
+	// Any is set if it isn't known which of the parts is meant: all disks of the machine, below a file system that a program serves.
 	Any bool `json:"any,omitempty"`
-	// On is the file system with the loop device's file between the layer above and this one, with the options that keep it from flushing: "ext4 (nobarrier)". Empty:
-	// there is none.
+	// On is the file system that holds the loop device's file, between the layer above and this one, with the options that keep it
+	// from flushing: "ext4 (nobarrier)". Empty: there is none.
 	On string `json:"on,omitempty"`
 }
 
-// A Part is one device of a layer: the whole disk, where that is a partition.
+// A Part is one device of a layer: the whole disk if that is a partition.
 type Part struct {
 	Name  string `json:"name"`
 	Major uint32 `json:"major"`
 	Minor uint32 `json:"minor"`
 }
 
-// Name names the devices of a layer: "vda", "sda + sdb".
+// Name returns the names of a layer's devices: "vda", "sda + sdb".
 func (l Layer) Name() string {
 	if l.Any {
 		return "every disk of this machine"
@@ -45,7 +45,7 @@ func (l Layer) Name() string {
 	return strings.Join(names, " + ")
 }
 
-// Layers are the steps below a path's file system, the one right under it first. There are none without a block device.
+// Layers returns the layers below a path's file system, from the top down. There are none without a block device.
 func (s *Stack) Layers() []Layer {
 	if s.Tree == nil {
 		return nil
@@ -53,11 +53,11 @@ func (s *Stack) Layers() []Layer {
 	var out []Layer
 	seen := map[string]bool{}
 	nodes, _ := s.Tree.Tops()
-	below := Layer{} // What is known of the next layer from how it is reached.
+	below := Layer{} // Facts about the next layer that follow from the way to it.
 	for len(nodes) > 0 {
 		l, devices := below, []*Node(nil)
 		for _, n := range nodes {
-			// A disk that is reached in two ways does the work of both: it stands where it is met first.
+			// A disk that is reached in two ways does the work of both; it is listed where it is reached first.
 			if n = n.Disk(); n.Device == nil || seen[n.Name] {
 				continue
 			}
@@ -75,8 +75,8 @@ func (s *Stack) Layers() []Layer {
 	return out
 }
 
-// Volatile are the disks of the machine that have caches to flush, any of which may be beneath a file system that a program serves. None: there
-// are no such disks. Those above it are left out: their own flushes say nothing of what the program did.
+// Volatile returns the disks of the machine that have caches to flush, any of which may be beneath a file system that a program
+// serves. None: there are no such disks. Devices stacked on them are left out, because their flushes say nothing about that program.
 func (f FS) Volatile(above []Layer) []Layer {
 	l := Layer{Volatile: true, Any: true}
 	dirs, _ := filepath.Glob(filepath.Join(f.Sys, "block", "*"))
@@ -99,14 +99,14 @@ func (f FS) Volatile(above []Layer) []Layer {
 	return []Layer{l}
 }
 
-// volatile reports whether a device loses data that was not flushed, and counts its flushes. Only devices with queues of their own count them. A loop
-// device always has such a cache, that of its file, whatever it reports. One path
-// to an NVMe namespace has no number, and counts nothing.
+// volatile reports whether a device loses unflushed data at a power cut, and counts its flushes. Only devices with queues of their
+// own count them. A loop device always has such a cache, the page cache of its file, whatever it reports. One path to an NVMe
+// namespace has no number and counts nothing.
 func (n *Node) volatile() bool {
 	return n.Device.MQ && n.Kind != KindPath && (n.Device.WriteCache == "write back" || n.Kind == KindLoop)
 }
 
-// beneath returns what is right below devices, with what is known of that layer.
+// beneath returns the devices right below these, with the facts about that layer.
 func beneath(devices []*Node) (nodes []*Node, l Layer) {
 	l.Passed = len(devices) == 1 && devices[0].passes()
 	l.Cached = slices.ContainsFunc(devices, func(n *Node) bool { return n.Kind == KindLoop && !n.DirectIO })
@@ -143,8 +143,8 @@ func (n *Node) passes() bool {
 	return false
 }
 
-// unflushed is the option by which a file system answers syncs without a flush, or without doing anything; "" for none. They are from
-// ext4(5), Documentation/filesystems/{ext4/,f2fs.rst,overlayfs.rst} and btrfs(5).
+// unflushed is the mount option by which a file system answers syncs without a flush, or not at all; "" for none. The options are
+// from ext4(5), Documentation/filesystems/{ext4/,f2fs.rst,overlayfs.rst} and btrfs(5).
 func (m *Mount) unflushed() string {
 	for o := range strings.SplitSeq(m.Options, ",") {
 		switch o {
@@ -155,7 +155,8 @@ func (m *Mount) unflushed() string {
 	return ""
 }
 
-// Unflushed is the mount option by which the path's file system, or for an overlay that of its upper folder, answers syncs without a flush; "" for none.
+// Unflushed is the mount option by which the path's file system, or that of an overlay's upper folder, answers syncs without a
+// flush; "" for none.
 func (s *Stack) Unflushed() string {
 	if o := s.Mount.unflushed(); o != "" || s.Tree == nil {
 		return o
@@ -163,8 +164,8 @@ func (s *Stack) Unflushed() string {
 	return s.Tree.Data().Mount.unflushed()
 }
 
-// InMemory says in words why a place that looks like a disk is in memory: the disk's file is on tmpfs, the disk is memory
-// itself, or an overlay is on tmpfs. It is empty if that isn't known, and for a path on tmpfs, which doesn't look like a disk.
+// InMemory is the reason why a place that looks like a disk is in memory: the disk's file is on tmpfs, the disk is memory itself, or
+// an overlay is on tmpfs. It is empty if that isn't known, and for a path on tmpfs, which doesn't look like a disk.
 func (s *Stack) InMemory() string {
 	if s.Tree == nil || s.Tree.Kind == KindMount && IsMemory(s.Tree.Mount.FSType) {
 		return ""
@@ -172,7 +173,8 @@ func (s *Stack) InMemory() string {
 	return s.Tree.inMemory(nil)
 }
 
-// JournalInMemory reports why a file system with the path's data, or with a loop device's file, has its journal in memory; empty: none has, or it isn't known.
+// JournalInMemory is the reason why a file system that holds the path's data, or a loop device's file, has its journal in memory.
+// Empty: none has, or it isn't known.
 func (s *Stack) JournalInMemory() string {
 	if s.Tree == nil {
 		return ""

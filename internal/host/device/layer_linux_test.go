@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// TestInMemory: memory is found at the bottom of a stack, whatever lies between, and what is on a disk is not taken for it.
+// TestInMemory: memory is found at the bottom of any stack, and a disk is not taken for memory.
 func TestInMemory(t *testing.T) {
 	_, onDisk := disktest.Disk(t, disktest.Options{Direct: true})
 	_, direct := disktest.Disk(t, disktest.Options{Memory: true})
@@ -49,14 +49,14 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// TestInMemoryHidden: the name that sysfs has for a loop device's file means another file by now, on a disk.
+// TestInMemoryHidden: sysfs's name of a loop device's file leads to another file by now, on a disk.
 func TestInMemoryHidden(t *testing.T) {
 	dir := t.TempDir()
 	disktest.MountAt(t, "tmpfs", dir, "tmpfs", 0, "")
 	loop := disktest.Loop(t, disktest.ImageIn(t, dir, 8<<20), false)
 	_, disk := disktest.Disk(t, disktest.Options{Direct: true})
 	disktest.ImageIn(t, disk, 8<<20)
-	// Not by disktest: what it looks for afterwards has the same name.
+	// Not by disktest, whose check after the test looks for the same name.
 	if err := unix.Mount(disk, dir, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestInMemoryUnnamed(t *testing.T) {
 	}
 }
 
-// TestLayers: each step of a stack is there, with what is known of its cache and of the way to it.
+// TestLayers: each layer of a stack is there, with the facts about its cache and the way to it.
 func TestLayers(t *testing.T) {
 	outer, dir := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20, Mount: "nobarrier"})
 	inner := disktest.Loop(t, disktest.ImageIn(t, dir, 100<<20), true)
@@ -110,7 +110,7 @@ func TestLayers(t *testing.T) {
 	if err := say("write through"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { say("write back") }) // The kernel keeps it for the next file.
+	t.Cleanup(func() { say("write back") }) // The kernel keeps the setting for the next file.
 	s, err := Host().Of(inner)
 	if err != nil {
 		t.Fatal(err)

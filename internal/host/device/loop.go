@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// loopFile goes on at the file of a loop device. The kernel's number of the file decides: the name in sysfs may mean another file by now, or in
-// this mount namespace. Where the number leads nowhere, the tree ends at the loop device and says why.
+// loopFile continues at the file of a loop device. The kernel's number of the file decides: the name in sysfs may lead to another
+// file by now, or in this mount namespace. If the number leads nowhere, the tree ends at the loop device and says why.
 func (t *tracer) loopFile(n *Node, depth int) {
 	if n.File == "" {
-		return // It was bound when the folder was looked at, and is free now.
+		return // The device was in use when its folder was read, and is free now.
 	}
 	file, deleted := strings.CutSuffix(n.File, " (deleted)")
 	if deleted {
@@ -41,9 +41,9 @@ func (t *tracer) loopFile(n *Node, depth int) {
 	n.Below = append(n.Below, b)
 }
 
-// holding finds the mount with the file of a loop device by the kernel's own number, where the file's name means another
-// file or none: it was deleted, something was mounted over it, or the name is of another mount namespace. nil and no reason why it is lost: the name will do,
-// or the kernel doesn't say the number.
+// holding finds the mount with the file of a loop device by the kernel's number, if the file's name leads to another file or to
+// none: it was deleted, something was mounted over it, or the name is of another mount namespace. It returns nil and no reason if
+// the name is right, or if the kernel doesn't report the number.
 func (t *tracer) holding(loop, file string) (m *Mount, lost string) {
 	if t.fs.Backing == nil {
 		return nil, ""
@@ -58,20 +58,20 @@ func (t *tracer) holding(loop, file string) (m *Mount, lost string) {
 	}
 	switch {
 	case dev != 0 && dev == memoryFiles():
-		// That of memfd_create(2) and shared memory: the kernel mounts it nowhere.
+		// The file system of memfd_create(2) and shared memory: the kernel mounts it nowhere.
 		return &Mount{Major: n.Major, Minor: n.Minor, FSType: "tmpfs", Source: "tmpfs", Point: "not mounted", Root: "/"}, ""
 	case n.Major != 0:
-		// A file system with a device of its own, which shows it without a mount.
+		// A file system with a device of its own, which is known without a mount.
 		return &Mount{Major: n.Major, Minor: n.Minor, FSType: "unmounted", Point: "not mounted", Root: "/"}, ""
 	}
 	if at := find(t.mounts, file); at != nil && at.FSType == "btrfs" {
-		// Each subvolume has a number of its own, which no mount has.
+		// Each btrfs subvolume has a number of its own, which no mount has.
 		return nil, ""
 	}
 	return nil, fmt.Sprintf("its file is on the file system %s, which no process has mounted any more, and which may be memory (tmpfs)", n)
 }
 
-// mounted finds a mount of the file system with a number, in this mount namespace or in that of any other process.
+// mounted finds a mount of the file system with this number, in this mount namespace or in that of any other process.
 func (t *tracer) mounted(n Number) *Mount {
 	has := func(mounts []Mount) *Mount {
 		for i := range mounts {

@@ -26,7 +26,7 @@ type Mount struct {
 	// Root is the folder of the file system that Point shows.
 	Root  string `json:"root,omitempty"`
 	Point string `json:"point"`
-	// FSType is the file system, Source the device or what stands for it.
+	// FSType is the file system, Source the device or its substitute (such as "tmpfs").
 	FSType string `json:"fstype"`
 	Source string `json:"source,omitempty"`
 	// Options are the mount's and the file system's own, comma separated.
@@ -36,8 +36,7 @@ type Mount struct {
 	Lower []string `json:"lower,omitempty"`
 }
 
-// Has reports whether the mount or its file system has the option, as it is spelled:
-// "ro", "data=journal".
+// Has reports whether the mount or its file system has the option, as it is written in mountinfo: "ro", "data=journal".
 func (m *Mount) Has(option string) bool {
 	return slices.Contains(strings.Split(m.Options, ","), option)
 }
@@ -47,7 +46,7 @@ func (f FS) Mounts() ([]Mount, error) { return f.mounts() }
 
 func (f FS) mounts() ([]Mount, error) { return f.mountsOf("self") }
 
-// mountsOf are the mounts that a process sees.
+// mountsOf returns the mounts that a process sees.
 func (f FS) mountsOf(pid string) ([]Mount, error) {
 	name := filepath.Join(f.Proc, pid, "mountinfo")
 	r, err := os.Open(name)
@@ -69,8 +68,7 @@ func (f FS) mountsOf(pid string) ([]Mount, error) {
 func parseMounts(r io.Reader) ([]Mount, error) {
 	var mounts []Mount
 	s := bufio.NewScanner(r)
-	// An overlay's line lists every lower folder: up to a page of options in each
-	// of several, so the scanner's 64 KiB are not generous.
+	// The line of an overlay lists every lower folder, in options of up to a page each, so the scanner's 64 KiB may not be enough.
 	s.Buffer(nil, 1<<20)
 	for s.Scan() {
 		if s.Text() == "" {
@@ -124,9 +122,8 @@ func parseMount(line string) (Mount, error) {
 	return m, nil
 }
 
-// lowers returns overlay's lower folders. They are joined by colons in one option, or
-// listed one by one since Linux 6.8; those after a double colon hold data only. A colon
-// in a name has a backslash before it.
+// lowers returns overlay's lower folders. One option has them joined by colons; since Linux 6.8 each may have an option of its own.
+// Those after a double colon hold data only. A backslash stands before a colon in a name.
 func lowers(options string) []string {
 	var list []string
 	for o := range strings.SplitSeq(options, ",") {
@@ -153,8 +150,8 @@ func lowers(options string) []string {
 	return list
 }
 
-// option returns the value of an option. A comma inside a value is escaped by
-// the kernel as \054, so the list is cut first and unescaped after.
+// option returns the value of an option. The kernel escapes a comma inside a value as \054, so the list is split first and unescaped
+// after.
 func option(options, key string) string {
 	for o := range strings.SplitSeq(options, ",") {
 		if v, ok := strings.CutPrefix(o, key+"="); ok {
@@ -193,8 +190,8 @@ func find(mounts []Mount, p string) *Mount {
 	if cur == nil {
 		return nil
 	}
-	// Each step goes to a mount of its own, so there can't be more steps than mounts;
-	// the bound is against a mountinfo with a loop in it.
+	// Each step goes to a mount of its own, so there can't be more steps than mounts. The bound guards against a mountinfo with a
+	// loop in it.
 	for range mounts {
 		next := childOn(mounts, cur, p)
 		if next == nil {
@@ -228,8 +225,7 @@ func rootOf(mounts []Mount) *Mount {
 	return first
 }
 
-// childOn returns the mount on cur that the way to p meets first: the one with
-// the shortest mount point, and the last of those.
+// childOn returns the first mount on cur on the way to p: the one with the shortest mount point, and the last of those.
 func childOn(mounts []Mount, cur *Mount, p string) *Mount {
 	var best *Mount
 	for i := range mounts {

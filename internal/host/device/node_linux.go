@@ -2,7 +2,7 @@ package device
 
 import "golang.org/x/sys/unix"
 
-// NumberOf is the number that stat(2) gives: a file system's in st_dev, a device's in st_rdev.
+// NumberOf returns the number in a field of stat(2): a file system's in st_dev, a device's in st_rdev.
 func NumberOf(dev uint64) Number { return Number{unix.Major(dev), unix.Minor(dev)} }
 
 // BlockNode returns the number of the block device that path names.

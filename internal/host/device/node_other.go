@@ -2,8 +2,8 @@
 
 package device
 
-// NumberOf is none here.
+// NumberOf returns the zero Number here.
 func NumberOf(uint64) Number { return Number{} }
 
-// BlockNode says that path names no block device: only Linux's are known.
+// BlockNode reports that path names no block device: only Linux's are known.
 func BlockNode(string) (Number, bool) { return Number{}, false }

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// A Number is a block device's, or that of a file system: the kernel's name for it. The zero value is none. Text and JSON have it
-// as "254:0".
+// A Number is the kernel's number of a block device or of a file system. The zero value is none. In text and in JSON it is "254:0".
 type Number struct{ Major, Minor uint32 }
 
-// ParseNumber reads "254:0", as the kernel's files have it.
+// ParseNumber reads "254:0", the format of the kernel's files.
 func ParseNumber(s string) (n Number, err error) {
 	major, minor, colon := strings.Cut(s, ":")
 	if n.Major, err = parseHalf(major); err == nil {
@@ -23,7 +22,7 @@ func ParseNumber(s string) (n Number, err error) {
 	return n, nil
 }
 
-// parseHalf reads a number as the kernel prints it: ParseUint takes "007", too.
+// parseHalf reads a number as the kernel prints it: ParseUint would accept "007" too.
 func parseHalf(s string) (uint32, error) {
 	v, err := strconv.ParseUint(s, 10, 32)
 	if err == nil && len(s) > 1 && s[0] == '0' {
@@ -32,12 +31,12 @@ func parseHalf(s string) (uint32, error) {
 	return uint32(v), err
 }
 
-// String is "254:0".
+// String returns "254:0".
 func (n Number) String() string {
 	return strconv.FormatUint(uint64(n.Major), 10) + ":" + strconv.FormatUint(uint64(n.Minor), 10)
 }
 
-// IsZero reports whether it is none.
+// IsZero reports whether n is none.
 func (n Number) IsZero() bool { return n == Number{} }
 
 // Compare orders numbers.
@@ -54,11 +53,11 @@ func (n *Number) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Number is the device's.
+// Number returns the device's number.
 func (d Device) Number() Number { return Number{d.Major, d.Minor} }
 
-// Number is that of the mount's file system.
+// Number returns the number of the mount's file system.
 func (m Mount) Number() Number { return Number{m.Major, m.Minor} }
 
-// Number is the part's.
+// Number returns the part's number.
 func (p Part) Number() Number { return Number{p.Major, p.Minor} }

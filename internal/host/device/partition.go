@@ -2,8 +2,8 @@ package device
 
 import "path/filepath"
 
-// The kernel takes limits and weights on whole disks only (blkcg_conf_open_bdev in its block/blk-cgroup.c answers ENODEV to a
-// partition). So a limit for data on a partition is set on its disk, and applies to all partitions of that disk together.
+// The kernel takes limits and weights on whole disks only: blkcg_conf_open_bdev in its block/blk-cgroup.c answers ENODEV for a
+// partition. So a limit for data on a partition is set on the disk, and applies to all of the disk's partitions together.
 
 // Limited returns the device that takes the limits of n: the whole disk of a partition, or else n itself. why is "" unless n is a
 // partition.
@@ -15,7 +15,7 @@ func (n *Node) Limited() (d *Device, why string) {
 	return disk.Device, why
 }
 
-// LimitedFolder is Limited for a block device by its folder in sysfs, without links, and returns the folder of the device that takes
+// LimitedFolder is Limited for the folder of a block device in sysfs, without links. It returns the folder of the device that takes
 // the limits.
 func LimitedFolder(dir string) (disk, why string) {
 	if !isPartition(dir) {
@@ -24,7 +24,7 @@ func LimitedFolder(dir string) (disk, why string) {
 	return filepath.Dir(dir), noLimit(filepath.Base(dir))
 }
 
-// Disk is the whole disk of a partition, or else n itself.
+// Disk returns the whole disk of a partition, or else n itself.
 func (n *Node) Disk() *Node {
 	if n.Kind == KindPartition && len(n.Below) == 1 {
 		return n.Below[0]
@@ -32,7 +32,7 @@ func (n *Node) Disk() *Node {
 	return n
 }
 
-// isPartition reports whether a folder of sysfs is a partition's. It then lies in its disk's folder.
+// isPartition reports whether a folder of sysfs is a partition's: it is then within the disk's folder.
 func isPartition(dir string) bool { return Exists(dir, "partition") }
 
 func noLimit(partition string) string {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Block reads the properties of the block device with the folder dir in sysfs. What a kernel doesn't
-// show stays zero; so does what belongs to the queue, which a partition hasn't.
+// Block reads the properties of the block device whose folder in sysfs is dir. A property that the kernel doesn't show stays zero;
+// so do those of the queue for a partition, which has none.
 func Block(dir string) *Device {
 	d := &Device{Name: filepath.Base(dir), Model: model(dir)}
 	// A hidden device has no number.
@@ -23,7 +23,8 @@ func Block(dir string) *Device {
 	d.WriteCache = Text(queue, "write_cache")
 	d.FUA = number(queue, "fua") == 1
 	d.LogicalBS = int(number(queue, "logical_block_size"))
-	// A stacked device that knows no bound says what 32 bits of sectors hold (blk_set_stacking_limits in block/blk-settings.c); its I/Os are split beneath.
+	// A stacked device without a bound reports the greatest 32-bit number of sectors (blk_set_stacking_limits in
+	// block/blk-settings.c); its I/Os are split beneath.
 	if kib := number(queue, "max_sectors_kb"); kib < boundless {
 		d.MaxIO = kib * 1024
 	}
@@ -31,10 +32,10 @@ func Block(dir string) *Device {
 	return d
 }
 
-// boundless is far more than any device takes at once, 1 GiB, in KiB.
+// boundless, in KiB, is 1 GiB: far more than any device takes at once.
 const boundless = 1 << 20
 
-// model names the kind of a disk: the maker's words, or what a virtual one is.
+// model returns the kind of a disk: the maker's words, or the kind of a virtual one.
 func model(dir string) string {
 	switch {
 	case Exists(dir, "loop", "backing_file"):
@@ -43,7 +44,7 @@ func model(dir string) string {
 		}
 		return "loop device, buffered"
 	case Exists(dir, "dm"):
-		// The uuid begins with what made the device: LVM-, CRYPT-, mpath-.
+		// The uuid begins with the program that made the device: LVM-, CRYPT-, mpath-.
 		kind, _, _ := strings.Cut(Text(dir, "dm/uuid"), "-")
 		return strings.TrimSpace("device mapper " + kind)
 	case Exists(dir, "md"):
@@ -52,8 +53,7 @@ func model(dir string) string {
 	return Text(dir, "device/model")
 }
 
-// chosen returns the bracketed word of "none [mq-deadline] bfq", or the whole
-// where nothing is bracketed.
+// chosen returns the bracketed word of "none [mq-deadline] bfq", or the whole text if nothing is bracketed.
 func chosen(s string) string {
 	if _, after, ok := strings.Cut(s, "["); ok {
 		word, _, _ := strings.Cut(after, "]")
@@ -62,8 +62,8 @@ func chosen(s string) string {
 	return s
 }
 
-// Text returns the trimmed content of a small file, as procfs and sysfs have them, whose path is that of parts joined;
-// "" where it can't be read.
+// Text returns the trimmed contents of a small file, such as those of procfs and sysfs, whose path is the joined parts; "" if it
+// can't be read.
 func Text(parts ...string) string {
 	b, err := os.ReadFile(filepath.Join(parts...))
 	if err != nil {
@@ -72,7 +72,7 @@ func Text(parts ...string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// number is text as a number, 0 where it is none.
+// number returns text as a number, 0 if it is none.
 func number(dir, name string) int64 {
 	n, err := strconv.ParseInt(Text(dir, name), 10, 64)
 	if err != nil {
@@ -81,7 +81,7 @@ func number(dir, name string) int64 {
 	return n
 }
 
-// Exists reports whether the file or folder whose path is that of parts joined is there.
+// Exists reports whether there is a file or folder whose path is the joined parts.
 func Exists(parts ...string) bool {
 	_, err := os.Stat(filepath.Join(parts...))
 	return err == nil

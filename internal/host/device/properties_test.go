@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/testkit/treetest"
 )
 
-// TestBlockMaxIO: what stands for no bound is none.
+// TestBlockMaxIO: the kernel's values for "no bound" give 0.
 func TestBlockMaxIO(t *testing.T) {
 	root := treetest.Make(t, map[string]string{
 		"sda/queue/max_sectors_kb":     "1280\n",

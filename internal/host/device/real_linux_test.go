@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// loopSize is that of the tests' loop devices, in bytes.
+// loopSize is the size of the tests' loop devices, in bytes.
 const loopSize = 320 << 20
 
 // bare makes a loop device without a file system.
@@ -27,7 +27,7 @@ func TestOfRealLoop(t *testing.T) {
 			checkLoop(t, filepath.Join(point, "not", "yet"), kind, loop)
 			checkLoop(t, loop, RawBlock, loop)
 
-			// A bind of a folder in it, and an overlay with its upper folder there.
+			// A bind mount of a folder in it, and an overlay whose upper folder is there.
 			up, work, lower := filepath.Join(point, "up, 1"), filepath.Join(point, "w"), t.TempDir()
 			for _, d := range []string{up, work} {
 				if err := os.Mkdir(d, 0o755); err != nil {
@@ -46,8 +46,7 @@ func TestOfRealLoop(t *testing.T) {
 	}
 }
 
-// checkLoop checks that path is found on the loop device, which stands on what holds the
-// test's folder.
+// checkLoop checks that path is found on the loop device, and the loop device on the device of the test's folder.
 func checkLoop(t *testing.T, path, kind, loop string) {
 	t.Helper()
 	s, err := Host().Of(path)
@@ -72,7 +71,7 @@ func checkLoop(t *testing.T, path, kind, loop string) {
 	}
 }
 
-// tree is the tree of a path.
+// tree returns the tree of a path.
 func tree(t *testing.T, path string) *Node {
 	t.Helper()
 	s, err := Host().Of(path)
@@ -89,7 +88,7 @@ func names(list []*Node) (all []string) {
 	return all
 }
 
-// TestOfRealPartition: a partition is in its disk, and the disk is the device.
+// TestOfRealPartition: the device of a partition is its whole disk.
 func TestOfRealPartition(t *testing.T) {
 	loop := bare(t)
 	second := disktest.Partitions(t, loop)[1]
@@ -111,7 +110,7 @@ func TestOfRealPartition(t *testing.T) {
 	}
 }
 
-// TestOfRealBtrfs: a btrfs on two disks is on both, whichever is named.
+// TestOfRealBtrfs: a btrfs on two disks has both, whichever one its mount names.
 func TestOfRealBtrfs(t *testing.T) {
 	for _, profile := range []string{"raid1", "single"} {
 		t.Run(profile, func(t *testing.T) {
@@ -139,7 +138,7 @@ func TestOfRealBtrfs(t *testing.T) {
 	}
 }
 
-// TestOfRealLoopOnLoop: a disk in a file in a disk in a file, one with and one without direct I/O.
+// TestOfRealLoopOnLoop: a disk in a file on a disk in a file, one with and one without direct I/O.
 func TestOfRealLoopOnLoop(t *testing.T) {
 	outer, point := disktest.Disk(t, disktest.Options{Direct: true})
 	inner := disktest.Loop(t, disktest.ImageIn(t, point, 32<<20), false)
@@ -160,11 +159,11 @@ func TestOfRealLoopOnLoop(t *testing.T) {
 	}
 }
 
-// TestOfRealLoopWithoutFile: the file is gone.
+// TestOfRealLoopWithoutFile: the loop device's file was deleted.
 func TestOfRealLoopWithoutFile(t *testing.T) {
 	image := disktest.Image(t, 1<<20)
 	loop := disktest.Loop(t, image, false)
-	// The end of the test finds the device by its file, which comes back under another link.
+	// The test's end finds the device by its file, so the file gets its name back by another link.
 	if err := errors.Join(os.Link(image, image+".kept"), os.Remove(image)); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +187,7 @@ func TestOfRealMemoryAndPrograms(t *testing.T) {
 	if _, err := Host().Of(filepath.Join(dir, "x\x00y")); err == nil {
 		t.Error("Of(name with a zero byte): no error")
 	}
-	// A disk in memory is a disk nevertheless.
+	// A disk in memory still is a disk.
 	s, err = Host().Of(disktest.Loop(t, disktest.ImageIn(t, dir, 512<<10), false))
 	if err != nil || s.Device == nil || s.Tree.Below[0].Below[0].Why != "tmpfs is memory" {
 		t.Errorf("Of(loop device in memory) = %+v, %v, want a device in memory", s, err)

@@ -2,7 +2,7 @@ package device
 
 import "strings"
 
-// noDevice says in words why a mount has no block device.
+// noDevice is the reason why a mount has no block device.
 func noDevice(m Mount) string {
 	src := m.Source
 	switch t := m.FSType; {

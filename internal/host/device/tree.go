@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A Kind says what a node of a tree is.
+// A Kind is the kind of a tree's node.
 type Kind string
 
 // Kinds of nodes.
@@ -36,18 +36,17 @@ const (
 	KindPath Kind = "nvme-path"
 )
 
-// Roles that a node has for the one above it. Most have none.
+// Roles of a node for the one above it. Most have none.
 const (
 	// RoleUpper is where an overlay writes.
 	RoleUpper = "upper"
-	// RoleLower is where an overlay reads what was never written, if that is another mount
-	// than the upper one's.
+	// RoleLower is where an overlay reads unmodified files, if that is another mount than the upper folder's.
 	RoleLower = "lower"
-	// RoleMember is one of the devices that a btrfs spreads its data over.
+	// RoleMember is one of the devices of a btrfs.
 	RoleMember = "member"
-	// RoleLog is another device with the file system's journal.
+	// RoleLog is another device, which has the file system's journal.
 	RoleLog = "log"
-	// RoleRealtime is another device with data: that of an xfs with a realtime section.
+	// RoleRealtime is another device with data: the realtime section of an xfs.
 	RoleRealtime = "realtime"
 	// RoleFile is the file system with the file of a loop device.
 	RoleFile = "file"
@@ -56,42 +55,40 @@ const (
 	RoleBacking = "backing"
 )
 
-// RawBlock is the FSType of a "mount" that is no file system but a block device by itself.
+// RawBlock is the FSType of a "mount" that is a block device by itself, without a file system.
 const RawBlock = "block"
 
-// A Node is a layer of what a path stands on: a mount or a block device.
+// A Node is one layer below a path: a mount or a block device.
 type Node struct {
 	Kind Kind   `json:"kind"`
 	Role string `json:"role,omitempty"`
 	// Name is the mount point, or the kernel's name of the device.
 	Name string `json:"name"`
-	// Mount is nil for a device, Device for a mount. A partition's has the partition's own
-	// number and size; what belongs to its queue is in that of the disk below.
+	// Mount is nil for a device, Device for a mount. A partition's Device has the partition's number and size; the properties of its
+	// queue are in the disk's, below.
 	Mount  *Mount  `json:"mount,omitempty"`
 	Device *Device `json:"device,omitempty"`
-	// File is the file of a loop device, "" where it has none; DirectIO whether it goes
-	// around the page cache to get at it.
+	// File is the file of a loop device, "" if it has none; DirectIO is set if the device bypasses the page cache of that file.
 	File     string `json:"file,omitempty"`
 	DirectIO bool   `json:"direct_io,omitempty"`
-	// Label is the name that people gave to a device of the device mapper ("vg-data"), Maker
-	// what made it: the first word of its uuid, "LVM" or "CRYPT" or "mpath".
+	// Label is the name that people gave to a device of the device mapper ("vg-data"). Maker is the program that made it: the first
+	// word of its uuid, "LVM" or "CRYPT" or "mpath".
 	Label string `json:"label,omitempty"`
 	Maker string `json:"maker,omitempty"`
-	// Targets are what it is made of. Empty: only root is told.
+	// Targets are its device-mapper targets. Empty: they aren't known, as to any user but root.
 	Targets []Target `json:"targets,omitempty"`
-	// Level is an md's ("raid5") or the profile of a btrfs's data ("raid1"), CacheMode
-	// a bcache's ("writeback").
+	// Level is the RAID level of an md ("raid5") or the profile of a btrfs's data ("raid1"), CacheMode a bcache's ("writeback").
 	Level     string `json:"level,omitempty"`
 	CacheMode string `json:"cache_mode,omitempty"`
-	// Why is the reason why nothing is below, where something must be.
+	// Why is the reason why nothing is below a node that must have something below.
 	Why string `json:"why,omitempty"`
-	// Lost is set where what is below can be anything, memory too: nothing that the kernel shows leads there.
+	// Lost is set if anything may be below, memory too: the kernel shows no way there.
 	Lost bool `json:"lost,omitempty"`
-	// Below is what the node stands on.
+	// Below are the nodes right below this one.
 	Below []*Node `json:"below,omitempty"`
 }
 
-// A Target is a part of a device of the device mapper.
+// A Target is one target of a device of the device mapper.
 type Target struct {
 	// Type is the kernel's word: "linear", "crypt", "thin".
 	Type string `json:"type"`
@@ -99,7 +96,7 @@ type Target struct {
 	Level string `json:"level,omitempty"`
 }
 
-// Data is the mount whose file system writes to devices: that of an overlay's upper folder, or n.
+// Data returns the mount whose file system writes to devices: that of an overlay's upper folder, or n.
 func (n *Node) Data() *Node {
 	for _, b := range n.Below {
 		if b.Role == RoleUpper {
@@ -109,9 +106,8 @@ func (n *Node) Data() *Node {
 	return n
 }
 
-// Tops returns the block devices right under the file system of a mount: the partition, where it
-// is one. They are several for a file system on several devices; there are none where
-// why says so.
+// Tops returns the block devices right under the file system of a mount; a partition is returned as such. A file system on several
+// devices has several. If there are none, why says so.
 func (n *Node) Tops() (tops []*Node, why string) {
 	if n.Kind != KindMount {
 		return []*Node{n}, ""
@@ -131,8 +127,7 @@ func (n *Node) Tops() (tops []*Node, why string) {
 	return tops, n.Why
 }
 
-// names lists the devices from n to the bottom, each once. What an overlay only reads is
-// left out.
+// names lists the devices from n to the bottom, each once, without those that an overlay only reads.
 func (n *Node) names() []string {
 	var names []string
 	var add func(*Node)
@@ -150,15 +145,15 @@ func (n *Node) names() []string {
 	return names
 }
 
-// maxDepth bounds overlays on loops on overlays. The kernel stacks two overlays
-// at most; loop devices can be nested further, but that is never on purpose.
+// maxDepth bounds overlays on loop devices on overlays. The kernel stacks two overlays at most; loop devices can be nested further,
+// but nobody does so on purpose.
 const maxDepth = 16
 
 // A tracer goes from a mount down to the disks.
 type tracer struct {
 	fs     FS
 	mounts []Mount
-	// open are the devices being traced, against one that stands on itself.
+	// open are the devices being traced. A device that is below itself is an error.
 	open []string
 }
 
@@ -189,7 +184,7 @@ func (t *tracer) whole(m Mount, depth int) (*Node, error) {
 	return n, nil
 }
 
-// single goes on at the one device that mountinfo names, and at those that the options do.
+// single continues with the device that mountinfo names, and with those in the mount's options.
 func (t *tracer) single(n *Node, depth int) error {
 	m := n.Mount
 	b, err := t.numbered(m.Number(), depth)
@@ -205,8 +200,8 @@ func (t *tracer) single(n *Node, depth int) error {
 	return nil
 }
 
-// others goes on at the devices that a file system has besides that of its mount. Names of devices that are gone or in another root are no fault of
-// the path.
+// others continues with the devices that a file system has besides that of its mount. A name of a device that is gone, or of another
+// root, is no error of the path.
 func (t *tracer) others(n *Node, disk string, depth int) {
 	names := map[string]string{}
 	switch n.Mount.FSType {
@@ -225,8 +220,8 @@ func (t *tracer) others(n *Node, disk string, depth int) {
 	}
 }
 
-// ext4Journal is the device with the journal of an ext4, where that isn't its own. Only the name of the journal's kernel thread says so: it is
-// "jbd2/" with the name of the device, behind which a journal within the file system has "-" and its inode (fs/jbd2/journal.c).
+// ext4Journal returns the device with the journal of an ext4, if it is another. Only the name of the journal's kernel thread has it:
+// "jbd2/" and the name of the device. A journal within the file system adds "-" and its inode (fs/jbd2/journal.c).
 func (f FS) ext4Journal(disk string) string {
 	thread := Text(f.Sys, "fs", "ext4", disk, "journal_task")
 	if thread == "" {
@@ -239,8 +234,7 @@ func (f FS) ext4Journal(disk string) string {
 	return "/dev/" + name
 }
 
-// overlay goes on at the upper folder, where writes go, and at the lower ones that are
-// elsewhere, which are read.
+// overlay continues with the upper folder, where writes go, and with those lower folders that are on other mounts, which are read.
 func (t *tracer) overlay(n *Node, depth int) error {
 	upper := n.Mount.Upper
 	switch {
@@ -266,8 +260,8 @@ func (t *tracer) overlay(n *Node, depth int) error {
 	return nil
 }
 
-// lower adds the mounts of the lower folders, each once. They are shown beside the upper one, so one
-// that can't be traced is left out.
+// lower adds the mounts of the lower folders, each once. They are shown beside the upper one, so one that can't be traced is left
+// out.
 func (t *tracer) lower(n *Node, upper, depth int) {
 	seen := []int{upper}
 	for _, l := range n.Mount.Lower {
@@ -285,10 +279,9 @@ func (t *tracer) lower(n *Node, upper, depth int) {
 	}
 }
 
-// dockerUpper resolves the relative upper folder that Docker gives to an overlay with
-// many layers, whose absolute names don't fit into a page: it mounts ID/merged from inside its own
-// folder with upperdir=ID/diff (daemon/graphdriver/overlay2). Where the mount doesn't
-// look like that, or the folder isn't there, it is "".
+// dockerUpper resolves the relative upper folder of Docker's overlays with many layers, whose absolute names don't fit into a page:
+// Docker mounts ID/merged from inside its own folder with upperdir=ID/diff (daemon/graphdriver/overlay2). It returns "" if the mount
+// doesn't look like that, or if the folder isn't there.
 func dockerUpper(m Mount) string {
 	at := filepath.Dir(m.Point)
 	if filepath.Base(m.Point) != "merged" || m.Upper != filepath.Base(at)+"/diff" {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// sketch draws a tree with a line for each node: its kind, name, number and what is particular to it.
+// sketch draws a tree with a line for each node: its kind, name, number and special properties.
 func sketch(n *Node, indent string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s %s", indent, n.Kind, n.Name)
@@ -154,7 +154,7 @@ func TestTreeProperties(t *testing.T) {
 	}
 }
 
-// TestTreeInACircle: devices that stand on each other, which the kernel forbids, end.
+// TestTreeInACircle: the walk ends for devices below each other, which the kernel forbids.
 func TestTreeInACircle(t *testing.T) {
 	files := disktest.StackFiles()
 	maps.DeleteFunc(files, func(name, _ string) bool {
@@ -167,8 +167,7 @@ func TestTreeInACircle(t *testing.T) {
 	}
 }
 
-// TestDockerUpper: the relative names that Docker gives to an overlay with many layers are found
-// where it mounts them, and no others are guessed.
+// TestDockerUpper: dockerUpper finds the relative upper folders of Docker's overlays with many layers, and guesses no others.
 func TestDockerUpper(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "abc", "diff"), 0o755); err != nil {

@@ -2,9 +2,9 @@ package device
 
 import "path/filepath"
 
-// relativeUpper looks for the upper folder of an overlay that was mounted with a relative name. The folder in which the mounter stood isn't known, so
-// every folder above a mount point is tried, the overlay's own first. The right one shows the same root folder as the overlay does: its
-// attributes are the upper folder's own. "": there is none.
+// relativeUpper looks for the upper folder of an overlay that was mounted with a relative name. The working folder of that mount
+// isn't known, so every folder above a mount point is tried, the overlay's own first. The right one has the attributes of the
+// overlay's root folder. "": there is none.
 func (t *tracer) relativeUpper(m Mount) string {
 	tried := map[string]bool{}
 	look := func(point string) string {

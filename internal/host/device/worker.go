@@ -5,10 +5,9 @@ import (
 	"strconv"
 )
 
-// OfMount finds what a worker's folder stands on from what the worker said of
-// its own mount. The worker may be in a container; its overlay's upper folder is
-// a path of the host nevertheless, as the kernel remembers it. It must run under the kernel
-// that f shows: a worker in a virtual machine talks of other devices with the same numbers.
+// OfMount finds the devices below a worker's folder from the mount that the worker reported. The worker may be in a container; its
+// overlay's upper folder is a path of the host nevertheless, as the kernel remembers it. The worker must run under the kernel that f
+// shows: a virtual machine has other devices with the same numbers.
 func (f FS) OfMount(m Mount) (*Stack, error) {
 	mounts, err := f.mounts()
 	if err != nil {
@@ -25,8 +24,8 @@ func (f FS) OfMount(m Mount) (*Stack, error) {
 	return stackOf(n), err
 }
 
-// OfInside finds what a path of a container stands on, from the mounts that its process pid sees and the number of
-// the one that the path is in: a path alone would have to be followed by the container's own links.
+// OfInside finds the devices below a path of a container, from the mounts that the container's process pid sees and the number of
+// the path's mount. The path alone would not do: it would have to be followed through the container's own links.
 func (f FS) OfInside(pid, mountID int) (*Stack, error) {
 	mounts, err := f.mountsOf(strconv.Itoa(pid))
 	if err != nil {

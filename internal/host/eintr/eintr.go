@@ -1,15 +1,15 @@
-// Package eintr makes system calls again that a signal interrupted.
+// Package eintr repeats system calls that a signal interrupted.
 //
 // Go's runtime sends its threads SIGURG to preempt them. So any call of golang.org/x/sys/unix that waits may end with EINTR, even if no
 // other process sends a signal: fsync or stat on FUSE, fallocate on tmpfs, flock on NFS. The package os retries such calls; unix doesn't.
 //
-// Not for close(2), after which the descriptor is gone, for connect(2), which goes on meanwhile, or for the mount of a network file system: see
-// the worker's withoutSignals.
+// It is not for close(2), after which the descriptor is closed, for connect(2), which continues meanwhile, or for the mount of a
+// network file system: see the worker's withoutSignals.
 package eintr
 
 import "syscall"
 
-// Retry calls f until no signal interrupts it.
+// Retry calls f again as long as a signal interrupts it.
 func Retry(f func() error) error {
 	for {
 		if err := f(); err != syscall.EINTR {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRetry: a call that waits is made again until the signals of its thread leave it in peace, and its result is the last one's.
+// TestRetry: a waiting call is repeated until no signal interrupts it, and the result is that of the last call.
 func TestRetry(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -1,14 +1,13 @@
 // Package hierarchy finds control groups: where a controller is mounted, in which
 // of the two versions, and which of its groups a process is in.
 //
-// The version is decided per controller, by where it is mounted: a hybrid host
-// has blkio in version 1 while each process is in a version 2 group as well, and its
-// groups may have other names in each hierarchy. Formats are those of cgroups(7),
+// The version is decided per controller, by where it is mounted. A hybrid host has blkio in version 1 while each process is in a
+// version 2 group as well, and the groups may have other names in each hierarchy. Formats are those of cgroups(7),
 // proc_pid_mountinfo(5) and the kernel's Documentation/admin-guide/cgroup-v2.rst.
 //
-// Easily got wrong: a path in /proc/<pid>/cgroup is not the folder's. The mount may show a
-// part of the tree only (a container without a cgroup namespace), and a process outside
-// this one's cgroup namespace has a path with /../ in it, which names no folder here.
+// A mistake is easily made: a path in /proc/<pid>/cgroup is not the folder's path. The mount may show only a part of the tree (a
+// container without a cgroup namespace), and a process outside this one's cgroup namespace has a path with /../ in it, which names
+// no folder here.
 package hierarchy
 
 import (
@@ -25,7 +24,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// A Controller has a name in each version, which differ for I/O alone.
+// A Controller has a name in each version. Only those for I/O differ.
 type Controller struct{ V1, V2 string }
 
 // The controllers that limits and counters need.
@@ -34,12 +33,12 @@ var (
 	CPU    = Controller{"cpu", "cpu"}
 	Memory = Controller{"memory", "memory"}
 	CPUSet = Controller{"cpuset", "cpuset"}
-	// Unified is no controller but what every group of version 2 has, such as pressure
-	// (cgroup.controllers says nothing of it). A host with all of its controllers in version 1 may have it.
+	// Unified is no controller. It stands for the files that every group of version 2 has, such as pressure (cgroup.controllers
+	// doesn't list it). A host with all of its controllers in version 1 may have it.
 	Unified = Controller{}
 )
 
-// ErrNone is the error where no hierarchy that is mounted here has the controller.
+// ErrNone is the error if no hierarchy that is mounted here has the controller.
 var ErrNone = refusal.New("no such controller here")
 
 // ErrOutside is the error for a group outside this process's cgroup namespace.
@@ -50,23 +49,22 @@ type Group struct {
 	Controller Controller
 	// Version is 1 or 2.
 	Version int
-	// Dir is its folder. Root is the folder of the topmost group that can be seen.
+	// Dir is its folder. Root is the folder of the topmost visible group.
 	Dir, Root string
-	// Path is its name as /proc/<pid>/cgroup has it.
+	// Path is its name, as in /proc/<pid>/cgroup.
 	Path string
 }
 
-// IsRoot reports whether g is the root of its hierarchy, or of what this cgroup namespace
-// shows of it.
+// IsRoot reports whether g is the root of its hierarchy, or of the part that this cgroup namespace shows.
 func (g *Group) IsRoot() bool { return g.Path == "/" }
 
-// Top reports whether no group above g can be seen.
+// Top reports whether no group above g is visible.
 func (g *Group) Top() bool { return g.Dir == g.Root || len(g.Dir) <= len(g.Root) }
 
 // Name is the controller's name in the version of g.
 func (g *Group) Name() string { return g.Controller.in(g.Version) }
 
-// Parent is the group above g, nil for the topmost that can be seen.
+// Parent is the group above g, nil for the topmost visible one.
 func (g *Group) Parent() *Group {
 	if g.Top() {
 		return nil
@@ -83,8 +81,7 @@ func (c Controller) in(version int) string {
 	return c.V1
 }
 
-// A Tree is the hierarchies that are mounted, read once. The zero value has none. It may be used from
-// several goroutines.
+// A Tree holds the mounted hierarchies, read once. The zero value has none. It is safe for concurrent use.
 type Tree struct {
 	fs     device.FS
 	mounts []device.Mount
@@ -105,7 +102,8 @@ func Read(f device.FS) (*Tree, error) {
 	return t, nil
 }
 
-// Of returns the group of pid ("self" or a number) for a controller. Where the error wraps ErrOutside, the group has its path and no folder.
+// Of returns the group of pid ("self" or a number) for a controller. If the error wraps ErrOutside, the group has its path and no
+// folder.
 func (t *Tree) Of(pid string, c Controller) (*Group, error) {
 	b, err := os.ReadFile(filepath.Join(t.fs.Proc, pid, "cgroup"))
 	if err != nil {
@@ -128,10 +126,10 @@ func (t *Tree) Of(pid string, c Controller) (*Group, error) {
 	return g, nil
 }
 
-// deleted is what the kernel puts behind the path of a group that was removed.
+// deleted is the kernel's suffix of the path of a group that was removed.
 const deleted = " (deleted)"
 
-// named reports whether there is a group that is called so.
+// named reports whether there is a group of this name.
 func (t *Tree) named(p string, version int, c Controller) bool {
 	g, err := t.at(p, version, c)
 	if err != nil {
@@ -141,9 +139,8 @@ func (t *Tree) named(p string, version int, c Controller) bool {
 	return err == nil
 }
 
-// At returns the group with a path, as /proc/<pid>/cgroup has it ("/docker/0123") or as a folder
-// below the mount, for a controller. The error wraps fs.ErrNotExist where the controller's
-// hierarchy has no such group.
+// At returns a controller's group by its path, as in /proc/<pid>/cgroup ("/docker/0123") or as a folder below the mount. The error
+// wraps fs.ErrNotExist if the controller's hierarchy has no such group.
 func (t *Tree) At(p string, c Controller) (*Group, error) {
 	p = path.Clean("/" + filepath.ToSlash(p))
 	version, _ := t.where(c)
@@ -151,7 +148,7 @@ func (t *Tree) At(p string, c Controller) (*Group, error) {
 		return nil, fmt.Errorf("group %s: no %s controller is mounted: %w", p, c.V1, ErrNone)
 	}
 	for _, m := range t.mounts {
-		// Somebody who completes names with the tab key has the folder, of any controller.
+		// A user who completes names with the tab key has the folder, of any controller.
 		if rel, ok := strings.CutPrefix(p+"/", strings.TrimSuffix(filepath.ToSlash(m.Point), "/")+"/"); ok {
 			p = path.Join(m.Root, rel)
 			break
@@ -167,7 +164,7 @@ func (t *Tree) At(p string, c Controller) (*Group, error) {
 	return g, nil
 }
 
-// Root returns the topmost group that can be seen of a controller.
+// Root returns the topmost visible group of a controller.
 func (t *Tree) Root(c Controller) (*Group, error) {
 	version, m := t.where(c)
 	if version == 0 {
@@ -176,8 +173,8 @@ func (t *Tree) Root(c Controller) (*Group, error) {
 	return &Group{Controller: c, Version: version, Dir: m.Point, Root: m.Point, Path: path.Clean(m.Root)}, nil
 }
 
-// where returns the mount that shows a controller: version 1 where it is mounted, or
-// else version 2 where the root lists it.
+// where returns the mount that shows a controller: that of version 1 if there is one, or else that of version 2 if its root lists
+// the controller.
 func (t *Tree) where(c Controller) (version int, m device.Mount) {
 	for version := 1; version <= 2; version++ {
 		for _, m := range t.mounts {
@@ -225,8 +222,7 @@ func pathOf(text, v1 string) (path string, version int) {
 	return path, version
 }
 
-// shows reports whether m shows the hierarchy that has the controller, if that is of the
-// version.
+// shows reports whether m shows the hierarchy of this version that has the controller.
 func shows(m device.Mount, version int, c Controller) bool {
 	if c == Unified && version == 1 {
 		return false
@@ -248,8 +244,7 @@ func has(dir, file, word string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(b)), word)
 }
 
-// Given reports whether g hands the controller to the groups below it, which version 1 always
-// does.
-func (g *Group) Given() bool {
+// ForChildren reports whether g passes the controller on to the groups below it, which version 1 always does.
+func (g *Group) ForChildren() bool {
 	return g.Version == 1 || has(g.Dir, "cgroup.subtree_control", g.Controller.V2)
 }

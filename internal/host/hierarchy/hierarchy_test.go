@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/testkit/treetest"
 )
 
-// tree makes a procfs and cgroup folders in a temporary one, and reads it. ROOT in the content
-// of a file stands for it; a name that ends in a slash is a folder.
+// tree makes a procfs and cgroup folders in a temporary one, and reads it. ROOT in a file's content is replaced by that folder; a
+// name that ends in a slash is a folder.
 func tree(t *testing.T, files map[string]string) (*Tree, string) {
 	t.Helper()
 	named := map[string]string{}
@@ -141,21 +141,21 @@ func TestAt(t *testing.T) {
 	}
 }
 
-func TestRootAndGiven(t *testing.T) {
+func TestRootAndForChildren(t *testing.T) {
 	tr, root := tree(t, hybrid())
 	for c, want := range map[Controller]string{IO: "cg/blkio", CPU: "cg/cpu", Memory: "cg/unified"} {
 		g, err := tr.Root(c)
 		if err != nil || g.Dir != filepath.Join(root, want) || !g.IsRoot() {
 			t.Errorf("Root(%v) = %+v, %v", c, g, err)
 		}
-		// Version 1 always hands on, and the root of version 2 has no file that says so here.
-		if err == nil && g.Given() != (g.Version == 1) {
-			t.Errorf("%s: Given() = %v", g.Dir, g.Given())
+		// Version 1 always passes controllers on; the root of version 2 has no such file here.
+		if err == nil && g.ForChildren() != (g.Version == 1) {
+			t.Errorf("%s: ForChildren() = %v", g.Dir, g.ForChildren())
 		}
 	}
 	g, err := tr.At("/slice", Memory)
-	if err != nil || !g.Given() {
-		t.Errorf("At(/slice) = %+v, %v: not given", g, err)
+	if err != nil || !g.ForChildren() {
+		t.Errorf("At(/slice) = %+v, %v: not passed on", g, err)
 	}
 	if _, err := (&Tree{}).Root(IO); !errors.Is(err, ErrNone) {
 		t.Errorf("Root of nothing: %v", err)

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// Own returns the container's own group, of which its process's is p: the highest that is called after the container's id
-// (docker-ID.scope, libpod-ID, ID), or the one that its config.json asks for (cgroupsPath, "" if that isn't known). It is empty
-// if p is below neither: the container has no group of its own, and p may be shared with others.
+// Own returns the container's own group, given the group p of one of its processes. It is the highest group whose name has the
+// container's id (docker-ID.scope, libpod-ID, ID), or the one that config.json asks for (cgroupsPath, "" if that isn't known). It is
+// empty if p is below neither: the container has no group of its own, and may share p with others.
 //
-// Only ids of digits, as engines make them, are looked for within names. runc lets a user call a container "web", and
-// the group /web-farm/web has two parts with that in them. Engines add their own words to an id: "docker-ID.scope",
-// "libpod-ID.scope", "cri-containerd-ID.scope", "lxc.payload.NAME".
+// Only ids of digits, as engines make them, are looked for within names. With runc a user may call a container "web", and
+// "/web-farm/web" has that twice. Engines add words of their own to an id: "docker-ID.scope", "libpod-ID.scope",
+// "cri-containerd-ID.scope", "lxc.payload.NAME".
 func Own(p, id, cgroupsPath string) string {
-	// A path that begins with no slash, and any in a container's own namespace of groups, is
-	// below the group of the runtime.
+	// A path without a leading slash, and any path in a container's own cgroup namespace, is below the group of the runtime.
 	asked, scope := path.Clean("/"+cgroupsPath), ""
 	if parts := strings.Split(cgroupsPath, ":"); len(parts) == 3 {
-		// The form that systemd's driver takes: slice:prefix:name (runc, docs/systemd.md).
+		// The form of systemd's driver: slice:prefix:name (runc, docs/systemd.md).
 		asked, scope = "/", strings.TrimPrefix(parts[1]+"-"+parts[2], "-")+".scope"
 	}
 	at := ""

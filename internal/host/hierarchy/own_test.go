@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestOwn: names of groups as engines give them (research of each engine's sources: moby's
-// daemon/oci_linux.go, podman's libpod/container_internal_common.go, cri-o's cgmgr, containerd's
-// CRI plugin), and first processes that moved.
+// TestOwn: groups get their names from engines (moby's daemon/oci_linux.go, Podman's libpod/container_internal_common.go, CRI-O's
+// cgmgr, containerd's CRI plugin), and first processes may move.
 func TestOwn(t *testing.T) {
 	id := strings.Repeat("0123456789abcdef", 4)
 	for _, x := range []struct{ path, id, asked, want string }{
@@ -26,7 +25,7 @@ func TestOwn(t *testing.T) {
 		{"/outer/farm/web/x", "other", "farm/web", "/outer/farm/web"},
 		{"/system.slice/my-web.scope", "web", "system.slice:my:web", "/system.slice/my-web.scope"},
 		{"/system.slice/web.scope", "web", "system.slice::web", "/system.slice/web.scope"},
-		// The container "web" is not all of the farm.
+		// The container "web" is not the whole farm.
 		{"/web-farm/web", "web", "", "/web-farm/web"},
 		{"/web-farm/other", "web", "", ""},
 		{"/web-farm/other", "web", "/web", ""},

@@ -1,8 +1,7 @@
-// Package inroot opens what a container calls by its own names.
+// Package inroot opens paths inside of a container.
 //
-// A container's file system is reached through /proc/PID/root, and its owner may put links
-// into it: one that begins with a slash would lead out of it, to the host's file of that name. Here
-// no link does.
+// It reaches a container's file system through /proc/PID/root. The container's owner may put links there: one that begins with a
+// slash would lead out of it, to the host's file of that name. Here no link leads out.
 package inroot
 
 import (
@@ -22,11 +21,10 @@ func Dir(root, dir string) (*os.File, error) {
 	return open(root, dir, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
-// Of is the root of a process, as the host sees it.
+// Of opens the root of a process, as the host sees it.
 func Of(pid int) string { return filepath.Join("/proc", strconv.Itoa(pid), "root") }
 
-// MountID is the number of the mount that a file or folder of root is in, as mountinfo has
-// it (proc_pid_fdinfo(5)).
+// MountID returns the number of the mount that a file or folder of root is in, as in mountinfo (proc_pid_fdinfo(5)).
 func MountID(root, path string) (int, error) {
 	f, err := open(root, path, unix.O_PATH)
 	if err != nil {
@@ -36,7 +34,7 @@ func MountID(root, path string) (int, error) {
 	return MountOf(f)
 }
 
-// MountOf is the number of the mount that an open file or folder is in.
+// MountOf returns the number of the mount that an open file or folder is in.
 func MountOf(f *os.File) (int, error) {
 	b, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(int(f.Fd())))
 	if err != nil {
@@ -45,8 +43,8 @@ func MountOf(f *os.File) (int, error) {
 	return mountID(string(b))
 }
 
-// Link returns the text of the symbolic link at a path of root; "" for anything but a link. Links before the last
-// name are followed, and don't lead out of root.
+// Link returns the text of the symbolic link at a path of root, "" for anything else. Links before the last name are followed, and
+// don't lead out of root.
 func Link(root, path string) (string, error) {
 	f, err := open(root, path, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -65,7 +63,7 @@ func Link(root, path string) (string, error) {
 	return string(b[:n]), nil
 }
 
-// Free is how many bytes may still be written to the file system of the folder dir of root.
+// Free returns how many bytes may still be written to the file system of the folder dir of root.
 func Free(root, dir string) (int64, error) {
 	f, err := Dir(root, dir)
 	if err != nil {
@@ -86,7 +84,7 @@ func open(root, path string, flags uint64) (*os.File, error) {
 	}
 	defer unix.Close(fd)
 	how := &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	in, err := -1, error(unix.EAGAIN) // Something on the way was renamed: openat2(2).
+	in, err := -1, error(unix.EAGAIN) // A part of the path was renamed meanwhile: openat2(2).
 	for err == unix.EAGAIN {
 		in, err = eintr.Value(func() (int, error) { return unix.Openat2(fd, path, how) })
 	}

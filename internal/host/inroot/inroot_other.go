@@ -7,23 +7,23 @@ import (
 	"os"
 )
 
-// Dir is Linux's.
+// Dir fails: it needs Linux.
 func Dir(string, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// Of is Linux's.
+// Of fails: it needs Linux.
 func Of(int) string { return "" }
 
-// MountID is Linux's.
+// MountID fails: it needs Linux.
 func MountID(string, string) (int, error) { return 0, errors.ErrUnsupported }
 
-// MountOf is Linux's.
+// MountOf fails: it needs Linux.
 func MountOf(*os.File) (int, error) { return 0, errors.ErrUnsupported }
 
-// Link is Linux's.
+// Link fails: it needs Linux.
 func Link(string, string) (string, error) { return "", errors.ErrUnsupported }
 
-// Free is Linux's.
+// Free fails: it needs Linux.
 func Free(string, string) (int64, error) { return 0, errors.ErrUnsupported }
 
-// Remove is Linux's.
+// Remove fails: it needs Linux.
 func Remove(folder, base *os.File, name string) error { return errors.ErrUnsupported }

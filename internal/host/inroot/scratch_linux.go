@@ -12,13 +12,13 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// A scratch folder is marked with a file, which tells it from another program's folder of such a name.
+// A file marks a scratch folder, to distinguish it from another program's folder of the same name.
 const (
 	mark     = ".plimsoll-scratch"
 	markText = "This folder is scratch of plimsoll's, and is removed by it.\n"
 )
 
-// Mark marks an open folder as scratch of Plimsoll's.
+// Mark marks an open folder as Plimsoll's scratch folder.
 func Mark(folder *os.File) error {
 	fd, err := openat(int(folder.Fd()), mark, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)
 	if err != nil {
@@ -29,7 +29,7 @@ func Mark(folder *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// Marked reports whether an open folder is scratch of Plimsoll's, or is empty.
+// Marked reports whether an open folder is Plimsoll's scratch folder, or is empty.
 func Marked(folder *os.File) bool {
 	fd, err := openat(int(folder.Fd()), mark, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
 	if err != nil {
@@ -42,8 +42,8 @@ func Marked(folder *os.File) bool {
 	return err == nil && string(b) == markText
 }
 
-// Remove removes a folder that is open, with what is in it, wherever it has been moved to meanwhile. It was
-// made as name in the folder base. Links in it are removed, not followed. It is no error if the folder is already gone.
+// Remove removes an open folder with its contents, even if it has been moved. It was made as name in the folder base. Links in it
+// are removed, not followed. It is no error if the folder is already gone.
 func Remove(folder, base *os.File, name string) error {
 	var err error
 	// A process that still writes to it may add files meanwhile, and the container that got it may remove files as well.
@@ -70,7 +70,7 @@ func gone(folder *os.File) bool {
 	return unix.Fstat(int(folder.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// where is the present path of an open folder.
+// where returns the present path of an open folder.
 func where(folder *os.File) string {
 	name, err := os.Readlink(of(folder))
 	if err != nil {
@@ -79,10 +79,10 @@ func where(folder *os.File) string {
 	return name
 }
 
-// of is a path that leads to an open file, whatever its present name.
+// of returns a path that leads to an open file, whatever its present name.
 func of(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// within lists what is in an open folder, from its beginning.
+// within lists the entries of an open folder, from its beginning.
 func within(folder *os.File) ([]os.DirEntry, error) {
 	f, err := os.Open(of(folder))
 	if err != nil {
@@ -125,8 +125,8 @@ func removeFolderAt(dir int, name string) error {
 	return eintr.Retry(func() error { return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) })
 }
 
-// removeEmpty removes an open folder that is empty. Only a folder that is empty can be removed so: a process that puts another
-// in its place meanwhile loses nothing.
+// removeEmpty removes an open folder that is empty. This call removes empty folders only, so if a process puts another folder in its
+// place meanwhile, no data is lost.
 func removeEmpty(folder, base *os.File, name string) error {
 	var own unix.Stat_t
 	if err := unix.Fstat(int(folder.Fd()), &own); err != nil {
@@ -140,7 +140,7 @@ func removeEmpty(folder, base *os.File, name string) error {
 	if is(int(base.Fd()), name) {
 		return removeFolderAt(int(base.Fd()), name)
 	}
-	// It was moved: it knows where to.
+	// The folder was moved; its ".." is its new parent.
 	fd, err := openat(int(folder.Fd()), "..", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/host/eintr"
 )
 
-// reserve makes a file whose space is there.
+// reserve makes a file with all of its space allocated.
 func reserve(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -31,7 +31,7 @@ func reserve(path string, size int64) error {
 // attachTries bounds how often another process may take the free loop device first.
 const attachTries = 20
 
-// attach mounts an image through a free loop device, which goes with the mount.
+// attach mounts an image through a free loop device, which is detached at the unmount.
 func attach(image, dir string) error {
 	f, err := os.OpenFile(image, os.O_RDWR, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func attach(image, dir string) error {
 	defer f.Close()
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("no loop device can be had: %w", err)
+		return fmt.Errorf("there is no loop device: %w", err)
 	}
 	defer control.Close()
 	for range attachTries {
@@ -53,8 +53,8 @@ func attach(image, dir string) error {
 		if err != nil {
 			return fmt.Errorf("the free loop device can't be opened: %w", err)
 		}
-		// Since Linux 5.8 (LOOP_CONFIGURE in include/uapi/linux/loop.h). Where the image's file system has no direct I/O
-		// the kernel does without.
+		// Since Linux 5.8 (LOOP_CONFIGURE in include/uapi/linux/loop.h). If the image's file system has no direct I/O, the kernel
+		// uses the page cache.
 		config := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}}
 		err = unix.IoctlLoopConfigure(int(loop.Fd()), &config)
 		if errors.Is(err, unix.EBUSY) {
@@ -65,7 +65,7 @@ func attach(image, dir string) error {
 		if err == nil {
 			err = unix.Mount(path, dir, "ext4", 0, "")
 		}
-		loop.Close() // Unmounted, it is free again.
+		loop.Close() // Without a mount it is free again.
 		if err != nil {
 			return fmt.Errorf("mount %s on %s: %w", path, dir, err)
 		}

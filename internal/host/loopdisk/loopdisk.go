@@ -1,10 +1,10 @@
-// Package loopdisk makes disks of Plimsoll's own: a file system on a loop device whose image lies in the state directory.
+// Package loopdisk makes disks for Plimsoll's own use: a file system on a loop device whose image is in the state directory.
 //
-// A place on such a disk has a device to itself: a limit at the device slows no other program down, and the device's counters
-// are the place's alone. The device bypasses the page cache of its image where that file system lets it.
+// A place on such a disk has a device to itself: a limit at the device slows no other program down, and the device counts only the
+// place's I/O. The device bypasses the page cache of its image if that file system can.
 //
-// A disk is gone after Close: unmounted, detached (the kernel does that with the last use, LO_FLAGS_AUTOCLEAR) and its image
-// removed. That of a process that was killed is found in the journal, and removed by Undo.
+// Close removes the disk: it unmounts it, which detaches the device (LO_FLAGS_AUTOCLEAR), and removes the image. Undo removes the
+// disk of a process that was killed, which the journal records.
 package loopdisk
 
 import (
@@ -21,7 +21,7 @@ import (
 // MinSize is the least size of a disk in bytes: a small ext4 with its journal.
 const MinSize = 32 << 20
 
-// Kind is that of a disk's entry in the journal. The entry's id is the disk's name.
+// Kind is the kind of a disk's entry in the journal. The entry's id is the disk's name.
 const Kind = "loop-disk"
 
 // Names in a disk's folder.
@@ -36,14 +36,14 @@ type Disk struct {
 	folder, name string
 }
 
-// Path is the folder that it is mounted on.
+// Path is the folder on which the disk is mounted.
 func (d *Disk) Path() string { return filepath.Join(d.folder, mountName) }
 
-// folderOf is where the disks of a state directory lie.
+// folderOf returns the folder with the disks of a state directory.
 func folderOf(state string) string { return filepath.Join(state, "disks") }
 
-// Make makes a disk of size bytes, whose space is taken at once. name is unique among the living disks of the
-// state directory; the error is a journal.OwnedError for that of another.
+// Make makes a disk of size bytes, and allocates its space at once. name is unique among the living disks of the state directory; if
+// another has it, the error is a journal.OwnedError.
 func Make(ctx context.Context, j *journal.Journal, state, name string, size int64) (_ *Disk, err error) {
 	if size < MinSize {
 		return nil, fmt.Errorf("a disk of %d bytes is too small: %d is the least", size, MinSize)
@@ -60,7 +60,7 @@ func Make(ctx context.Context, j *journal.Journal, state, name string, size int6
 	}
 	d := &Disk{j, filepath.Join(folderOf(state), name), name}
 	if _, err := os.Lstat(d.folder); err == nil {
-		return nil, fmt.Errorf("make a disk: %s is there already", d.folder)
+		return nil, fmt.Errorf("make a disk: %s exists already", d.folder)
 	}
 	if err := j.Put(ctx, Kind, name, nil); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (d *Disk) make(ctx context.Context, mkfs string, size int64) error {
 	if err := reserve(image, size); err != nil {
 		return fmt.Errorf("make a disk of %d MiB: %w", size>>20, err)
 	}
-	// Without lazy initialisation, which writes in the background later; no share of the space is root's alone.
+	// Without lazy initialisation, which would write in the background later; no space is reserved for root.
 	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", image).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mkfs.ext4 of %s: %w: %.200s", image, err, out)
@@ -101,12 +101,12 @@ func (d *Disk) Close() error {
 	return d.journal.Remove(Kind, d.name)
 }
 
-// remove removes a disk's folder. One that is still mounted is left as it is, for another try.
+// remove removes a disk's folder. If the disk is still mounted, it leaves the folder for another try.
 func remove(folder string) error {
 	if err := detach(filepath.Join(folder, mountName)); err != nil {
 		return fmt.Errorf("remove disk %s: %w", filepath.Base(folder), err)
 	}
-	// Its own names alone: should something be mounted there all the same, it stays.
+	// Only the disk's own names: if something is mounted there after all, it stays.
 	var errs []error
 	for _, name := range []string{mountName, imageName, ""} {
 		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -120,7 +120,7 @@ func remove(folder string) error {
 func Undo(state string) journal.Undo {
 	return func(_ context.Context, e journal.Entry) (removed []string, err error) {
 		if e.ID != filepath.Base(e.ID) {
-			return nil, fmt.Errorf("%q is not a name of a disk", e.ID)
+			return nil, fmt.Errorf("%q is no name of a disk", e.ID)
 		}
 		folder := filepath.Join(folderOf(state), e.ID)
 		if err := remove(folder); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Descendants lists the processes that a process of the procfs at root has started, their children, and so on, each after its parent.
-// Processes whose parent has ended are another process's children by then.
+// Descendants lists the processes that a process of the procfs at root has started, their children, and so on, each after its
+// parent. When a process ends, its children become another process's.
 func Descendants(root string, pid int) []int {
 	return Look(root).below([]int{pid}, nil)[1:]
 }
@@ -19,7 +19,7 @@ type Processes struct {
 	root     string
 	all      []int
 	children map[int][]int
-	// spaces are the namespaces of each process, and in the processes of each pair of namespaces; nil until needed.
+	// spaces are the namespaces of each process; in has the processes of each pair of namespaces. Both are nil until needed.
 	spaces map[int]space
 	in     map[space][]int
 }
@@ -27,7 +27,7 @@ type Processes struct {
 // A space is a pair of namespaces, of mounts and of process ids, by name; "" for one that can't be read.
 type space struct{ mounts, pids string }
 
-// Look reads which processes the procfs at root has.
+// Look reads the processes of the procfs at root.
 func Look(root string) *Processes {
 	dirs, _ := filepath.Glob(filepath.Join(root, "[0-9]*"))
 	l := &Processes{root: root, children: map[int][]int{}}
@@ -60,12 +60,13 @@ func (l *Processes) namespaces() {
 	}
 }
 
-// Inside lists the processes of the container whose first one is pid, with it: its descendants, and what is in its namespaces of mounts and of
-// process ids, with descendants. An engine's exec puts processes there that are not the first one's children, and with the host's process ids a
-// process whose parent has ended is a child of the host's. A namespace of mounts that is also the parent's, or that of Plimsoll itself, is not a container's.
+// Inside lists the processes of the container whose first process is pid: pid itself, its descendants, and the processes in its
+// namespaces of mounts and of process ids, with their descendants. An engine's exec puts processes there that are not children of
+// the first one. If the container uses the host's process ids, a process whose parent has ended becomes a child of one of
+// the host's. A mount namespace that is also the parent's, or Plimsoll's own, does not identify a container.
 //
-// If containers share a namespace of process ids, the first process of one of them becomes the parent of the others' orphans. The orphans' namespace
-// of mounts is that of a container whose first process is no descendant of pid, so they are left out.
+// If containers share a namespace of process ids, the first process of one of them becomes the parent of the others' orphans. Such
+// an orphan has the mount namespace of a container whose first process is no descendant of pid, so it is left out.
 func (l *Processes) Inside(pid int) []int {
 	l.namespaces()
 	own, reader := l.spaces[pid], l.spaceOf("self").mounts
@@ -93,10 +94,10 @@ func (l *Processes) Inside(pid int) []int {
 	return l.below(all, others)
 }
 
-// below adds to processes what they have started, and what that has, without those that are left out.
+// below adds to processes all of their descendants, except those that are left out.
 func (l *Processes) below(all []int, without map[int]bool) []int {
 	all = slices.Clone(all)
-	// They are not read at one time: a number may have become another's.
+	// The processes are not read at one instant: the kernel may have reused a number.
 	known := maps.Clone(without)
 	if known == nil {
 		known = map[int]bool{}
@@ -115,8 +116,8 @@ func (l *Processes) below(all []int, without map[int]bool) []int {
 	return all
 }
 
-// Threads lists the threads of a process of the procfs at root, by their ids, that still do something: one on its way out is in no group of its own
-// any more. Version 1 of control groups has each thread in a group of its own choice.
+// Threads lists the ids of a process's threads in the procfs at root, without those that are exiting, which are in no group any
+// more. With version 1 of control groups each thread may be in a group of its own.
 func Threads(root string, pid int) (ids []int) {
 	dirs, _ := filepath.Glob(filepath.Join(root, strconv.Itoa(pid), "task", "[0-9]*"))
 	for _, dir := range dirs {

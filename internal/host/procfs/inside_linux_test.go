@@ -12,12 +12,13 @@ import (
 	"testing"
 )
 
-// TestLieSharedPIDs: the orphan of a container that was started with --pid container:x is a child of x's first process. It was x's.
+// TestLieSharedPIDs: the orphan of a container that was started with --pid container:x is a child of x's first process, and must not
+// count as x's.
 func TestLieSharedPIDs(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	// first starts a command, whose shell names in its first line a process of the container.
+	// first starts a command whose shell prints, in its first line, a process of the container.
 	first := func(argv ...string) int {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -39,7 +40,7 @@ func TestLieSharedPIDs(t *testing.T) {
 		}
 		return pid
 	}
-	// The host's /proc is seen in both, so that they know their ids there.
+	// Both containers see the host's /proc, so that they know their ids there.
 	const own = "read pid rest < /proc/self/stat; echo $pid; "
 	x := first("unshare", "--pid", "--fork", "--mount", "sh", "-c", own+"while :; do sleep 60; done")
 	y := first("nsenter", fmt.Sprintf("--pid=/proc/%d/ns/pid", x), "unshare", "--mount", "sh", "-c", "(sleep 61 &) ; "+own+"while :; do sleep 60; done")

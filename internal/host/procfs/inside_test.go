@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestInside: of two containers that share a namespace of process ids (docker run --pid container:x), the orphans of the second are children of the
-// first one's first process. They are the second's; a child of the first with mounts of its own is the first's.
+// TestInside: if two containers share a namespace of process ids (docker run --pid container:x), the orphans of the second become
+// children of the first one's first process. They belong to the second; a child of the first with mounts of its own belongs to the
+// first.
 func TestInside(t *testing.T) {
 	root := t.TempDir()
 	for _, p := range []struct {
@@ -22,11 +23,11 @@ func TestInside(t *testing.T) {
 		{201, 200, "x", "x"},          // its child,
 		{202, 200, "unshared", "x"},   // one with mounts of its own,
 		{203, 200, "host", "x"},       // one that entered the host's mounts,
-		{204, 100, "x", "x"},          // one of the engine's exec,
+		{204, 100, "x", "x"},          // one from the engine's exec,
 		{300, 100, "y", "x"},          // the second container,
 		{301, 300, "y", "x"},          // its child,
 		{302, 200, "y", "x"},          // its orphan,
-		{303, 302, "unshared-y", "x"}, // and what that has started.
+		{303, 302, "unshared-y", "x"}, // and a child of that.
 	} {
 		dir := filepath.Join(root, strconv.Itoa(p.pid))
 		if err := os.MkdirAll(filepath.Join(dir, "ns"), 0o755); err != nil {

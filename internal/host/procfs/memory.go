@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Memory is what a process of the procfs at root has of the machine's memory, in bytes: its own part, and its share of what
-// others have mapped too (Pss in smaps_rollup of proc_pid_smaps(5)).
+// Memory returns how much memory a process of the procfs at root uses, in bytes: its own, and its share of memory that others have
+// mapped too (Pss in smaps_rollup of proc_pid_smaps(5)).
 func Memory(root string, pid int) (bytes int64, err error) {
 	name := filepath.Join(root, strconv.Itoa(pid), "smaps_rollup")
 	b, err := os.ReadFile(name)
@@ -26,8 +26,8 @@ func Memory(root string, pid int) (bytes int64, err error) {
 	return 0, fmt.Errorf("%s has no Pss", name)
 }
 
-// Children lists the processes of the procfs at root that a process has started and that run a program whose name begins so: of the
-// name the kernel keeps 15 bytes (TASK_COMM_LEN of include/linux/sched.h).
+// Children lists the children of a process of the procfs at root whose program's name begins with name. The kernel keeps 15 bytes of
+// the name (TASK_COMM_LEN of include/linux/sched.h).
 func Children(root string, pid int, program string) []int {
 	dirs, _ := filepath.Glob(filepath.Join(root, "[0-9]*"))
 	var found []int

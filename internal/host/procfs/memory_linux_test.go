@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/testkit/treetest"
 )
 
-// TestMemory: what the kernel says of this process and of one that it has started.
+// TestMemory: the kernel's figures for this process and a child.
 func TestMemory(t *testing.T) {
 	if n, err := Memory("/proc", os.Getpid()); err != nil || n < 1<<20 || n > 4<<30 {
 		t.Errorf("this process has %d bytes, %v", n, err)
@@ -35,7 +35,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryWithout: a file without the line that is asked for is no process of no memory.
+// TestMemoryWithout: a file without the line is an error, not a process without memory.
 func TestMemoryWithout(t *testing.T) {
 	root := treetest.Make(t, map[string]string{"7/smaps_rollup": "Rss:   12 kB\n"})
 	if n, err := Memory(root, 7); err == nil || !strings.Contains(err.Error(), "no Pss") {
@@ -43,7 +43,7 @@ func TestMemoryWithout(t *testing.T) {
 	}
 }
 
-// TestDescendants: what a process has started is found with what that has, each behind the one that started it, and nothing else.
+// TestDescendants: the descendants of a process are found, each after its parent, and no other process.
 func TestDescendants(t *testing.T) {
 	root := t.TempDir()
 	for pid, parent := range map[int]int{1: 0, 2: 0, 10: 1, 30: 10, 20: 30, 21: 30, 40: 1, 50: 51, 51: 50} {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestWaitsPipes: what waits in the pipes of a process is told, and stays in them.
+// TestWaitsPipes: Waits reports the unread bytes of a process's pipes, and leaves them there.
 func TestWaitsPipes(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "echo abc; exec sleep 600")
 	in, err := cmd.StdinPipe()

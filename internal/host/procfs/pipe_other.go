@@ -2,5 +2,5 @@
 
 package procfs
 
-// unread is not known on this system.
+// unread is unknown on this system.
 func unread(string) int { return -1 }

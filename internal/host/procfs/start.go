@@ -1,5 +1,5 @@
-// Package procfs tells processes apart by what /proc has of them. The kernel gives the number of one that ended to another, and a number
-// together with the time at which its process started belongs to one process only, until the next boot.
+// Package procfs reads processes from /proc and identifies them. The kernel reuses the number of a process that has ended. The
+// number together with the process's start time identifies it until the next boot.
 package procfs
 
 import (
@@ -12,20 +12,20 @@ import (
 	"syscall"
 )
 
-// Start returns when a process of the procfs at root started, in clock ticks since boot. A zombie has ended,
-// and only its parent has not asked yet: the error is fs.ErrNotExist then, as for one that is not there.
+// Start returns when a process of the procfs at root started, in clock ticks since boot. A zombie has ended, although its parent has
+// not waited for it yet: the error is fs.ErrNotExist then, as for a process that doesn't exist.
 func Start(root string, pid int) (ticks uint64, err error) {
 	return start(root, pid, false)
 }
 
-// Running is Start for one that still does something: a process on its way out has ended, too. The kernel takes it out of its
-// groups before it is a zombie (do_exit in kernel/exit.c: cgroup_task_exit before exit_notify), but what it had open may
-// still be so.
+// Running is Start for a process that is not exiting; for one that is, the error is fs.ErrNotExist. The kernel takes an exiting
+// process out of its groups before it is a zombie (do_exit in kernel/exit.c: cgroup_task_exit before exit_notify), but its files may
+// still be open.
 func Running(root string, pid int) (ticks uint64, err error) {
 	return start(root, pid, true)
 }
 
-// exiting is PF_EXITING of include/linux/sched.h, which is set before anything is taken from the process.
+// exiting is PF_EXITING of include/linux/sched.h. The kernel sets it before it takes anything from the process.
 const exiting = 0x4
 
 func start(root string, pid int, running bool) (ticks uint64, err error) {

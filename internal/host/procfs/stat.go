@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Stat is what the kernel's file stat has of a process (proc_pid_stat(5)).
+// A Stat holds the fields of a process's stat file that are used here (proc_pid_stat(5)).
 type Stat struct {
 	// State is a letter: "R", "S", "Z".
 	State string
-	// Parent is the process that waits for its end.
+	// Parent is the parent process.
 	Parent int
 	// Flags are the kernel's PF_ flags.
 	Flags uint64
@@ -35,7 +35,7 @@ func ParseStat(text string) (s Stat, err error) {
 	return s, err
 }
 
-// statFields are the fields of a stat file from the third on. The second is a name in parentheses that may hold anything.
+// statFields returns the fields of a stat file from the third on. The second is a name in parentheses that may hold anything.
 func statFields(text string) []string {
 	return strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Bounds of Waits' text: it goes into a record, and the processes may be any program's.
+// Bounds of the text of Waits: it is kept in a record, and the processes may be any program's.
 const (
 	mostProcesses = 12
 	mostKinds     = 8
@@ -19,12 +19,12 @@ const (
 	mostName      = 60
 )
 
-// Waits reports what a process of the procfs at root and all that it started are doing, a line each: in which states the
-// kernel has their threads, and in which of its functions they sleep (wchan of proc_pid_wchan(5)). For one that can't be
-// woken by a signal, which waits for a disk as a rule, it has the way there, the innermost function first (proc_pid_stack(5),
-// root's alone). At the end is how long the process ran on a CPU, and how long it wanted one and had to wait (schedstat
-// of Documentation/scheduler/sched-stats.rst): together they distinguish a process that spins, or isn't
-// allowed to run, from one that sleeps. Unread bytes in the pipes of its standard input and output are reported, too. Processes that are gone are left out; with none, it is empty.
+// Waits reports, a line for each, what a process of the procfs at root and its descendants are doing: the states of their threads,
+// and the kernel's functions in which they sleep (wchan of proc_pid_wchan(5)). A thread in uninterruptible sleep, which usually
+// waits for a disk, has its kernel stack, the innermost function first (proc_pid_stack(5), for root only). The line ends with the
+// time that the process ran on a CPU and the time that it waited for one (schedstat of Documentation/scheduler/sched-stats.rst):
+// they distinguish a process that spins, or isn't allowed to run, from one that sleeps. It also reports unread bytes in the pipes of
+// standard input and output. Processes that have ended are left out; if all have, it is empty.
 func Waits(root string, pid int) []string {
 	var lines []string
 	for _, p := range append([]int{pid}, Descendants(root, pid)...) {
@@ -38,7 +38,7 @@ func Waits(root string, pid int) []string {
 	return lines
 }
 
-// Parent returns the process that started another, 0 if that can't be told.
+// Parent returns the parent of a process, 0 if it is unknown.
 func Parent(root string, pid int) int {
 	f := stat(filepath.Join(root, strconv.Itoa(pid)))
 	if len(f) < 2 {
@@ -48,7 +48,7 @@ func Parent(root string, pid int) int {
 	return parent
 }
 
-// waits is the line of one process, "" if it is gone.
+// waits returns the line of one process, "" if it has ended.
 func waits(root string, pid int) string {
 	dir := filepath.Join(root, strconv.Itoa(pid))
 	tasks, _ := os.ReadDir(filepath.Join(dir, "task"))
@@ -68,7 +68,7 @@ func waits(root string, pid int) string {
 		return ""
 	}
 	ran, wanted, _ := Scheduled(root, pid)
-	// The rarest first: most threads of a program wait for work.
+	// The rarest state first: most threads of a program wait for work.
 	slices.SortStableFunc(kinds, func(a, b string) int { return count[a] - count[b] })
 	rest := ""
 	if len(kinds) > mostKinds {
@@ -81,7 +81,7 @@ func waits(root string, pid int) string {
 	return fmt.Sprintf("%s (process %d): %s%s; ran for %v, waited %v for a CPU%s", name(dir), pid, strings.Join(kinds, ", "), rest, ran.Round(ms), wanted.Round(ms), left(dir))
 }
 
-// left reports how many bytes are unread in the pipes of a process: requests to it, and its answers.
+// left reports how many bytes are unread in a process's pipes: requests to it, and its answers.
 func left(dir string) string {
 	text := ""
 	for fd, what := range []string{"to it", "from it"} {
@@ -92,13 +92,13 @@ func left(dir string) string {
 	return text
 }
 
-// states are the kernel's letters (proc_pid_stat(5)) for what isn't plain sleep.
+// states are the kernel's letters (proc_pid_stat(5)) for all but interruptible sleep.
 var states = map[string]string{
 	"R": "running or ready to", "S": "asleep", "D": "in an uninterruptible wait", "T": "stopped", "t": "stopped by a tracer",
 	"Z": "ended, and its parent has not asked", "X": "ended", "I": "idle",
 }
 
-// doing reports what a thread does, "" if it is gone.
+// doing reports what a thread does, "" if it has ended.
 func doing(task string) string {
 	f := stat(task)
 	if len(f) == 0 {
@@ -119,7 +119,7 @@ func doing(task string) string {
 	return text
 }
 
-// stat are the fields of a stat file from the third on, none if it can't be read.
+// stat returns the fields of a stat file from the third on, none if it can't be read.
 func stat(dir string) []string {
 	b, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil || !bytes.Contains(b, []byte(")")) {
@@ -128,7 +128,7 @@ func stat(dir string) []string {
 	return statFields(string(b))
 }
 
-// frames are the kernel's functions that a thread is in: of lines such as "[<0>] io_schedule+0x42/0x70".
+// frames returns the kernel's functions that a thread is in, from lines such as "[<0>] io_schedule+0x42/0x70".
 func frames(task string) string {
 	b, _ := os.ReadFile(filepath.Join(task, "stack"))
 	var names []string
@@ -143,9 +143,9 @@ func frames(task string) string {
 	return strings.Join(names, " < ")
 }
 
-// Scheduled adds up how long the threads of a process of the procfs at root have run on a CPU so far, and how long they wanted one and had
-// to wait (Documentation/scheduler/sched-stats.rst: schedstat, in nanoseconds). Threads that have ended are left out. known is
-// whether any could be read: a kernel without CONFIG_SCHED_INFO has none.
+// Scheduled adds up how long the threads of a process of the procfs at root have run on a CPU so far, and how long they waited for
+// one, in nanoseconds (Documentation/scheduler/sched-stats.rst, schedstat). Threads that have ended are left out. known is false if
+// none could be read: a kernel without CONFIG_SCHED_INFO has no such file.
 func Scheduled(root string, pid int) (ran, wanted time.Duration, known bool) {
 	files, _ := filepath.Glob(filepath.Join(root, strconv.Itoa(pid), "task", "*", "schedstat"))
 	for _, f := range files {
@@ -158,13 +158,13 @@ func Scheduled(root string, pid int) (ran, wanted time.Duration, known bool) {
 	return ran, wanted, known
 }
 
-// name is how a process was called: its program and, for one such as "worker trial", the word behind it.
+// name is the name of a process: its program and, for one such as "worker trial", the word after it.
 func name(dir string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 	words := strings.Split(string(b), "\x00")
 	if words[0] == "" {
 		b, _ = os.ReadFile(filepath.Join(dir, "comm"))
-		return short(strings.TrimSpace(string(b))) // It has ended, or is the kernel's.
+		return short(strings.TrimSpace(string(b))) // It has ended, or is a kernel thread.
 	}
 	text := filepath.Base(words[0])
 	if len(words) > 1 && words[1] != "" && !strings.HasPrefix(words[1], "-") {
@@ -173,7 +173,7 @@ func name(dir string) string {
 	return short(text)
 }
 
-// short returns another program's word on one line, cut to a length that can be printed.
+// short returns another program's text on one line, shortened and safe to print.
 func short(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return s[:min(len(s), mostName)]

@@ -16,12 +16,12 @@ func TestWaits(t *testing.T) {
 		"7/task/8/stat": "8 (worker) S 1" + tail, "7/task/8/wchan": "futex_do_wait", "7/task/8/schedstat": "500000 0 3\n",
 		"7/task/9/stat": "9 (worker) R 1" + tail, "7/task/9/wchan": "0", "7/task/9/schedstat": "soon\n",
 		"7/task/7/children": "", "7/task/9/children": "10 11 12 7 \n",
-		// One that waits for a disk, and whose wchan any user may read and its stack only root.
+		// A process that waits for a disk: any user may read its wchan, only root its stack.
 		"10/stat": "10 (worker) D 7" + tail, "10/cmdline": "worker\x00trial\x00",
 		"10/task/10/stat": "10 (worker) D 7" + tail, "10/task/10/wchan": "io_schedule",
 		"10/task/10/stack": "[<0>] io_schedule+0x42/0x70\n[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] 0xffff\n\nodd\n",
 		"10/task/13/stat":  "13 (worker) D 7" + tail, "10/task/13/wchan": "io_schedule", "10/task/13/stack": "",
-		// One that has ended, with what a terminal would obey in its name, and one that is gone.
+		// A process that has ended, with control characters in its name, and one that doesn't exist.
 		"11/stat": "11 (\x1b[31m z) Z 7" + tail, "11/comm": "a\tb \n", "11/cmdline": "", "11/task/11/stat": "11 (z) Z 7" + tail,
 		"14/stat": "14 (strange) q 0", "14/cmdline": "sh\x00-c\x00true\x00", "14/task/14/stat": "14 (strange) q 0", "14/task/15/stat": "15 (cut off",
 	}

@@ -109,7 +109,7 @@ func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit
 	var below []string // The names on the way from a to the group.
 	for a, on := g.Parent(), g; a != nil; on, a = a, a.Parent() {
 		below = append([]string{filepath.Base(on.Dir)}, below...)
-		if !a.Given() {
+		if !a.ForChildren() {
 			control := filepath.Join(a.Dir, "cgroup.subtree_control")
 			f.Why = fmt.Sprintf("the %s controller is not given to this group: %s does not list it", controller, control)
 			f.Fix = fmt.Sprintf("echo +%s > %s", controller, control) + unitFix(filepath.Base(a.Dir), below, controller)

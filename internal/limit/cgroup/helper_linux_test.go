@@ -203,7 +203,7 @@ func newLab(t *testing.T, cs ...hierarchy.Controller) *lab {
 	given := true
 	for _, c := range cs {
 		root, _ := h.tree.Root(c)
-		given = given && root.Given()
+		given = given && root.ForChildren()
 	}
 	if !given {
 		if !errors.Is(err, ErrNotGiven) || !strings.Contains(err.Error(), "cgroup.subtree_control does not list it; echo +") {

@@ -51,7 +51,7 @@ func (h *Host) Make(name string, cs ...hierarchy.Controller) (_ *Own, err error)
 			}
 			o.dirs = append(o.dirs, g.Dir)
 		}
-		if !root.Given() {
+		if !root.ForChildren() {
 			// missing examines the new group.
 			return nil, h.missing(&g, g.Name()+".*", fs.ErrNotExist)
 		}

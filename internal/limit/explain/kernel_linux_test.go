@@ -120,7 +120,7 @@ func newMeter(t *testing.T) *meter {
 	if err != nil {
 		t.Skipf("needs an I/O controller: %v", err)
 	}
-	if !root.Given() {
+	if !root.ForChildren() {
 		t.Skip("needs a group that hands on the io controller")
 	}
 	return &meter{disktest.NewGroup(t, root.Dir), root.Version}
