@@ -60,11 +60,16 @@ func (p *Verifier) watchGroups(v subject) (*groupWatch, error) {
 // settle checks, and checks once more if it isn't sure of a group.
 func (w *groupWatch) settle() error {
 	err := w.look()
-	if err != nil || !slices.ContainsFunc(w.seen, func(s *groupSeen) bool { return !s.sure && !s.from.IsZero() }) {
+	if err != nil || !w.unsure() {
 		return err
 	}
 	time.Sleep(hold.Entering)
 	return w.look()
+}
+
+// unsure reports whether the latest check found a group whose processes may be on their way into the target's.
+func (w *groupWatch) unsure() bool {
+	return slices.ContainsFunc(w.seen, func(s *groupSeen) bool { return !s.sure && !s.from.IsZero() })
 }
 
 // again checks once more if it is time to. A failed check is repeated after the rows.
@@ -77,7 +82,12 @@ func (w *groupWatch) again() {
 // look finds the groups of the target's processes.
 func (w *groupWatch) look() error {
 	began := time.Now()
-	defer func() { w.next = time.Now().Add(lookShare * time.Since(began)) }()
+	defer func() {
+		w.next = time.Now().Add(lookShare * time.Since(began))
+		if w.unsure() {
+			w.next = began.Add(hold.Entering) // On a busy machine the processes may have moved back by the usual time.
+		}
+	}()
 	groups, err := w.p.StraysNow(w.v.groupSet, procfs.Look("/proc"))
 	if err != nil {
 		return err
