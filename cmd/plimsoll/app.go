@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/measure/engines"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
@@ -33,6 +34,8 @@ type app struct {
 	hangup *atomic.Pointer[func()]
 	// targets says where to look for containers. nil: the usual places of this machine.
 	targets *target.Options
+	// try measures the rows of limit verify. nil: row.Run.
+	try func(context.Context, row.Request) ([]row.Row, error)
 	// quiet is set while an interrupt is the normal way to end a command and needs no message. nil: interrupts are not
 	// answered.
 	quiet *atomic.Bool

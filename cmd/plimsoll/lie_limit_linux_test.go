@@ -147,7 +147,9 @@ func TestLieChildGroup(t *testing.T) {
 	// Once it has the limit itself, it is said that there are two. As long as all processes are in it, they have the limit.
 	many := " each for itself (control groups of version 1): together they may do 2 times as much"
 	l.says(t, exitDone, []string{"version 1 limits each group by itself: the 2 groups of this target together may do 2 times as much"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
-	l.holds(t, 1, verify...)
+	if _, text := l.judged(t, judge.Held, exitDone, nil, verify...); strings.Contains(text, "elsewhere") {
+		t.Errorf("with the limit in the group below:\n%s", text)
+	}
 	// Then one writes in each, and together they do twice as much.
 	l.group.Run(t, "sh", "-c", "while :; do dd if=/dev/zero of="+l.path+"/own bs=1M count=16 oflag=direct 2>/dev/null; done")
 	text := l.says(t, exitNotHeld, []string{many, " the target's other groups')", "limit NOT held: asked 8 MiB/s, saw 1", " of its other groups",
@@ -194,14 +196,21 @@ func TestLieAdviceReach(t *testing.T) {
 func TestLieBusyTarget(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
-	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
+	// Of the target's writebacks, which come in I/Os of up to 8 MiB, the limit lets three through in a second.
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "24MiB", "--read-iops", "none")
+	before := disktest.Count(t, l.loop)
 	l.group.Run(t, writing(l.path, "conv=fsync")...)
-	time.Sleep(2 * time.Second)
+	for disktest.Count(t, l.loop).Since(before).BytesWritten < 32<<20 {
+		time.Sleep(20 * time.Millisecond)
+	}
 	began := time.Now()
-	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "6s")
+	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s")
 	text := r.stdout + r.stderr
 	t.Logf("status %d after %v:\n%s", r.status, time.Since(began), text)
-	if !strings.Contains(text, ", from ") || !strings.Contains(text, " of its write_bps of 8 MiB/s itself") {
+	if !strings.Contains(text, ", from ") {
+		t.Error("it isn't announced how long it may take")
+	}
+	if !strings.Contains(text, " of its write_bps of 24 MiB/s itself") {
 		t.Error("it isn't announced that the target uses its limit")
 	}
 	// The announced time is kept, but for an end that waits for the limit.
@@ -215,12 +224,12 @@ func TestLieBusyTarget(t *testing.T) {
 		t.Error("the sum is no more than the kernel let through")
 	}
 	if strings.Contains(text, "something else was slower") {
-		t.Error("the limiter was at work all the time, and let the target's I/Os of 8 MiB through one by one")
+		t.Error("the limiter was at work all the time, and let the target's large I/Os through one by one")
 	}
 }
 
 // TestLieLimitChanged: another program raises the limit while verify measures, for less than the first second, which no verdict is about. That was
-// "held". Where it stays raised, the reason was that no known I/O passes the limit.
+// "held".
 func TestLieLimitChanged(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
@@ -231,32 +240,27 @@ func TestLieLimitChanged(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	verify := func(change func()) result {
-		done := make(chan bool)
-		go func() {
-			defer close(done)
-			// The worker is the first process in the group.
-			for b, err := []byte(nil), error(nil); len(b) == 0 && err == nil && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
-				b, err = os.ReadFile(filepath.Join(string(l.group), "cgroup.procs"))
-			}
-			time.Sleep(time.Second)
-			change()
-		}()
-		defer func() { <-done }()
-		return l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s")
-	}
-	r := verify(func() {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		// The worker is the first process in the group.
+		for b, err := []byte(nil), error(nil); len(b) == 0 && err == nil && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
+			b, err = os.ReadFile(filepath.Join(string(l.group), "cgroup.procs"))
+		}
+		time.Sleep(time.Second)
 		limit("83886080")
 		time.Sleep(300 * time.Millisecond)
 		limit("8388608")
-	})
-	if r.status != exitCannot || !strings.Contains(r.stdout, "unproved: asked 8 MiB/s") || !strings.Contains(r.stdout, "another program changed the limit while it was measured, to 80 MiB/s") {
-		t.Errorf("raised for a moment: status %d\n%s%s", r.status, r.stdout, r.stderr)
+	}()
+	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s")
+	<-done
+	for _, w := range []string{"unproved: asked 8 MiB/s", "another program changed the limit while it was measured, to 80 MiB/s"} {
+		if !strings.Contains(r.stdout, w) {
+			t.Errorf("raised for a moment: no %q in\n%s%s", w, r.stdout, r.stderr)
+		}
 	}
-	r = verify(func() { limit("0") })
-	if r.status != exitNotHeld || !strings.Contains(r.stdout, "is not held: another program changed the limit while it was measured, to none") ||
-		!strings.Contains(r.stdout, "fix: plimsoll limit show cgroup:") || strings.Contains(r.stdout, "no known I/O passes") {
-		t.Errorf("removed: status %d\n%s%s", r.status, r.stdout, r.stderr)
+	if r.status != exitCannot {
+		t.Errorf("raised for a moment: status %d, want %d", r.status, exitCannot)
 	}
 }
 

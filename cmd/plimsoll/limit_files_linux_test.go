@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -154,7 +155,10 @@ func TestLimitProcess(t *testing.T) {
 	l.says(t, exitDone, []string{"write_bps=8MiB", "on " + filepath.Base(loop)}, "set", p.name, "--path", dir, "--write-bps", "8MiB")
 	has("a rate too", files{quota: "150000", shares: "1500", memory: "268435456", rate: number + " 8388608"})
 	l.says(t, exitDone, []string{"cpus=1.5", "cpu_shares=1500", "memory=256MiB", "write_bps=8MiB", filepath.Base(loop) + " (" + number + ")"}, "show", p.name)
-	l.says(t, exitDone, []string{"held: asked 8 MiB/s"}, "verify", p.name, "--path", dir, "--modes", "direct", "--time", "3s")
+	asked, _ := l.judged(t, judge.Held, exitDone, []string{"held: asked 8 MiB/s"}, "verify", p.name, "--path", dir)
+	if len(asked) != 1 || asked[0].Group.Dir != string(p.groups["blkio"]) {
+		t.Errorf("verify would measure %+v, want it in %s", asked, p.groups["blkio"])
+	}
 	// Version 1 has no such thing, and nothing else of the command is done.
 	l.says(t, exitCannot, []string{"version 1 of cgroups has no latency targets", "give the neighbours rates"},
 		"set", p.name, "--path", dir, "--latency", "5ms", "--cpus", "1", "--write-bps", "1MiB")
@@ -233,7 +237,7 @@ func TestLimitOverlay(t *testing.T) {
 	if w, r := deviceLimit(t, string(group), "blkio.throttle.write_bps_device", number), deviceLimit(t, string(group), "blkio.throttle.read_iops_device", number); w != "8388608" || r != "200" {
 		t.Errorf("the group has %q and %q for %s", w, r, number)
 	}
-	text := l.says(t, exitDone, []string{"on " + filepath.Base(loop), "held: asked 8 MiB/s"}, "verify", name, "--path", merged, "--modes", "direct,dsync,buffered+fsync", "--time", "3s")
+	text := l.says(t, exitDone, []string{"on " + filepath.Base(loop), "held: asked 8 MiB/s"}, "verify", name, "--path", merged, "--write-bps", "8MiB", "--modes", "direct,buffered+fsync", "--time", "3s")
 	if strings.Contains(text, "NOT held") {
 		t.Error(text)
 	}

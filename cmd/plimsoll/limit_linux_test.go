@@ -19,9 +19,13 @@ import (
 
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/text/size"
 )
 
 // importWorker makes an image of the worker alone: what a container needs that only waits.
@@ -92,6 +96,54 @@ func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name string
 	}
 }
 
+// triedVerify tries an example of verify, whose rows are taken as held: what it would measure are the container's limits on its volume, in
+// its group, in the modes that the example names.
+func triedVerify(t *testing.T, l limitLab, api *client.Client, d *dockertest.Daemon, all []string) {
+	t.Helper()
+	l.do(t, exitDone, "clear", "web")
+	l.do(t, exitDone, "clear", "volume:data")
+	l.do(t, exitDone, "set", "web", "--volume", "data", "--write-bps", "10MiB")
+	is, err := api.ContainerInspect(t.Context(), "web", client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := d.CgroupParent + "/" + is.Container.ID
+	probe := slices.Contains(all, "--probe")
+	switch {
+	case strings.HasPrefix(all[1], "cgroup:"):
+		all[1], all[3] = "cgroup:"+group, filepath.Join(d.Dir, "root", "volumes", "data", "_data")
+	case strings.HasPrefix(all[1], "pid:"):
+		all[1], all[3] = fmt.Sprint("pid:", is.Container.State.Pid), "/data"
+	case !probe && !slices.Contains(all, "--volume"):
+		all = append(all, "--volume", "data")
+	}
+	rate, modes := "10MiB", []row.Mode(nil)
+	for i, w := range all {
+		switch w {
+		case "--write-bps":
+			rate = all[i+1]
+		case "--modes":
+			for _, m := range strings.Split(all[i+1], ",") {
+				modes = append(modes, row.Mode(m))
+			}
+		}
+	}
+	asked, text := l.judged(t, judge.Held, exitDone, nil, all...)
+	if len(asked) != 1 {
+		t.Fatalf("%v would measure %d times, want once: %s", all, len(asked), text)
+	}
+	r := asked[0]
+	if want, err := size.Parse(rate); err != nil || r.Asked[limit.WriteBPS] != want {
+		t.Errorf("%v would measure against %v, want %s (%v)", all, r.Asked, rate, err)
+	}
+	if !slices.Equal(r.Modes, modes) {
+		t.Errorf("%v would measure in %v, want %v", all, r.Modes, modes)
+	}
+	if in := strings.HasSuffix(r.Group.Dir, group); in == probe {
+		t.Errorf("%v would measure in %s; the container's group is %s", all, r.Group.Dir, group)
+	}
+}
+
 // TestLimit: limits of a container and of its volume are set, shown, proved by measuring, and cleared.
 func TestLimit(t *testing.T) {
 	t.Parallel() // It waits most of the time, and its engine is its own.
@@ -110,7 +162,10 @@ func TestLimit(t *testing.T) {
 	_, on, _ = strings.Cut(on, "volume data: on ")
 	on, _, _ = strings.Cut(on, " ")
 	// Of all that the container has, what is on the device is tried.
-	do(exitDone, []string{"container web, volume data, on " + on, "held: asked 8 MiB/s"}, "verify", "web", "--device", "/dev/"+on, "--time", "3s", "--modes", "direct")
+	asked, _ := l.judged(t, judge.Held, exitDone, []string{"container web, volume data, on " + on, "held: asked 8 MiB/s"}, "verify", "web", "--device", "/dev/"+on)
+	if len(asked) != 1 || asked[0].Device.Name != on || asked[0].Asked[limit.WriteBPS] != 8<<20 {
+		t.Errorf("verify --device would measure %+v", asked)
+	}
 	do(exitDone, []string{"unchanged"}, "set", "web", "--volume", "data", "--write-bps", "8MiB")
 	do(exitDone, []string{"memory=256MiB", "write_bps=8MiB", "loop"}, "show", "web")
 	// The container's own group does not hold what the flusher writes back.
@@ -143,7 +198,7 @@ func TestLimit(t *testing.T) {
 		if !ok || strings.HasPrefix(args, "explain /") || strings.HasPrefix(args, "explain PATH") || strings.HasPrefix(args, "hook") || strings.HasPrefix(args, "cost") || strings.Contains(args, "--enable-weights") {
 			continue // TestHookRuntime tries the hook, and TestLimitCostReal cost. Enabling changes a disk: TestLimitWeights does it with one of its own.
 		}
-		if !strings.HasPrefix(args, "verify") && (strings.Contains(args, "pid:") || strings.Contains(args, "cgroup:") || strings.Contains(args, "--keep") || strings.Contains(args, "--latency")) {
+		if !strings.HasPrefix(args, "verify") && slices.ContainsFunc([]string{"pid:", "cgroup:", "--keep", "--latency"}, func(w string) bool { return strings.Contains(args, w) }) {
 			continue // TestLimitOfProcess and others have targets of their own; what this engine and kernel can't is told by others.
 		}
 		// The manual's new volume is this test's, too.
@@ -153,40 +208,16 @@ func TestLimit(t *testing.T) {
 		tried = append(tried, args)
 		status, words := exitDone, []string(nil)
 		all := strings.Fields(args)
+		if all[0] == "verify" {
+			triedVerify(t, l, api, d, all)
+			continue
+		}
 		if all[0] == "set" { // A device's limit for all its users has one owner.
 			do(exitDone, nil, "clear", "web")
 			do(exitDone, nil, "clear", "volume:data")
 		}
-		switch {
-		case strings.Contains(line, "%"): // Nothing was measured here.
+		if strings.Contains(line, "%") { // Nothing was measured here.
 			status, words = exitUsage, []string{"plimsoll run measures it"}
-		case all[0] == "verify":
-			do(exitDone, nil, "clear", "web")
-			do(exitDone, nil, "clear", "volume:data")
-			do(exitDone, nil, "set", "web", "--volume", "data", "--write-bps", "10MiB")
-			all = append(all, "--time", "3s")
-			switch {
-			case strings.Contains(line, " cgroup:"), strings.Contains(line, " pid:"):
-				is, err := api.ContainerInspect(t.Context(), "web", client.ContainerInspectOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				group := "cgroup:" + d.CgroupParent + "/" + is.Container.ID
-				if all[1] = strings.Replace(all[1], "cgroup:/batch", group, 1); all[1] == group {
-					all[3] = filepath.Join(d.Dir, "root", "volumes", "data", "_data")
-				} else {
-					all[1], all[3] = fmt.Sprint("pid:", is.Container.State.Pid), "/data"
-				}
-				all = append(all, "--modes", "direct")
-			case strings.Contains(line, "buffered"):
-				status = exitNotHeld // In the container's own group.
-			case strings.Contains(line, "--probe"):
-				all = append(all, "--modes", "direct")
-			case strings.Contains(line, "--volume"):
-				all = append(all, "--modes", "direct")
-			default:
-				all = append(all, "--volume", "data", "--modes", "direct")
-			}
 		}
 		do(status, words, all...)
 	}

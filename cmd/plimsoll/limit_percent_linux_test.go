@@ -86,10 +86,10 @@ func TestLimitPercentForeign(t *testing.T) {
 	t.Parallel()
 	l, loop, dir, says := deviceWideLab(t)
 	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
-	says(exitDone, nil, "set", name, "--path", dir, "--write-bps", "8MiB", "--device-wide")
+	says(exitDone, nil, "set", name, "--path", dir, "--write-bps", "32MiB", "--device-wide")
 	plan := "name: ceiling\nworkloads: {big: {rw: write, bs: 256KiB, iodepth: 4, direct: true, size: 16MiB, runtime: 1s}}\nengines: [host]\nplaces: {disk: {kind: dir, path: " + dir + "}}\nblocks: 1\n"
 	r := plimsoll(t, t.Context(), l.state, plan, "run", "-")
-	if words := "a limit that this cell doesn't have was in force, write_bps=8MiB on " + filepath.Base(loop); r.status != exitDone || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), words) {
+	if words := "a limit that this cell doesn't have was in force, write_bps=32MiB on " + filepath.Base(loop); r.status != exitDone || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), words) {
 		t.Fatalf("run: status %d, without %q: %s%s", r.status, words, r.stdout, r.stderr)
 	}
 	says(exitDone, nil, "clear", name)

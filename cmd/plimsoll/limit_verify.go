@@ -136,7 +136,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	}
 	defer l.Close()
 	verifier := &verify.Verifier{
-		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr,
+		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr, Try: a.try,
 		Words: verify.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
 	}
 	all, err := verifier.Do(ctx, verify.Command{

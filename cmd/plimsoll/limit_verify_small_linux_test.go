@@ -12,31 +12,30 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// TestVerifySmallWrites: a limit on the number of writes in the group alone is told not to hold what the flusher writes back, with what
-// mends it; and a mode that is named has a row, or is said to say nothing.
+// TestVerifySmallWrites: a limit on the number of writes in the group alone doesn't hold what the flusher writes back: the row names the
+// reason and the command that fixes it, in JSON too. A mode that is named and tests nothing has a row that says so.
 func TestVerifySmallWrites(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
-	run := func(args ...string) (status int, out, errs string) {
-		r := l.run(t, append(args, "--path", l.path)...)
-		return r.status, r.stdout, r.stderr
-	}
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-iops", "100")
-	status, out, errs := run("verify", l.name, "--write-iops", "100", "--modes", "buffered", "--time", "3s", "--json")
+	_, text := l.judged(t, judge.NotHeld, exitNotHeld, []string{"trying one limit in one mode"}, "verify", l.name, "--path", l.path, "--write-iops", "100", "--modes", "buffered", "--json")
 	var got []verify.Result
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
-		t.Fatalf("status %d: %v: %s%s", status, err, out, errs)
+	if err := json.Unmarshal([]byte(text[:strings.LastIndex(text, "]")+1]), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
+		t.Fatalf("%v: %s", err, text)
 	}
 	r := got[0].Rows[0]
-	if status != exitNotHeld || r.Verdict != judge.NotHeld || !strings.Contains(r.Why, "flusher") || !strings.Contains(r.Fix, "--write-iops 100 --device-wide") {
-		t.Errorf("status %d, %+v", status, r)
+	if r.Verdict != judge.NotHeld {
+		t.Errorf("the row in JSON: %+v", r)
 	}
-	if !strings.Contains(errs, "trying one limit in one mode") {
-		t.Errorf("stderr %q", errs)
+	if !strings.Contains(r.Why, "flusher") {
+		t.Errorf("why: %q", r.Why)
 	}
-	status, out, errs = run("verify", l.name, "--read-iops", "100", "--modes", "dsync")
-	if status != exitCannot || !strings.Contains(out, "; reads don't sync, so the mode dsync can't test them") || strings.Contains(errs, "trying") {
-		t.Errorf("status %d: %s%s", status, out, errs)
+	if !strings.Contains(r.Fix, "--write-iops 100 --device-wide") {
+		t.Errorf("fix: %q", r.Fix)
+	}
+	text = l.says(t, exitCannot, []string{"; reads don't sync, so the mode dsync can't test them"}, "verify", l.name, "--path", l.path, "--read-iops", "100", "--modes", "dsync")
+	if strings.Contains(text, "trying") {
+		t.Errorf("something was measured: %s", text)
 	}
 }
 

@@ -41,6 +41,8 @@ type Verifier struct {
 	Hard context.Context
 	// Messages receives messages about what is tested, and how long that takes.
 	Messages io.Writer
+	// Try measures the rows of a request; nil: row.Run. With another one, a test sees what would be measured.
+	Try func(context.Context, row.Request) ([]row.Row, error)
 	Words
 }
 
@@ -180,7 +182,7 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 // measure starts a worker where the limits apply, and tests them.
 func (p *Verifier) measure(ctx context.Context, v subject, r row.Request) (_ []row.Row, err error) {
 	if r.Asked, r.Members = v.asked, v.members(); r.Rows() == 0 {
-		return row.Run(ctx, r)
+		return p.try(ctx, r)
 	}
 	if err := p.fill(&r, v, v.groupSet.Groups); err != nil {
 		return nil, err
@@ -243,9 +245,17 @@ func (p *Verifier) run(ctx context.Context, v subject, r row.Request, where stri
 		what = fmt.Sprintf("%d pairs of a limit and a mode", n)
 	}
 	fmt.Fprintf(p.Messages, "trying %s %s\n", what, where)
-	rows, err := row.Run(ctx, r)
+	rows, err := p.try(ctx, r)
 	v.explain(rows)
 	return rows, err
+}
+
+// try measures the rows of a request.
+func (p *Verifier) try(ctx context.Context, r row.Request) ([]row.Row, error) {
+	if p.Try != nil {
+		return p.Try(ctx, r)
+	}
+	return row.Run(ctx, r)
 }
 
 // mostLonger is how many times longer a verification may take if the target uses its limit itself. Whatever the target
