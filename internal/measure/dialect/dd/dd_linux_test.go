@@ -243,32 +243,47 @@ func TestSyncAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestProgress: a line a second, over the one before, and none of what takes less; as dd itself.
+// TestProgress: a line a second, over the one before, and none if the copy takes less; as dd itself.
 func TestProgress(t *testing.T) {
-	second := regexp.MustCompile(`^(\r\d+ bytes \(.*\) copied, \d+ s, [0-9.]+ [kM]B/s *)+\n\d`)
-	for _, c := range []struct {
-		bs, count string
-		lines     bool
-	}{{"bs=4K", "count=16", false}, {"bs=1", "count=4000000", true}} {
-		args := []string{"if=/dev/zero", "of=f", c.bs, c.count, "status=progress"}
-		got, s, err := run(t, t.TempDir(), args...)
+	copied := func(bs, count string) (ours, theirs string, elapsed, their time.Duration) {
+		args := []string{"if=/dev/zero", "of=f", bs, count, "status=progress"}
+		ours, s, err := run(t, t.TempDir(), args...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command("dd", args...)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LC_ALL=C")
+		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("dd: %v: %s", err, out)
 		}
-		for who, text := range map[string]string{"plimsoll": got, "dd": string(out)} {
-			if second.MatchString(text) != c.lines || strings.Count(text, "\n") > 4 || !c.lines && strings.Contains(text, "\r") {
-				t.Errorf("%v: %s prints %q, lines of progress: want %t", args, who, text, c.lines)
-			}
+		return ours, string(out), s.Results[0].Elapsed, time.Since(began)
+	}
+	inPlace := regexp.MustCompile(`^(\r\d+ bytes \(.*\) copied, \d+ s, [0-9.]+ [kM]B/s *)+\n\d`)
+	check := func(name, text string, lines bool) {
+		if inPlace.MatchString(text) != lines {
+			t.Errorf("%s prints %q, lines of progress: want %t", name, text, lines)
 		}
-		if n := strings.Count(got, "\r"); time.Duration(n) != s.Results[0].Elapsed/time.Second {
-			t.Errorf("%d lines of progress in %v", n, s.Results[0].Elapsed)
+		if strings.Count(text, "\n") > 4 {
+			t.Errorf("%s prints progress in lines of its own: %q", name, text)
 		}
+	}
+	ours, theirs, _, _ := copied("bs=4K", "count=16")
+	check("plimsoll", ours, false)
+	check("dd", theirs, false)
+	// As many bytes as take both programs more than a second here.
+	for count := 800_000; ; count *= 2 {
+		ours, theirs, elapsed, their := copied("bs=1", fmt.Sprintf("count=%d", count))
+		if min(elapsed, their) < 1200*time.Millisecond {
+			continue
+		}
+		check("plimsoll", ours, true)
+		check("dd", theirs, true)
+		if n := strings.Count(ours, "\r"); time.Duration(n) != elapsed/time.Second {
+			t.Errorf("%d lines of progress in %v", n, elapsed)
+		}
+		break
 	}
 	var w bytes.Buffer
 	p := progress{w: &w, lines: true, next: time.Second}
@@ -284,10 +299,12 @@ func TestProgress(t *testing.T) {
 
 // TestUSR1 asks for the lines in the middle, as published recipes ask dd.
 func TestUSR1(t *testing.T) {
-	done := make(chan struct{})
+	dir, done := t.TempDir(), make(chan struct{})
 	go func() {
 		defer close(done)
-		time.Sleep(300 * time.Millisecond)
+		for st, err := os.Stat(filepath.Join(dir, "f")); err != nil || st.Size() == 0; st, err = os.Stat(filepath.Join(dir, "f")) {
+			time.Sleep(time.Millisecond)
+		}
 		if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
 			t.Error(err)
 		}
@@ -295,12 +312,12 @@ func TestUSR1(t *testing.T) {
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGUSR1) // However soon the line ends.
 	defer signal.Stop(ignored)
-	got, _, err := run(t, t.TempDir(), "if=/dev/zero", "of=f", "bs=1", "count=4000000")
+	got, _, err := run(t, dir, "if=/dev/zero", "of=f", "bs=1", "count=800000")
 	<-done
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := regexp.MustCompile(`(?m)^(\d+)\+0 records in\n(\d+)\+0 records out\n(\d+) bytes \(.*\) copied, [0-9.]+ s, .*/s$`).FindAllStringSubmatch(got, -1); len(m) != 2 || m[0][1] != m[0][3] || m[1][3] != "4000000" {
+	if m := regexp.MustCompile(`(?m)^(\d+)\+0 records in\n(\d+)\+0 records out\n(\d+) bytes \(.*\) copied, [0-9.]+ s, .*/s$`).FindAllStringSubmatch(got, -1); len(m) != 2 || m[0][1] != m[0][3] || m[1][3] != "800000" {
 		t.Errorf("%q, want dd's lines twice", got)
 	}
 }

@@ -19,12 +19,12 @@ func TestEachPassComesFromTheDisk(t *testing.T) {
 		cold       bool // each pass comes from the disk
 	}{
 		{"loops", "--rw=read --bs=64k --size=8m --loops=6", true},
-		{"time_based", "--rw=randread --bs=64k --size=4m --time_based --runtime=1", true},
+		{"time_based", "--rw=randread --bs=64k --size=4m --time_based --runtime=300ms", true},
 		{"io_size", "--rw=randread --bs=64k --size=4m --io_size=24m", true},
 		{"a short io_size", "--rw=read --bs=64k --size=16m --io_size=4m --loops=4", true},
 		{"libaio", "--rw=randread --bs=64k --size=4m --loops=6 --ioengine=libaio --iodepth=8", true},
 		{"files", "--rw=read --bs=64k --size=8m --nrfiles=4 --loops=6", true},
-		{"without a map", "--rw=randread --bs=64k --size=4m --norandommap --time_based --runtime=1", false},
+		{"without a map", "--rw=randread --bs=64k --size=4m --norandommap --time_based --runtime=300ms", false},
 		{"invalidate=0", "--rw=read --bs=64k --size=4m --loops=8 --invalidate=0", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ func TestRateOfOneDirection(t *testing.T) {
 		rate        string
 		reads, free bool
 	}{{"--rate_iops=,500", false, true}, {"--rate=2m,", true, true}, {"--rate_iops=500,500", false, false}} {
-		args := []string{"--name=a", "--rw=randrw", "--bs=4k", "--size=1m", "--ioengine=psync", "--time_based", "--runtime=2", c.rate, "--output-format=json"}
+		args := []string{"--name=a", "--rw=randrw", "--bs=4k", "--size=1m", "--ioengine=psync", "--time_based", "--runtime=1", c.rate, "--output-format=json"}
 		for who, text := range map[string]string{"fio": peer(t, t.TempDir(), args...), "plimsoll": run(t, t.TempDir(), args...)} {
 			var out struct {
 				Jobs []struct{ Read, Write struct{ IOPS float64 } }

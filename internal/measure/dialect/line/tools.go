@@ -90,7 +90,7 @@ place. docs/reference/diskspd.md lists the options.`,
 writes its files. The files to measure are listed in NAME.lun; --lun-size SIZE makes
 those that aren't there. docs/reference/orion.md lists the options.`,
 			Example: `  plimsoll orion -run simple -testname mytest -duration 10
-  plimsoll orion -run oltp --lun-size 1GiB --engine docker --place volume`,
+  plimsoll orion -run oltp -testname mytest --lun-size 1GiB --engine docker --place volume`,
 			parse: func(read dialect.FileReader, args, destructive []string) (Test, error) {
 				return orion.Parse(args, destructive, read)
 			},
