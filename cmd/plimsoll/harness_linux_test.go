@@ -70,12 +70,6 @@ blocks: 2
 seed: 7
 `
 
-// result is what one plimsoll command did.
-type result struct {
-	status         int
-	stdout, stderr string
-}
-
 // plimsoll runs a command in process, with state in dir.
 func plimsoll(t *testing.T, ctx context.Context, dir, stdin string, args ...string) result {
 	t.Helper()

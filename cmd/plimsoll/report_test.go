@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/golden"
 )
 
 // recorded makes a state folder with two runs of two cells.
@@ -50,62 +51,53 @@ func recorded(t *testing.T) (state string) {
 }
 
 // plimsollReport runs "plimsoll report" in process.
-func plimsollReport(state string, args ...string) (status int, stdout, stderr string) {
+func plimsollReport(state string, args ...string) result {
 	var out, talk bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &talk}
-	status = a.run(context.Background(), append([]string{"report", "--state", state}, args...))
-	return status, out.String(), talk.String()
+	status := a.run(context.Background(), append([]string{"report", "--state", state}, args...))
+	return result{status, out.String(), talk.String()}
 }
 
 func TestReportRefusesWhatItCantDo(t *testing.T) {
 	state := recorded(t)
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "needs a run"},
-		{[]string{"nonesuch"}, "not known"},
-		{[]string{"2026112"}, "ambiguous"},
-		{[]string{"last", "--format", "pdf"}, "unknown format"},
-		{[]string{"last", "-o", "x.pdf"}, "names no format"},
-		{[]string{"last", "--full", "--format", "json"}, "--full is for text"},
+	var said transcript
+	for _, args := range [][]string{
+		nil,
+		{"nonesuch"},
+		{"2026112"},
+		{"last", "--format", "pdf"},
+		{"last", "-o", "x.pdf"},
+		{"last", "--full", "--format", "json"},
 	} {
-		status, out, talk := plimsollReport(state, test.args...)
-		if status != exitUsage || out != "" || !strings.Contains(talk, test.want) {
-			t.Errorf("report %v: status %d, stdout %q, stderr %q, want status 2 and %q", test.args, status, out, talk, test.want)
+		r := plimsollReport(state, args...)
+		if r.status != exitUsage {
+			t.Errorf("report %v: status %d, want %d", args, r.status, exitUsage)
 		}
+		said.add(append([]string{"report"}, args...), r)
 	}
-	if status, _, talk := plimsollReport(state, "last", "-o", filepath.Join(state, "missing", "x.html")); status != exitFailure {
-		t.Errorf("a missing folder gives status %d, %q", status, talk)
+	missing := []string{"last", "-o", filepath.Join(state, "missing", "x.html")}
+	r := plimsollReport(state, missing...)
+	if r.status != exitFailure {
+		t.Errorf("a missing folder gives status %d", r.status)
 	}
+	said.add(append([]string{"report"}, missing...), r)
+	said.check(t, "report-refuses.txt", golden.Text(state, "STATE"))
 }
 
+// TestReportPrintsARun: a run, all of it, and two runs; as text it ends with the command that makes the page.
 func TestReportPrintsARun(t *testing.T) {
 	state := recorded(t)
-	status, out, talk := plimsollReport(state, "20261121")
-	if status != exitDone || talk != "" {
-		t.Fatalf("status %d, stderr %q", status, talk)
+	for file, args := range map[string][]string{"report.txt": {"20261121"}, "report-full.txt": {"last", "--full"}, "report-two.txt": {"last~1", "last"}} {
+		var said transcript
+		said.add(append([]string{"report"}, args...), plimsollReport(state, args...))
+		said.check(t, file, golden.Text(state, "STATE"))
 	}
-	for _, want := range []string{"Where may I put", "host bind", "slower", "run 20261121-153000-3f9a"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the text lacks %q:\n%s", want, out)
-		}
-	}
-	if !strings.HasSuffix(out, "plimsoll report 20261121-153000-3f9a -o report.html --state "+state+"\n") {
-		t.Errorf("the text doesn't end with where the page is:\n%s", out)
-	}
-	if _, out, _ := plimsollReport(state, "last", "--full"); strings.Contains(out, "The page:") || !strings.Contains(out, "━━ wal") {
-		t.Errorf("--full:\n%s", out)
-	}
-	if _, out, _ := plimsollReport(state, "last~1", "last"); !strings.Contains(out, "number of CPUs") {
-		t.Error("a report of two runs doesn't say what their machines differ in")
-	}
-	_, out, _ = plimsollReport(state, "last", "--format", "json", "-o", "-")
 	var doc struct {
 		Version int `json:"schema_version"`
 	}
-	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Version != 1 {
-		t.Errorf("JSON: %v, version %d", err, doc.Version)
+	mustDo(t, json.Unmarshal([]byte(plimsollReport(state, "last", "--format", "json", "-o", "-").stdout), &doc))
+	if doc.Version != 1 {
+		t.Errorf("JSON has version %d", doc.Version)
 	}
 }
 
@@ -117,8 +109,8 @@ func TestReportWritesAFileWhole(t *testing.T) {
 		if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if status, out, talk := plimsollReport(state, "last", "-o", file); status != exitDone || out != "" {
-			t.Errorf("%s: status %d, stdout %q, stderr %q", name, status, out, talk)
+		if r := plimsollReport(state, "last", "-o", file); r.status != exitDone || r.stdout != "" {
+			t.Errorf("%s: %+v", name, r)
 		}
 		got, err := os.ReadFile(file)
 		if err != nil || !strings.HasPrefix(string(got), begin) {

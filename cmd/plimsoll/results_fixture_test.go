@@ -17,11 +17,11 @@ import (
 )
 
 // plimsollResults runs "plimsoll results" in process, with no terminal.
-func plimsollResults(state string, args ...string) (status int, stdout, stderr string) {
+func plimsollResults(state string, args ...string) result {
 	var out, talk bytes.Buffer
 	a := &app{stdin: strings.NewReader("y\n"), stdout: &out, stderr: &talk}
-	status = a.run(context.Background(), append([]string{"results", "--state", state}, args...))
-	return status, out.String(), talk.String()
+	status := a.run(context.Background(), append([]string{"results", "--state", state}, args...))
+	return result{status, out.String(), talk.String()}
 }
 
 const (

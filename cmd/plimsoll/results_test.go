@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,42 +15,46 @@ import (
 	"plimsoll/internal/testkit/golden"
 )
 
+// TestResultsRefuses: what can't be meant is refused, and nothing is made or removed.
 func TestResultsRefuses(t *testing.T) {
 	state, _ := recordedRuns(t)
 	empty := filepath.Join(t.TempDir(), "none")
+	var said transcript
 	for _, tt := range []struct {
 		state string
 		args  []string
-		want  string
 	}{
-		{state, []string{"frobnicate"}, `no command "frobnicate"`},
-		{state, []string{"ls", "x"}, "takes no argument"},
-		{state, []string{"ls", "--colour"}, "unknown flag"},
-		{state, []string{"show"}, "takes one run"},
-		{state, []string{"show", "nonesuch"}, "not known"},
-		{state, []string{"show", "2026112"}, "ambiguous: " + badRun},
-		{state, []string{"show", "last", "--block", "1"}, "--block needs --trial"},
-		{state, []string{"show", "last", "--block", "1", "--trial", ""}, "needs the key"},
-		{state, []string{"show", "last", "--block", "0", "--trial", "mixed/host/dir"}, "blocks count from 1"},
-		{state, []string{"show", "last", "--block", "9", "--trial", "mixed/host/dir"}, "has no trial mixed/host/dir in block 9"},
-		{state, []string{"export"}, "needs a run"},
-		{state, []string{"export", "last", "--format", "xml"}, `unknown format "xml"`},
-		{state, []string{"export", "last", "-o", filepath.Join(state, "x.pdf")}, `unknown format "pdf"`},
-		{state, []string{"export", "last~3"}, "not known"},
-		{state, []string{"rm"}, "needs a run"},
-		{state, []string{"rm", "--all", "last"}, "not both"},
-		{state, []string{"rm", "last"}, "give --yes"},
-		{state, []string{"rm", "--all"}, "give --yes"},
-		{state, []string{"rm", "last", "nonesuch", "--yes"}, "not known"},
-		{empty, []string{"show", "last"}, "no run is recorded in " + empty},
-		{empty, []string{"export", "last"}, "no run is recorded"},
-		{empty, []string{"rm", "last", "--yes"}, "no run is recorded"},
+		{state, []string{"frobnicate"}},
+		{state, []string{"ls", "x"}},
+		{state, []string{"ls", "--colour"}},
+		{state, []string{"show"}},
+		{state, []string{"show", "nonesuch"}},
+		{state, []string{"show", "2026112"}},
+		{state, []string{"show", "last", "--block", "1"}},
+		{state, []string{"show", "last", "--block", "1", "--trial", ""}},
+		{state, []string{"show", "last", "--block", "0", "--trial", "mixed/host/dir"}},
+		{state, []string{"show", "last", "--block", "9", "--trial", "mixed/host/dir"}},
+		{state, []string{"export"}},
+		{state, []string{"export", "last", "--format", "xml"}},
+		{state, []string{"export", "last", "-o", filepath.Join(state, "x.pdf")}},
+		{state, []string{"export", "last", "--json", "--format", "csv"}},
+		{state, []string{"export", "last~3"}},
+		{state, []string{"rm"}},
+		{state, []string{"rm", "--all", "last"}},
+		{state, []string{"rm", "last"}},
+		{state, []string{"rm", "--all"}},
+		{state, []string{"rm", "last", "nonesuch", "--yes"}},
+		{empty, []string{"show", "last"}},
+		{empty, []string{"export", "last"}},
+		{empty, []string{"rm", "last", "--yes"}},
 	} {
-		status, out, talk := plimsollResults(tt.state, tt.args...)
-		if status != exitUsage || out != "" || !strings.Contains(talk, tt.want) {
-			t.Errorf("results %v: status %d, stdout %q, stderr %q, want status 2 and %q", tt.args, status, out, talk, tt.want)
+		r := plimsollResults(tt.state, tt.args...)
+		if r.status != exitUsage {
+			t.Errorf("results %v: status %d, want %d", tt.args, r.status, exitUsage)
 		}
+		said.add(append([]string{"results"}, tt.args...), r)
 	}
+	said.check(t, "results-refuses.txt", golden.Text(state, "STATE"), golden.Text(empty, "EMPTY"))
 	if ids, err := openState(t, state).IDs(); err != nil || len(ids) != 3 {
 		t.Errorf("a refused command removed something: %v, %v", ids, err)
 	}
@@ -62,17 +65,13 @@ func TestResultsRefuses(t *testing.T) {
 
 func TestResultsOfNothing(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "none")
-	if status, out, talk := plimsollResults(empty, "ls"); status != exitDone || out != "" || !strings.Contains(talk, "No run is recorded") {
-		t.Errorf("ls: status %d, stdout %q, stderr %q", status, out, talk)
+	var said transcript
+	for _, args := range [][]string{{"ls"}, {"ls", "--json"}, {"rm", "--all", "--yes"}} {
+		said.add(append([]string{"results"}, args...), plimsollResults(empty, args...))
 	}
-	if status, out, _ := plimsollResults(empty, "ls", "--json"); status != exitDone || out != "[]\n" {
-		t.Errorf("ls --json: status %d, stdout %q", status, out)
-	}
-	if status, _, talk := plimsollResults(empty, "rm", "--all", "--yes"); status != exitDone || !strings.Contains(talk, "No run is recorded") {
-		t.Errorf("rm --all: status %d, stderr %q", status, talk)
-	}
-	if status, _, talk := plimsollResults(t.TempDir()+"/\x00", "ls"); status != exitFailure {
-		t.Errorf("ls of a folder that can't be: status %d, %q", status, talk)
+	said.check(t, "results-nothing.txt", golden.Text(empty, "EMPTY"))
+	if r := plimsollResults(t.TempDir()+"/\x00", "ls"); r.status != exitFailure {
+		t.Errorf("ls of a folder that can't be: status %d, %q", r.status, r.stderr)
 	}
 }
 
@@ -82,7 +81,7 @@ func TestResultsLs(t *testing.T) {
 	release, err := openState(t, state).Own(badRun)
 	mustDo(t, err)
 	defer release()
-	_, out, _ := plimsollResults(state, "ls", "--json", "--plan", "mixed")
+	out := plimsollResults(state, "ls", "--json", "--plan", "mixed").stdout
 	var rows []results.Row
 	mustDo(t, json.Unmarshal([]byte(out), &rows))
 	wantRows := []results.Row{{ID: badRun, Plan: "mixed", Started: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Status: record.Running, Quick: true, Seed: 7,
@@ -95,11 +94,11 @@ func TestResultsLs(t *testing.T) {
 // prints compares what "plimsoll results" prints with a golden file, and its status with 0.
 func prints(t *testing.T, file, state string, args ...string) {
 	t.Helper()
-	status, out, talk := plimsollResults(state, args...)
-	if status != exitDone || talk != "" {
-		t.Errorf("%v: status %d, stderr %q", args, status, talk)
+	r := plimsollResults(state, args...)
+	if r.status != exitDone || r.stderr != "" {
+		t.Errorf("%v: status %d, stderr %q", args, r.status, r.stderr)
 	}
-	golden.Check(t, file, out)
+	golden.Check(t, file, r.stdout)
 }
 
 func TestResultsShow(t *testing.T) {
@@ -109,7 +108,7 @@ func TestResultsShow(t *testing.T) {
 	prints(t, "results-show-trial.txt", state, "show", badRun, "--trial", "mixed/host/dir", "--block", "2")
 	prints(t, "results-show-attempts.txt", state, "show", badRun, "--trial", "mixed/host/volume", "--block", "2")
 	prints(t, "results-show-plan.txt", state, "show", badRun, "--plan")
-	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1", "--json")
+	out := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1", "--json").stdout
 	var all []record.Trial
 	mustDo(t, json.Unmarshal([]byte(out), &all))
 	if d := cmp.Diff(trials[:1], all); d != "" {
@@ -127,19 +126,12 @@ func TestResultsDamaged(t *testing.T) {
 	mustDo(t, err)
 	_, err = raw.Exec("UPDATE runs SET record = '{' WHERE id = ?", oldRun)
 	mustDo(t, err)
-	status, out, talk := plimsollResults(state, "ls")
-	if status != exitFailure || !strings.Contains(out, badRun) || strings.Contains(out, oldRun) || !strings.Contains(talk, "the record of run "+oldRun+" is damaged") {
-		t.Errorf("ls: status %d, stdout %q, stderr %q", status, out, talk)
-	}
-	status, out, talk = plimsollResults(state, "show", badRun)
-	if status != exitFailure || !strings.Contains(out, "mixed/host/dir") || !strings.Contains(talk, "trial mixed/host/volume, block 1, attempt 1 is damaged") {
-		t.Errorf("show: status %d, stdout %q, stderr %q", status, out, talk)
-	}
+	var said transcript
 	file := filepath.Join(state, "x.json")
-	status, _, talk = plimsollResults(state, "export", badRun, oldRun, "-o", file)
-	if status != exitFailure || !strings.Contains(talk, "2 records can't be read") {
-		t.Errorf("export: status %d, stderr %q", status, talk)
+	for _, args := range [][]string{{"ls"}, {"show", badRun}, {"export", badRun, oldRun, "-o", file}} {
+		said.add(append([]string{"results"}, args...), plimsollResults(state, args...))
 	}
+	said.check(t, "results-damaged.txt", golden.Text(state, "STATE"))
 	var got exported
 	b, err := os.ReadFile(file)
 	mustDo(t, err)
@@ -147,8 +139,8 @@ func TestResultsDamaged(t *testing.T) {
 	if len(got.Runs) != 2 || len(got.Runs[0].Trials) != 3 || len(got.Runs[1].Trials) != 12 {
 		t.Errorf("the export lacks what can be read")
 	}
-	if status, _, talk := plimsollResults(state, "rm", "--all", "--yes"); status != exitDone {
-		t.Errorf("rm --all: status %d, stderr %q", status, talk)
+	if r := plimsollResults(state, "rm", "--all", "--yes"); r.status != exitDone {
+		t.Errorf("rm --all: status %d, stderr %q", r.status, r.stderr)
 	}
 	if ids, err := openState(t, state).IDs(); err != nil || len(ids) != 0 {
 		t.Errorf("rm --all left %v, %v", ids, err)
@@ -160,19 +152,20 @@ func TestResultsRm(t *testing.T) {
 	db := openState(t, state)
 	release, err := db.Own(badRun)
 	mustDo(t, err)
-	for _, args := range [][]string{{"rm", oldRun, "last", "--yes"}, {"rm", "--all", "--yes"}} {
-		if status, _, talk := plimsollResults(state, args...); status != exitFailure || !strings.Contains(talk, "run "+badRun+" is being measured") {
-			t.Errorf("results %v of a run that is alive: status %d, stderr %q", args, status, talk)
-		}
+	var said transcript
+	rm := func(args ...string) {
+		args = append([]string{"rm"}, args...)
+		said.add(append([]string{"results"}, args...), plimsollResults(state, args...))
 	}
+	// The run is alive.
+	rm(oldRun, "last", "--yes")
+	rm("--all", "--yes")
 	if ids, _ := db.IDs(); len(ids) != 3 {
 		t.Errorf("a refused rm left %v", ids)
 	}
 	mustDo(t, release())
-	status, out, talk := plimsollResults(state, "rm", "last", oldRun, badRun, "--yes")
-	if want := "removed 2 runs (" + badRun + ", " + oldRun + ") with 16 trials\n"; status != exitDone || out != "" || talk != want {
-		t.Errorf("rm: status %d, stdout %q, stderr %q, want %q", status, out, talk, want)
-	}
+	rm("last", oldRun, badRun, "--yes")
+	said.check(t, "results-rm.txt", golden.Text(state, "STATE"))
 	if ids, _ := db.IDs(); len(ids) != 1 || ids[0] != newRun {
 		t.Errorf("rm left %v", ids)
 	}

@@ -64,8 +64,8 @@ func TestRunNoRoomAtAll(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, r.stderr)
 		}
 	}
-	if status, out, _ := plimsollResults(dir, "ls", "--json"); status != exitDone || strings.TrimSpace(out) != "[]" {
-		t.Errorf("recorded: %s", out)
+	if r := plimsollResults(dir, "ls", "--json"); r.status != exitDone || r.stdout != "[]\n" {
+		t.Errorf("recorded: %s", r.stdout)
 	}
 }
 
