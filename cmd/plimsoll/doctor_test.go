@@ -60,9 +60,3 @@ func TestDoctorJSON(t *testing.T) {
 		t.Errorf("report = %+v, want items and a machine", r)
 	}
 }
-
-func TestDoctorUsage(t *testing.T) {
-	if status, out, _ := doctorRun(t, "--nonsense"); status != exitUsage || out != "" {
-		t.Errorf("--nonsense: status %d, stdout %q, want %d and nothing", status, out, exitUsage)
-	}
-}

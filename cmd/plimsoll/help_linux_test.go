@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/golden"
 )
 
 // say runs a command line in process.
@@ -23,46 +25,56 @@ func say(t *testing.T, args ...string) result {
 	return plimsoll(t, t.Context(), filepath.Join(t.TempDir(), "state"), "", args...)
 }
 
+// TestWrongWords: a word that is not known is wrong usage, and the nearest one is named.
 func TestWrongWords(t *testing.T) {
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"help", "zzzzzz"}, `plimsoll has no command "zzzzzz": see 'plimsoll --help'`},
-		{[]string{"help", "dcotor"}, `plimsoll has no command "dcotor", did you mean doctor?`},
-		{[]string{"help", "plan", "chekc"}, `plimsoll plan has no command "chekc", did you mean check?`},
-		{[]string{"help", "run", "foo"}, `plimsoll run has no commands, so "foo" is none`},
-		{[]string{"rnu"}, `plimsoll has no command "rnu", did you mean run?`},
-		{[]string{"results", "lss"}, `plimsoll results has no command "lss", did you mean ls?`},
-		{[]string{"completion", "bsh"}, `plimsoll completion has no command "bsh", did you mean bash or`},
-		{[]string{"run", "--quik"}, "unknown flag: --quik, did you mean --quick? see 'plimsoll run --help'"},
-		{[]string{"run", "--stat=x"}, "unknown flag: --stat, did you mean --state?"},
-		{[]string{"run", "--entirely-other"}, "unknown flag: --entirely-other: see"},
-		{[]string{"run", "-x"}, "unknown shorthand flag: 'x' in -x: see"},
-		{[]string{"version", "x"}, "takes no argument"},
-		{[]string{"results", "export", "last", "--json", "--format", "csv"}, "--json and --format csv contradict each other"},
+	var said transcript
+	for _, args := range [][]string{
+		{"help", "zzzzzz"},
+		{"help", "dcotor"},
+		{"help", "plan", "chekc"},
+		{"help", "run", "foo"},
+		{"rnu"},
+		{"results", "lss"},
+		{"completion", "bsh"},
+		{"run", "--quik"},
+		{"run", "--stat=x"},
+		{"run", "--entirely-other"},
+		{"run", "-x"},
+		{"version", "x"},
+		{"doctor", "--nonsense"},
 	} {
-		r := say(t, tt.args...)
-		if r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, tt.want) {
-			t.Errorf("plimsoll %q: status %d, printed %q, said %q; want %d and %q", tt.args, r.status, r.stdout, r.stderr, exitUsage, tt.want)
+		r := say(t, args...)
+		if r.status != exitUsage || r.stdout != "" {
+			t.Errorf("plimsoll %q: status %d, want %d; printed %q", args, r.status, exitUsage, r.stdout)
 		}
+		said.add(args, r)
 	}
+	said.check(t, "wrong-words.txt")
 }
 
-func TestHelpTopics(t *testing.T) {
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"help"}, "exit-codes"},
-		{[]string{"help", "run"}, "--quick"},
-		{[]string{"help", "plan", "check"}, "plimsoll plan check NAME|FILE|-"},
-		{[]string{"help", "exit-codes"}, "  5  It can't be done here"},
-	} {
-		if r := say(t, tt.args...); r.status != exitDone || r.stderr != "" || !strings.Contains(r.stdout, tt.want) {
-			t.Errorf("plimsoll %q: status %d, %q, %q; want %q", tt.args, r.status, r.stdout, r.stderr, tt.want)
+// TestHelp: the help of each command and topic.
+func TestHelp(t *testing.T) {
+	var said transcript
+	show := func(args ...string) {
+		r := say(t, args...)
+		if r.status != exitDone || r.stderr != "" {
+			t.Errorf("plimsoll %q: status %d, %q", args, r.status, r.stderr)
+		}
+		said.add(args, r)
+	}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		words := strings.Fields(c.CommandPath())[1:]
+		if len(words) > 0 && words[0] == "completion" && len(words) > 1 {
+			return // cobra's own.
+		}
+		show(append([]string{"help"}, words...)...)
+		for _, sub := range c.Commands() {
+			walk(sub)
 		}
 	}
+	walk((&app{}).rootCommand())
+	said.check(t, "help.txt", golden.Text(os.TempDir(), "TMP"))
 }
 
 // TestExitTable holds the manual to the table that the help prints.
@@ -206,18 +218,15 @@ func makeDir(t *testing.T, name string) string {
 // TestResultsLsOtherPlan: that a plan has no runs is not that there are none.
 func TestResultsLsOtherPlan(t *testing.T) {
 	state, _ := recordedRuns(t)
-	for name, want := range map[string]string{
-		"nosuch": "No run of a plan called nosuch is recorded in " + state + " (there are runs of ",
-		"mixd":   "did you mean mixed?",
-	} {
-		status, stdout, stderr := plimsollResults(state, "ls", "--plan", name)
-		if status != exitDone || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("ls --plan %s: status %d, %q, %q, want %q", name, status, stdout, stderr, want)
-		}
+	var said transcript
+	for _, name := range []string{"nosuch", "mixd"} {
+		args := []string{"ls", "--plan", name}
+		said.add(append([]string{"results"}, args...), plimsollResults(state, args...))
 	}
+	said.check(t, "results-ls-plan.txt", golden.Text(state, "STATE"))
 }
 
-// TestResultsRmJSON: programs learn which runs were results.Removal.
+// TestResultsRmJSON: programs learn which runs were removed.
 func TestResultsRmJSON(t *testing.T) {
 	state, trials := recordedRuns(t)
 	for _, tt := range []struct {
@@ -228,10 +237,14 @@ func TestResultsRmJSON(t *testing.T) {
 		{[]string{"--all"}, results.Removal{Removed: []string{newRun, oldRun}, Trials: 24}},
 		{[]string{"--all"}, results.Removal{Removed: []string{}, Trials: 0}},
 	} {
-		status, stdout, stderr := plimsollResults(state, append([]string{"rm", "--yes", "--json"}, tt.args...)...)
+		r := plimsollResults(state, append([]string{"rm", "--yes", "--json"}, tt.args...)...)
+		if r.status != exitDone {
+			t.Errorf("rm --json %q: status %d, %q", tt.args, r.status, r.stderr)
+		}
 		var got results.Removal
-		if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != exitDone || fmt.Sprint(got) != fmt.Sprint(tt.want) || got.Removed == nil {
-			t.Errorf("rm --json %q: status %d, %q, %q, %v; want %v", tt.args, status, stdout, stderr, err, tt.want)
+		mustDo(t, json.Unmarshal([]byte(r.stdout), &got))
+		if d := cmp.Diff(tt.want, got); d != "" { // An empty list is not null.
+			t.Errorf("rm --json %q (-want +got):\n%s", tt.args, d)
 		}
 	}
 }

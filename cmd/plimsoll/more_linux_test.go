@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/golden"
 )
 
 // TestRunMoreBlocks: a complete run takes more blocks, in the order that an unbroken run of so
@@ -17,15 +18,16 @@ func TestRunMoreBlocks(t *testing.T) {
 		t.Fatalf("status %d:\n%s", r.status, r.stderr)
 	}
 	before, old := records(t, dir)
-	for _, bad := range []struct{ blocks, want string }{{"1", "has 2 blocks"}, {"2", "is complete with 2 blocks"}, {"none", "blocks"}} {
-		r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "last", "--blocks", bad.blocks)
-		if r.status != exitUsage || !strings.Contains(r.stderr, bad.want) {
-			t.Errorf("--blocks %s: status %d, want %d and %q:\n%s", bad.blocks, r.status, exitUsage, bad.want, r.stderr)
-		}
+	var said transcript
+	for _, args := range [][]string{
+		{"run", "--resume", "last", "--blocks", "1"},
+		{"run", "--resume", "last", "--blocks", "2"},
+		{"run", "--resume", "last", "--blocks", "none"},
+		{"run", "--resume", "--blocks", "6"},
+	} {
+		said.add(args, plimsoll(t, t.Context(), dir, "", args...))
 	}
-	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "--blocks", "6"); r.status != exitUsage || !strings.Contains(r.stderr, "--resume last --blocks 6") {
-		t.Errorf("without a run: status %d, want %d and how to name one:\n%s", r.status, exitUsage, r.stderr)
-	}
+	said.check(t, "run-more-refuses.txt", golden.Text(before.ID, "RUN"), golden.Text(dir, "STATE"))
 
 	r := plimsoll(t, t.Context(), dir, "", "run", "--resume", before.ID, "--blocks", "6")
 	if r.status != exitDone {
