@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/text/clean"
 )
 
@@ -112,9 +113,6 @@ func TestDaemon(t *testing.T) {
 	put("rules:\n- {name: web, match: {nme: web}, limits: {write_bps: 1MiB}}\n")
 	do(exitUsage, []string{"policy.yaml:2:23: a match has no key \"nme\", did you mean name?"}, "--check")
 	do(exitUsage, []string{"did you mean name?"})
-	do(exitUsage, []string{"for --check and --status"}, "--json")
-	do(exitUsage, []string{"at least 1s"}, "--check-every", "0s")
-	do(exitUsage, []string{"choose one"}, "--check", "--status")
 
 	text := "rules:\n- {name: everything, match: all, limits: {read_bps: 100MiB}}\n- {name: web, match: {name: web}, where: {volume: data}, limits: {write_bps: 8MiB, read_bps: 50MiB}}\n- {name: unused, match: {name: nobody}, limits: {cpus: 1}}\n- {name: late, match: {name: web}, limits: {latency: 5ms}}\n"
 	put(text)
@@ -209,74 +207,46 @@ func TestImportBlockIO(t *testing.T) {
 	if err := os.WriteFile(file, []byte("Classes:\n  slow:\n  - Devices: [/dev/sda]\n    ThrottleWriteBps: 10M\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := plimsoll(t, t.Context(), dir, "", "daemon", "--import-blockio", file)
-	if r.status != exitDone || !strings.Contains(r.stdout, "limits: {write_bps: 10MB}") && !strings.Contains(r.stdout, "limits: {write_bps: 10000000}") {
-		t.Errorf("status %d: %s%s", r.status, r.stdout, r.stderr)
+	var said transcript
+	for _, from := range append([]string{file}, unreadable(t, dir)...) {
+		args := []string{"daemon", "--import-blockio", from}
+		said.add(args, plimsoll(t, t.Context(), dir, "", args...))
 	}
-	for _, row := range unreadable(t) {
-		if r := plimsoll(t, t.Context(), dir, "", "daemon", "--import-blockio", row.file); r.status != exitUsage || !strings.Contains(r.stderr, row.want) {
-			t.Errorf("%s: status %d: %s", row.file, r.status, r.stderr)
-		}
-	}
+	said.check(t, "daemon-import.txt", golden.Text(dir, "DIR"))
 }
 
-type unreadableFile struct{ file, want string }
-
-// unreadable are files that no policy can be, and what is said of them.
-func unreadable(t *testing.T) []unreadableFile {
+// unreadable makes files that no policy can be.
+func unreadable(t *testing.T, dir string) []string {
 	t.Helper()
-	dir := t.TempDir()
 	pipe, large := filepath.Join(dir, "pipe"), filepath.Join(dir, "large")
 	mustDo(t, syscall.Mkfifo(pipe, 0o600))
 	mustDo(t, os.WriteFile(large, bytes.Repeat([]byte("# "), 3<<20), 0o600))
-	return []unreadableFile{{pipe + ".none", "no such file"}, {dir, "is a directory"}, {pipe, "is a named pipe"}, {"/dev/zero", "is a device"}, {large, "is larger than"}}
+	return []string{filepath.Join(dir, "none"), dir, pipe, "/dev/zero", large}
 }
 
-// TestDaemonEvery: looks that would never end are refused.
-func TestDaemonEvery(t *testing.T) {
+// TestDaemonRefuses: looks that would never end, times without a unit, folders that can't be, and files that are no policy, which are
+// neither waited for nor read.
+func TestDaemonRefuses(t *testing.T) {
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "policy.yaml")
 	mustDo(t, os.WriteFile(policy, []byte("rules: []\n"), 0o600))
-	for _, args := range [][]string{{"--check-every", "1ns"}, {"--check-every", "999ms"}, {"--sync-every", "1ms"}, {"--check-every", "-1s"}} {
+	lines := [][]string{{"--check-every", "1ns"}, {"--check-every", "999ms"}, {"--sync-every", "1ms"}, {"--check-every", "-1s"}, {"--check-every", "0s"}, {"--check-every", "1"},
+		{"--json"}, {"--check", "--status"}, {"--run", "/proc/none/run"}}
+	for _, file := range unreadable(t, dir) {
+		lines = append(lines, []string{"--policy", file, "--check"}, []string{"--policy", file})
+	}
+	var said transcript
+	for _, flags := range lines {
 		// One that is taken ends at once, as its time is over.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		r := plimsoll(t, ctx, dir, "", append([]string{"daemon", "--policy", policy, "--run", filepath.Join(dir, "run")}, args...)...)
-		if r.status != exitUsage || !strings.Contains(r.stderr, "at least 1s") {
-			t.Errorf("%v: status %d: %s", args, r.status, r.stderr)
+		r := plimsoll(t, ctx, dir, "", append([]string{"daemon", "--policy", policy, "--run", filepath.Join(dir, "run")}, flags...)...)
+		if r.status != exitUsage {
+			t.Errorf("%q: status %d, want %d", flags, r.status, exitUsage)
 		}
+		said.add(append([]string{"daemon"}, flags...), r)
 	}
-}
-
-// TestDaemonWords: what is wrong is said once, and with what would be right.
-func TestDaemonWords(t *testing.T) {
-	dir := t.TempDir()
-	for _, row := range []struct {
-		args   []string
-		status int
-		want   string
-	}{
-		{[]string{"--check-every", "1"}, exitUsage, "plimsoll: --check-every \"1\" is not a time: give a number with its unit, as in 500ms, 30s or 2m\n"},
-		{[]string{"--run", "/proc/none/run"}, exitUsage, "plimsoll: mkdir /proc/none: no such file or directory\n"},
-	} {
-		if r := plimsoll(t, t.Context(), dir, "", append([]string{"daemon"}, row.args...)...); r.status != row.status || r.stderr != row.want {
-			t.Errorf("%v: status %d: %s", row.args, r.status, r.stderr)
-		}
-	}
-}
-
-// TestPolicyUnreadable: what is no regular file, or is too large for a policy, is neither waited for nor read.
-func TestPolicyUnreadable(t *testing.T) {
-	dir := t.TempDir()
-	for _, row := range unreadable(t) {
-		row.want = strings.Replace(row.want, "no such file", "there is no policy", 1)
-		for _, args := range [][]string{{"--check"}, nil} {
-			r := plimsoll(t, t.Context(), dir, "", append([]string{"daemon", "--run", filepath.Join(dir, "run"), "--policy", row.file}, args...)...)
-			if r.status != exitUsage || !strings.Contains(r.stderr, row.want) {
-				t.Errorf("%s %v: status %d: %s", row.file, args, r.status, r.stderr)
-			}
-		}
-	}
+	said.check(t, "daemon-refuses.txt", golden.Text(dir, "DIR"))
 }
 
 // TestManualDaemon executes every example of the daemon in the manual and the help in a shell, while one runs.

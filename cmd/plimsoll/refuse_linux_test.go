@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/testkit/golden"
 )
 
 // TestRunRefuses: what would lose data or can't be meant is refused before anything is
@@ -22,35 +25,41 @@ func TestRunRefuses(t *testing.T) {
 	profile := func(path string) string {
 		return "name: p\nworkloads: {a: {kind: append}}\nengines: [host, {name: c, kind: oci, seccomp: " + path + "}]\nplaces: {layer: {}, dir: {}}\n"
 	}
+	var said transcript
 	for _, c := range []struct {
-		name, stdin string
-		args        []string
-		want        string
+		stdin string
+		args  []string
 	}{
-		{"no such plan", "", []string{"run", "nonsense"}, "no built-in plan"},
-		{"unreadable plan", "name: [", []string{"run", "-"}, "standard input:"},
-		{"unknown key", "name: x\nworklods: {}\n", []string{"run", "-"}, "2:1"},
-		{"two plans", "", []string{"run", "a", "b"}, "one plan"},
-		{"unknown flag", "", []string{"run", "--blocs", "3"}, "--blocs"},
-		{"a missing folder", plan("dir: {path: /nowhere/at/all}"), []string{"run", "-"}, "does not exist"},
-		{"a file with data", plan("dir: {path: " + file + "}"), []string{"run", "-"}, "--destructive " + file},
-		{"another path repeated", plan("dir: {path: " + file + "}"), []string{"run", "-", "--destructive", "/dev/null"}, "--destructive " + file},
-		{"a file as a bind", plan("bind: {path: " + file + "}"), []string{"run", "-"}, "not a folder"},
-		{"a missing profile", profile("/nowhere/at/all"), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile: stat /nowhere/at/all: no such file"},
-		{"a profile of another kind", profile(file), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile " + file + ": invalid character"},
-		{"a profile that is a folder", profile("/etc"), []string{"run", "-"}, "/etc is not a regular file"},
-		{"an image that is not a folder", "name: p\nworkloads: {a: {kind: append, count: 5}}\nengines:\n- host\n- {name: oci, image: /nowhere/at/all}\nplaces: {dir: {}, layer: {}}\n", []string{"run", "-"}, "image /nowhere/at/all: it is not a folder"},
-		{"destructive for nothing", plan("dir: {}"), []string{"run", "-", "--destructive", file}, "no place"},
-		{"nothing to resume", "", []string{"run", "--resume"}, "nothing to resume"},
-		{"an unknown run", "", []string{"run", "--resume", "2020"}, "2020"},
+		{"", []string{"run", "nonsense"}},
+		{"name: [", []string{"run", "-"}},
+		{"name: x\nworklods: {}\n", []string{"run", "-"}},
+		{"", []string{"run", "a", "b"}},
+		{"", []string{"run", "--blocs", "3"}},
+		{plan("dir: {path: /nowhere/at/all}"), []string{"run", "-"}},
+		{plan("dir: {path: " + file + "}"), []string{"run", "-"}},
+		{plan("dir: {path: " + file + "}"), []string{"run", "-", "--destructive", "/dev/null"}},
+		{plan("bind: {path: " + file + "}"), []string{"run", "-"}},
+		{profile("/nowhere/at/all"), []string{"run", "-"}},
+		{profile(file), []string{"run", "-"}},
+		{profile("/etc"), []string{"run", "-"}},
+		{"name: p\nworkloads: {a: {kind: append, count: 5}}\nengines:\n- host\n- {name: oci, image: /nowhere/at/all}\nplaces: {dir: {}, layer: {}}\n", []string{"run", "-"}},
+		{plan("dir: {}"), []string{"run", "-", "--destructive", file}},
+		{"", []string{"run", "--resume"}},
+		{"", []string{"run", "--resume", "2020"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := plimsoll(t, t.Context(), t.TempDir(), c.stdin, c.args...)
-			if r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
-				t.Errorf("status %d, stderr %q; want status %d and %q", r.status, r.stderr, exitUsage, c.want)
-			}
-		})
+		dir := t.TempDir()
+		r := plimsoll(t, t.Context(), dir, c.stdin, c.args...)
+		if r.status != exitUsage {
+			t.Errorf("%q with %q: status %d, want %d", c.args, c.stdin, r.status, exitUsage)
+		}
+		r.stderr = strings.ReplaceAll(r.stderr, dir, "STATE")
+		line := c.args
+		if c.stdin != "" {
+			line = slices.Concat(line, []string{"<<<", c.stdin})
+		}
+		said.add(line, r)
 	}
+	said.check(t, "run-refuses.txt", golden.Text(file, "FILE"))
 	if b, err := os.ReadFile(file); err != nil || string(b) != "data" {
 		t.Errorf("the file was touched: %q, %v", b, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/selfcheck"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/testkit/leaktest"
 )
 
@@ -46,20 +47,12 @@ func TestSelfcheck(t *testing.T) {
 }
 
 func TestSelfcheckRefuses(t *testing.T) {
-	for _, row := range []struct {
-		args   []string
-		status int
-		want   string
-	}{
-		{[]string{"--fio", "/nonexistent/fio"}, exitCannot, "apt-get install fio"},
-		{[]string{"--rounds", "0"}, exitUsage, "--rounds"},
-		{[]string{"--dir", "/nonexistent/dir", "--fio", os.Args[0]}, exitUsage, "/nonexistent/dir"},
-	} {
-		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"selfcheck"}, row.args...)...)
-		if r.status != row.status || !strings.Contains(r.stderr, row.want) {
-			t.Errorf("%v: status %d, %q", row.args, r.status, r.stderr)
-		}
+	var said transcript
+	for _, flags := range [][]string{{"--fio", "/nonexistent/fio"}, {"--rounds", "0"}, {"--dir", "/nonexistent/dir", "--fio", os.Args[0]}} {
+		args := append([]string{"selfcheck"}, flags...)
+		said.add(args, plimsoll(t, t.Context(), t.TempDir(), "", args...))
 	}
+	said.check(t, "selfcheck-refuses.txt", golden.Text(os.Args[0], "FIO"))
 }
 
 // TestSelfcheckInterrupted: an interrupt is told as one, whichever program is in the middle, and leaves nothing.

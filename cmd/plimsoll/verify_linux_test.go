@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/measure/durability"
@@ -50,37 +49,34 @@ func TestVerify(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &rep); err != nil || rep.Bad != 1 || rep.Faults[0].Offset != 40960 {
 		t.Errorf("%+v, %v", rep, err)
 	}
-	// Somebody wrote to it: it is no longer Plimsoll's.
-	if r := say(exitUsage, file, "--size", "1MiB"); !strings.Contains(r.stderr, "--destructive "+file) {
-		t.Errorf("said %q", r.stderr)
+	// Another wrote to it: it is no longer Plimsoll's.
+	var said transcript
+	refuse := func(args ...string) {
+		t.Helper()
+		args = append([]string{"verify"}, args...)
+		r := plimsoll(t, t.Context(), dir, "", args...)
+		if r.status != exitUsage {
+			t.Errorf("%v: status %d, want %d\n%s", args, r.status, exitUsage, r.stderr)
+		}
+		said.add(args, r)
 	}
+	refuse(file, "--size", "1MiB")
 	say(exitDone, file, "--size", "1MiB", "--destructive", file)
 	// Impossible options are refused before anything is made, the journal included.
 	fresh, note := filepath.Join(dir, "fresh"), filepath.Join(dir, "note")
-	for want, args := range map[string][]string{
-		"not a multiple":             {fresh, "--size", "5000", "--journal", note},
-		"iodepth=100000":             {fresh, "--iodepth", "100000", "--journal", note},
-		"keep the journal elsewhere": {fresh, "--journal", fresh},
-		"open /nonexistent/j":        {fresh, "--journal", "/nonexistent/j"},
-		"that Plimsoll did not make": {journal, "--size", "1MiB", "--journal", note},
-	} {
-		r := say(exitUsage, args...)
-		_, ferr := os.Stat(fresh)
-		_, nerr := os.Stat(note)
-		if !strings.Contains(r.stderr, want) || !errors.Is(ferr, os.ErrNotExist) || !errors.Is(nerr, os.ErrNotExist) {
-			t.Errorf("%v: %q, want %q, and nothing made: %v, %v", args, r.stderr, want, ferr, nerr)
+	refuse(fresh, "--size", "5000", "--journal", note)
+	refuse(fresh, "--size", "many", "--journal", note)
+	refuse(fresh, "--iodepth", "100000", "--journal", note)
+	refuse(fresh, "--journal", fresh)
+	refuse(fresh, "--journal", "/nonexistent/j")
+	refuse(journal, "--size", "1MiB", "--journal", note)
+	refuse()
+	refuse("--check")
+	refuse("--check", "--journal", "/nonexistent/j")
+	for _, path := range []string{fresh, note} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a refused line made %s: %v", path, err)
 		}
 	}
-	for want, args := range map[string][]string{
-		"name the file":    {},
-		"needs --journal":  {"--check"},
-		"--size":           {file, "--size", "many"},
-		"not a multiple":   {filepath.Join(dir, "g"), "--size", "5000"},
-		"--journal: open ": {"--check", "--journal", "/nonexistent/j"},
-	} {
-		r := plimsoll(t, t.Context(), dir, "", append([]string{"verify"}, args...)...)
-		if r.status == exitDone || !strings.Contains(r.stderr, want) {
-			t.Errorf("%v: status %d, %q, want %q", args, r.status, r.stderr, want)
-		}
-	}
+	said.check(t, "verify-refuses.txt", golden.Text(dir, "DIR"), golden.Pattern(`of \d+ bytes`, "of N bytes"))
 }
