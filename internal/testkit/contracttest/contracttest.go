@@ -22,11 +22,11 @@ import (
 // A Description is the Engine's published description of its API. It is safe for concurrent use.
 type Description struct {
 	doc map[string]any
-	// compiled holds schemas that were made ready, by the address of their map.
+	// compiled holds compiled schemas, by the address of their map.
 	compiled sync.Map
 }
 
-// Read reads the description that the API's module brings.
+// Read reads the description in the API's module.
 func Read(t *testing.T) *Description {
 	t.Helper()
 	s, err := read()
@@ -50,7 +50,7 @@ var read = sync.OnceValues(func() (*Description, error) {
 	return s, yaml.Unmarshal(b, &s.doc)
 })
 
-// envFile names the description's file to tests that run where no go command is.
+// envFile names the description's file for tests on a machine without a go command.
 const envFile = "PLIMSOLL_TEST_ENGINE_API"
 
 // Export lets the programs that this test starts find the description, under Wine too.
@@ -74,7 +74,7 @@ func file() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(dir)), "swagger.yaml"), nil
 }
 
-// At walks down the description: "definitions", "Resources".
+// At returns the part of the description at a path: "definitions", "Resources".
 func (s *Description) At(t *testing.T, keys ...string) map[string]any {
 	t.Helper()
 	m := s.doc
@@ -87,9 +87,8 @@ func (s *Description) At(t *testing.T, keys ...string) map[string]any {
 	return m
 }
 
-// Problems lists the ways in which a body violates a schema of the description, including keys unknown to the
-// schema at any depth, which a daemon ignores silently. A null counts as a missing value, as for the daemon;
-// its key must still be known.
+// Problems lists how a body violates a schema of the description, including keys at any depth that the schema doesn't have, which a
+// daemon ignores silently. A null counts as a missing value, as it does for the daemon; its key must still be in the schema.
 func (s *Description) Problems(schema map[string]any, body string) (problems []string, err error) {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *Description) Problems(schema map[string]any, body string) (problems []s
 	return problems, nil
 }
 
-// compile makes a schema ready, once: all definitions go into it.
+// compile compiles a schema, once, together with all definitions.
 func (s *Description) compile(schema map[string]any) (*jsonschema.Schema, error) {
 	at := reflect.ValueOf(schema).Pointer()
 	if c, ok := s.compiled.Load(at); ok {
@@ -138,7 +137,7 @@ func (s *Description) compile(schema map[string]any) (*jsonschema.Schema, error)
 	return compiled, nil
 }
 
-// Keys collects the properties of a schema and of all that it is made of.
+// Keys returns the properties of a schema and of all schemas that it includes.
 func (s *Description) Keys(schema map[string]any, known map[string]bool) {
 	if ref, ok := schema["$ref"].(string); ok {
 		s.Keys(s.doc["definitions"].(map[string]any)[strings.TrimPrefix(ref, "#/definitions/")].(map[string]any), known)
@@ -155,7 +154,7 @@ func (s *Description) Keys(schema map[string]any, known map[string]bool) {
 	}
 }
 
-// plainSchema makes a JSON schema of Swagger's: x-nullable is a type more, examples and formats go.
+// plainSchema converts Swagger's schema to a JSON schema: x-nullable becomes another type, examples and formats are dropped.
 func plainSchema(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -167,7 +166,7 @@ func plainSchema(v any) any {
 			m[k] = plainSchema(x)
 		}
 		if enum, ok := m["enum"].([]any); ok && m["type"] == "string" && !slices.Contains(enum, any("")) {
-			m["enum"] = append(slices.Clip(enum), "") // The client sends it for what was not said, and the daemon has a default.
+			m["enum"] = append(slices.Clip(enum), "") // The client sends it for an option that was not set, for which the daemon has a default.
 		}
 		if typ, ok := m["type"].(string); ok && v["x-nullable"] == true {
 			m["type"] = []any{typ, "null"}
@@ -189,7 +188,7 @@ func plainSchema(v any) any {
 	return v
 }
 
-// withoutNull drops keys without a value.
+// withoutNull removes keys without a value.
 func withoutNull(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestCatches: the check finds what it is for, at any depth and in every part of a request.
+// TestCatches: the check finds faults at any depth and in every part of a request.
 func TestCatches(t *testing.T) {
 	s := Read(t)
 	for _, x := range []struct{ method, url, body, want string }{
-		// A right value has no problem.
+		// A correct value has no problem.
 		{"GET", "/_ping", "", ""},
 		{"POST", "/v1.47/containers/create?name=ab", `{"Image": "x", "Labels": {"any": "thing"}, "HostConfig": {"Mounts": [{"Type": "bind", "Source": "C:\\a", "Target": "D:"}], "Isolation": "hyperv"}}`, ""},
 		{"GET", "/v1.47/images/mcr.microsoft.com/windows/nanoserver:ltsc2022/json", "", ""},

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A Recorder is a proxy before a real or fake daemon that compares each request with the description. If one differs, the
-// test fails at its end.
+// A Recorder is a proxy in front of a real or fake daemon. It compares each request with the description; if one differs, the test
+// fails at its end.
 type Recorder struct {
 	description *Description
 	next        http.Handler
@@ -36,7 +36,7 @@ func Record(t *testing.T, next http.Handler) *Recorder {
 // ServeHTTP implements http.Handler.
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body := ""
-	// An archive may be large, and what comes after a request to attach is the container's input.
+	// An archive may be large, and the data after a request to attach is the container's input.
 	if q.Header.Get("Upgrade") == "" && q.Header.Get("Content-Type") != "application/x-tar" {
 		b, err := io.ReadAll(q.Body)
 		if err != nil {
@@ -54,14 +54,14 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.next.ServeHTTP(w, q)
 }
 
-// Asked reports how often each operation of the description was asked for: "POST /containers/create".
+// Asked returns how often each operation of the description was requested: "POST /containers/create".
 func (r *Recorder) Asked() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.asked)
 }
 
-// Problems are the differences found, each once.
+// Problems returns the differences found, each once.
 func (r *Recorder) Problems() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// apiVersion is what stands before a path: /v1.47.
+// apiVersion is the beginning of a path: /v1.47.
 var apiVersion = regexp.MustCompile(`^/v\d+\.\d+/`)
 
-// Operation is the path of a request as the description writes it, with {id} for what is named there, and what it says of
-// the request's method. It is nil where there is no such path or method.
+// Operation returns a request's path as the description writes it, such as /containers/{id}/json, and the description of the
+// request's method. It is nil if there is no such path or method.
 func (s *Description) Operation(method, path string) (template string, operation map[string]any) {
 	path = apiVersion.ReplaceAllString(path, "/")
-	least := -1 // The one with the fewest names is meant: /containers/json is no container's.
+	least := -1 // The path with the fewest parameters is meant: /containers/json is not a container called json.
 	for t, p := range s.doc["paths"].(map[string]any) {
 		op, ok := p.(map[string]any)[strings.ToLower(method)].(map[string]any)
 		if names := strings.Count(t, "{"); ok && pathPattern(t).MatchString(path) && (least < 0 || names < least) {
@@ -44,7 +44,7 @@ func pathPattern(template string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Join(parts, "/") + "$")
 }
 
-// RequestProblems lists the differences of a request from the description: in its method and path, the query, and the whole body.
+// RequestProblems lists how a request differs from the description: in its method and path, the query, and the whole body.
 func (s *Description) RequestProblems(method string, u *url.URL, header http.Header, body string) (problems []string) {
 	template, op := s.Operation(method, u.Path)
 	if op == nil {
@@ -103,7 +103,7 @@ func (s *Description) RequestProblems(method string, u *url.URL, header http.Hea
 func parameterProblem(p map[string]any, value string) string {
 	switch p["type"] {
 	case "boolean":
-		// httputils.BoolValue of the daemon: anything else is taken for true.
+		// httputils.BoolValue of the daemon takes any other value for true.
 		if !slices.Contains([]string{"", "0", "1", "true", "false"}, strings.ToLower(value)) {
 			return "no boolean"
 		}
@@ -122,7 +122,7 @@ func parameterProblem(p map[string]any, value string) string {
 	return ""
 }
 
-// unknown finds the keys of v, a value that was sent, that a schema has no properties for, at any depth.
+// unknown finds the keys at any depth of the sent value v that are not among a schema's properties.
 func (s *Description) unknown(schema map[string]any, v any, at string) (problems []string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -151,7 +151,8 @@ func (s *Description) unknown(schema map[string]any, v any, at string) (problems
 	return problems
 }
 
-// shape is what an object of a schema may have: its properties, what any other key is, or nil, and whether nothing is said.
+// shape describes the objects of a schema: the properties, the schema of any other key or nil, and whether the schema says nothing
+// about them.
 func (s *Description) shape(schema map[string]any) (known map[string]map[string]any, more map[string]any, free bool) {
 	known = map[string]map[string]any{}
 	var walk func(map[string]any)
@@ -178,7 +179,7 @@ func (s *Description) shape(schema map[string]any) (known map[string]map[string]
 	return known, more, free || len(known) == 0 && more == nil
 }
 
-// resolve follows the reference that a schema may be.
+// resolve follows the reference if the schema is one.
 func (s *Description) resolve(schema map[string]any) map[string]any {
 	for {
 		ref, ok := schema["$ref"].(string)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Bcache puts one device as a cache before another, in a mode such as "writeback", and returns the path of the new device. It skips the test where the kernel has no
-// bcache: that of make test-guest has it (Documentation/admin-guide/bcache.rst).
+// Bcache makes a bcache of a cache and a disk, in a mode such as "writeback", and returns the path of the new device. It skips the
+// test if the kernel has no bcache; the guest of make test-guest has it (Documentation/admin-guide/bcache.rst).
 func Bcache(t testing.TB, mode, backing, cache string) string {
 	t.Helper()
 	needRoot(t, "makes a bcache")
@@ -47,7 +47,7 @@ func Bcache(t testing.TB, mode, backing, cache string) string {
 		wait("a device of the test stays", func() bool { return gone(of(backing)) && gone(of(cache)) })
 	})
 	for _, device := range []string{cache, backing} {
-		// Where udev runs, it may have been first.
+		// udev may have done it already.
 		if err := put(filepath.Join(all, "register"), device); err != nil && gone(of(device)) {
 			t.Fatalf("register %s: %v", device, err)
 		}

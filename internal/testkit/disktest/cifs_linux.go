@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// CIFS has Samba's server, one of the test's own, serve a folder to this machine alone, and mounts it by version 3.1.1 of SMB. It returns where, and
-// the folder that is served. It skips the test where the kernel has no cifs: that of make test-guest has it.
+// CIFS starts a Samba server of the test's own, which serves a folder to this machine only, and mounts the folder with version 3.1.1
+// of SMB. It returns the mount point and the served folder. It skips the test if the kernel has no cifs; the guest of make
+// test-guest has it.
 func CIFS(t testing.TB) (dir, served string) {
 	t.Helper()
 	needRoot(t, "mounts a share")
@@ -34,7 +35,7 @@ func CIFS(t testing.TB) (dir, served string) {
 		}
 		config += key + " = " + filepath.Join(own, folder) + "\n"
 	}
-	// smb.conf(5): each client is a guest with root's rights. Nothing but files is served, on this address alone.
+	// smb.conf(5): each client is a guest with root's rights. The server offers only files, at this address only.
 	config += fmt.Sprintf(`smb passwd file = %s/private/smbpasswd
 server role = standalone server
 security = user
@@ -68,7 +69,7 @@ force user = root
 	var said bytes.Buffer
 	cmd := exec.Command(daemon, "--foreground", "--no-process-group", "--debug-stdout", "-s", file)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	// It has a process for each connection.
+	// smbd has a process for each connection.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -95,12 +96,12 @@ force user = root
 			t.Fatalf("smbd doesn't answer at %s", address)
 		}
 	}
-	// Without leases, kept handles and files that are closed later: Linux 6.1 may have them still when it unmounts, and ends the process that
-	// does ("Dentry still in use", a BUG in generic_shutdown_super).
+	// Without leases, cached handles and deferred closes: Linux 6.1 may still have some at the unmount, and then kills the
+	// unmounting process ("Dentry still in use", a BUG in generic_shutdown_super).
 	return Mount(t, "//127.0.0.1/data", "cifs", 0, fmt.Sprintf("ip=127.0.0.1,port=%d,vers=3.1.1,username=plimsoll,password=,cache=strict,nolease,nohandlecache,closetimeo=0", port)), served
 }
 
-// freePort is a port of this machine without a listener.
+// freePort returns a port of this machine without a listener.
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

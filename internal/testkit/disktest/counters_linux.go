@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Counters are what the kernel has counted for a block device: a test's own look, apart from the
-// code under test (Documentation/block/stat.rst).
+// Counters are the kernel's counters of a block device. Tests read them here, independently of the code under test
+// (Documentation/block/stat.rst).
 type Counters struct {
-	// Reads, Writes and Flushes are requests that were completed; Writes holds the flushes too.
+	// Reads, Writes and Flushes count completed requests; Writes includes the flushes.
 	Reads, Writes, Flushes int64
 	// BytesRead and BytesWritten are their sizes in bytes.
 	BytesRead, BytesWritten int64
@@ -39,7 +39,7 @@ func Count(t testing.TB, device string) Counters {
 	return c
 }
 
-// Since is the difference from an earlier count.
+// Since returns the difference from an earlier count.
 func (c Counters) Since(before Counters) Counters {
 	return Counters{c.Reads - before.Reads, c.Writes - before.Writes, c.Flushes - before.Flushes, c.BytesRead - before.BytesRead, c.BytesWritten - before.BytesWritten}
 }

@@ -12,25 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dedupBlock is what a DedupFS compares, in bytes, as VDO and btrfs do.
+// dedupBlock is the size of the blocks that a DedupFS compares, in bytes, as for VDO and btrfs.
 const dedupBlock = 4096
 
-// A DedupFS is a mounted FUSE file system on a disk of its own that keeps equal blocks once, at whatever time and in whichever file they
-// were written. Others are written to the disk at once, around the page cache, and read from it. The kernel knows its disk, as that of ntfs-3g.
+// A DedupFS is a mounted FUSE file system on a disk of its own that stores equal blocks once, whenever and in whichever file they
+// were written. It writes other blocks to the disk at once, bypassing the page cache, and reads them from there. The kernel knows
+// its disk, as it does for ntfs-3g.
 type DedupFS struct {
 	*SlowFS
 	disk *os.File
 
 	mu sync.Mutex
-	// known is where on the disk a block's data is, and at where each block of a file is.
+	// known maps a block's data to its place on the disk, and at has the place of each block of a file.
 	known map[[sha256.Size]byte]int64
 	at    map[string]map[int64]int64
 	end   int64
-	// written and kept are of each file's name, in blocks.
+	// written and kept count blocks by the file's name.
 	written, kept map[string]int
 }
 
-// NewDedupFS mounts one on a new disk, which has room for so many bytes.
+// NewDedupFS mounts one on a new disk of this many bytes.
 func NewDedupFS(t testing.TB, size int64) *DedupFS {
 	t.Helper()
 	device := Loop(t, Image(t, size), true)
@@ -44,7 +45,7 @@ func NewDedupFS(t testing.TB, size int64) *DedupFS {
 	return d
 }
 
-// Count is how many blocks were written to files whose names begin so, and how many of them had to be kept.
+// Count returns how many blocks were written to files whose names have this prefix, and how many of them were stored.
 func (d *DedupFS) Count(prefix string) (written, kept int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,7 +57,7 @@ func (d *DedupFS) Count(prefix string) (written, kept int) {
 	return written, kept
 }
 
-// aligned is a block for direct I/O.
+// aligned is a buffer for direct I/O.
 func aligned() []byte {
 	b := make([]byte, 2*dedupBlock)
 	at := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (dedupBlock - 1)
@@ -76,10 +77,10 @@ func (d *DedupFS) write(path string, data []byte, off int64) error {
 	return nil
 }
 
-// writeBlock writes data into a block of a file from a byte of it on.
+// writeBlock writes data to a block of a file, at an offset in the block.
 func (d *DedupFS) writeBlock(path string, block, from int64, data []byte) error {
 	d.mu.Lock()
-	defer d.mu.Unlock() // One at a time: what is new is written before another finds it known.
+	defer d.mu.Unlock() // One block at a time: new data is on the disk before another write finds it in known.
 	b := aligned()
 	if len(data) < dedupBlock {
 		if was, ok := d.at[path][block]; ok {

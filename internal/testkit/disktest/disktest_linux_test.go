@@ -13,8 +13,7 @@ import (
 	"plimsoll/internal/testkit/leaktest"
 )
 
-// TestDisks makes a disk of each kind, writes to it and sees the kernel count that; what a
-// test leaves is for its end to take away.
+// TestDisks makes a disk of each kind, writes to it and checks the kernel's count. The end of the test removes the disk.
 func TestDisks(t *testing.T) {
 	for kind := range makers {
 		for _, direct := range []bool{false, true} {
@@ -44,8 +43,8 @@ func TestDisks(t *testing.T) {
 	}
 }
 
-// TestEarlyEnd: what the test has taken away itself is no fault at its end, and no other's
-// loop device is taken in its stead.
+// TestEarlyEnd: a disk that the test removed itself is no error at the test's end, and no other program's loop device is removed
+// instead.
 func TestEarlyEnd(t *testing.T) {
 	other := Image(t, 1<<20)
 	t.Run("early", func(inner *testing.T) {
@@ -60,7 +59,7 @@ func TestEarlyEnd(t *testing.T) {
 		}
 		Detach(inner, image)
 		Detach(inner, image)
-		Loop(t, other, false) // The kernel gives out the lowest number that is free: the same.
+		Loop(t, other, false) // The kernel assigns the lowest free number: the same.
 	})
 	if loopOf(t, other) == "" {
 		t.Error("the other's loop device was taken away")
@@ -99,7 +98,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestGroupLimits: a group holds a process to its rate, as the kernel tells.
+// TestGroupLimits: a group limits a process to its rate, by the kernel's count.
 func TestGroupLimits(t *testing.T) {
 	g := NewBlkioGroup(t)
 	device := Loop(t, Image(t, 1<<20), true)

@@ -1,8 +1,7 @@
 package disktest
 
-// BlockFiles is the sysfs of a machine with an NVMe disk in two
-// partitions, an encrypted volume on the second one, a loop device on a file in it,
-// and two disks under one btrfs. The values were read on real machines.
+// BlockFiles is the sysfs of a machine with an NVMe disk in two partitions, an encrypted volume on the second one, a loop device on
+// a file in it, and two disks under one btrfs. The values are from real machines.
 func BlockFiles() map[string]string {
 	return map[string]string{
 		"sys/dev/block/259:0": "-> sys/devices/pci/nvme0n1",
@@ -69,9 +68,9 @@ const BlockMounts = `1 0 259:1 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p1 rw
 17 1 0:50 / /fixture/nine rw - 9p hostshare rw,trans=virtio
 `
 
-// StackFiles are devices on devices. Their layout was read in a virtual machine with Linux 6.1 that had
-// each of them, but for bcache's and NVMe's, which are the kernel documentation's
-// (admin-guide/bcache.rst, and drivers/nvme/host/multipath.c).
+// StackFiles is the sysfs of stacked devices. The layout is that of a virtual machine with Linux 6.1 that had each of them, except
+// those of bcache and NVMe, which follow the kernel's documentation and source (admin-guide/bcache.rst, and
+// drivers/nvme/host/multipath.c).
 func StackFiles() map[string]string {
 	files := BlockFiles()
 	disk := func(name, number string) {
@@ -131,7 +130,7 @@ func StackFiles() map[string]string {
 		way := "sys/devices/pci/nvme/" + c + "/nvme1c" + c[4:] + "n1"
 		files[way+"/hidden"] = "1\n"
 		files[way+"/mq/0/cpu_list"] = "0\n"
-		files["sys/devices/pci/nvme/"+c+"/nvme9c1n1/hidden"] = "1\n" // Of another namespace.
+		files["sys/devices/pci/nvme/"+c+"/nvme9c1n1/hidden"] = "1\n" // A path to another namespace.
 	}
 
 	files["sys/fs/btrfs/u-2/allocation/data/raid1/total_bytes"] = "1\n"
@@ -139,7 +138,7 @@ func StackFiles() map[string]string {
 	return files
 }
 
-// StackMounts is the mountinfo with them.
+// StackMounts is the mountinfo of that machine.
 const StackMounts = BlockMounts + `30 1 253:1 / /fixture/lv rw - ext4 /dev/mapper/vg-data rw
 31 1 253:5 / /fixture/thin rw - xfs /dev/mapper/vg-thin rw
 32 1 253:7 / /fixture/mpath rw - ext4 /dev/mapper/mpatha-part1 rw

@@ -18,7 +18,7 @@ const (
 	fuseInit    = 26
 )
 
-// FUSE mounts a file system that this process serves: an empty folder.
+// FUSE mounts an empty file system that this process serves.
 func FUSE(t testing.TB) string {
 	t.Helper()
 	needRoot(t, "serves a file system")
@@ -36,13 +36,13 @@ func FUSE(t testing.TB) string {
 	return dir
 }
 
-// serveFUSE answers until the file system is unmounted.
+// serveFUSE answers requests until the file system is unmounted.
 func serveFUSE(fd int) {
 	e := binary.NativeEndian
 	request := make([]byte, 1<<18)
 	for {
 		n, err := unix.Read(fd, request)
-		// ENOENT is a request that was taken back.
+		// ENOENT means that the request was cancelled.
 		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) {
 			continue
 		}
@@ -60,7 +60,7 @@ func serveFUSE(fd int) {
 			e.PutUint32(body[20:], 1<<16) // max_write
 		case fuseGetattr:
 			body = make([]byte, 104)
-			e.PutUint64(body[16:], 1) // The number, then a folder with two links.
+			e.PutUint64(body[16:], 1) // The node's number, then a folder with two links.
 			e.PutUint32(body[76:], unix.S_IFDIR|0o755)
 			e.PutUint32(body[80:], 2)
 		case fuseLookup:

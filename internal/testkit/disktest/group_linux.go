@@ -19,17 +19,17 @@ import (
 	"plimsoll/internal/testkit/leaktest"
 )
 
-// A Group is a control group of the test's own: its folder.
+// A Group is the folder of a control group of the test's own.
 type Group string
 
 // groupPrefix begins the name of every group.
 const groupPrefix = "plimsoll-test-"
 
-// groups numbers those of this process.
+// groups numbers the groups of this process.
 var groups atomic.Int64
 
-// NewGroup makes a group below another, the root of a hierarchy for example, and removes it at the
-// end of the test. The processes in it have to have ended by then.
+// NewGroup makes a group below another, such as the root of a hierarchy, and removes it at the end of the test. Its processes must
+// have ended by then.
 func NewGroup(t testing.TB, parent string) Group {
 	t.Helper()
 	needRoot(t, "makes a control group")
@@ -49,8 +49,7 @@ func NewGroup(t testing.TB, parent string) Group {
 	return Group(dir)
 }
 
-// NewBlkioGroup makes a group of version 1's block controller, which is where a test can
-// slow a device down.
+// NewBlkioGroup makes a group of version 1's block controller, in which a test can limit a device.
 func NewBlkioGroup(t testing.TB) Group {
 	t.Helper()
 	const root = "/sys/fs/cgroup/blkio"
@@ -68,13 +67,13 @@ func (g Group) Put(file, text string) error {
 // Add moves a process and all of its threads into the group.
 func (g Group) Add(pid int) error { return g.Put("cgroup.procs", strconv.Itoa(pid)) }
 
-// Run runs a command in the group until the test ends, with all that it starts.
+// Run runs a command and its children in the group until the test ends.
 func (g Group) Run(t testing.TB, argv ...string) *exec.Cmd {
 	t.Helper()
 	return g.run(t, 0, argv)
 }
 
-// RunApart is Run in a namespace of mounts of the command's own, as a container has one.
+// RunApart is Run in a new mount namespace, as a container has one.
 func (g Group) RunApart(t testing.TB, argv ...string) *exec.Cmd {
 	t.Helper()
 	return g.run(t, syscall.CLONE_NEWNS, argv)
@@ -102,8 +101,9 @@ func (g Group) run(t testing.TB, namespaces uintptr, argv []string) *exec.Cmd {
 	return cmd
 }
 
-// Churn makes and removes groups below the group until the returned function is called, or the test's end, as a container may that starts and
-// ends jobs: each lives for up to six times step. Between two there is a pause. Those of another name don't get in each other's way.
+// Churn makes and removes groups below the group until the returned function is called or the test ends, as a container that starts
+// and ends jobs may do. Each group lives for up to six times step, and there is a pause between two. Several calls use different
+// names.
 func (g Group) Churn(t testing.TB, name string, step, pause time.Duration) (stop func()) {
 	t.Helper()
 	var over atomic.Bool
@@ -128,7 +128,7 @@ func (g Group) Churn(t testing.TB, name string, step, pause time.Duration) (stop
 	return stop
 }
 
-// Number is a device's number as the controllers want it: "7:0".
+// Number returns a device's number in the controllers' format: "7:0".
 func Number(t testing.TB, device string) string {
 	t.Helper()
 	b, err := os.ReadFile("/sys/block/" + filepath.Base(device) + "/dev")
@@ -138,7 +138,7 @@ func Number(t testing.TB, device string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// NodeNumber is Number of a device's node whose name need not be the kernel's.
+// NodeNumber is Number for a device's node, whose name need not be the kernel's.
 func NodeNumber(t testing.TB, node string) string {
 	t.Helper()
 	var st unix.Stat_t

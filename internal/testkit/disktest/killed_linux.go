@@ -19,14 +19,14 @@ import (
 	"plimsoll/internal/testkit/ownertest"
 )
 
-// notes name the borrowed things, so that a later process can remove those of a killed one. Each has its kind before its path.
+// notes record what the tests make, so that a later process can remove it if this one is killed. Each note is a kind and a path.
 var notes = ownertest.Notes{Kind: "disktest", Remove: takeAway}
 
 func noteMount(t testing.TB, dir string)  { t.Helper(); notes.Add(t, "mount "+dir) }
 func noteLoop(t testing.TB, image string) { t.Helper(); notes.Add(t, "loop "+image) }
 func noteGroup(t testing.TB, dir string)  { t.Helper(); notes.Add(t, "group "+dir) }
 
-// takeAway removes what a killed process noted.
+// takeAway removes a thing that a killed process noted.
 func takeAway(what string) error {
 	kind, path, _ := strings.Cut(what, " ")
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
@@ -43,7 +43,7 @@ func takeAway(what string) error {
 	return fmt.Errorf("%q is not a note", what)
 }
 
-// unmountFrom unmounts what is mounted on dir and below, the last first.
+// unmountFrom unmounts everything at dir and below, in the reverse order.
 func unmountFrom(dir string) error {
 	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {
@@ -51,7 +51,7 @@ func unmountFrom(dir string) error {
 	}
 	var errs []error
 	for _, m := range slices.Backward(mounts) {
-		// What is open keeps a file system, and goes with its process.
+		// A file system with open files is unmounted when the process with the files ends.
 		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH); err != nil && err != unix.EINVAL && err != unix.ENOENT {
 			errs = append(errs, fmt.Errorf("unmount %s: %w", m.Mountpoint, err))
 		}
@@ -87,7 +87,7 @@ func detachKilled(image string) error {
 	return nil
 }
 
-// removeKilledGroup removes a group and those below, and kills the processes in them.
+// removeKilledGroup removes a group and the groups below, and kills the processes in them.
 func removeKilledGroup(dir string) error {
 	if !strings.HasPrefix(dir, "/sys/fs/cgroup/") || !strings.HasPrefix(filepath.Base(dir), groupPrefix) {
 		return fmt.Errorf("%s is not a group of a test", dir)

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/testkit/ownertest"
 )
 
-// bePrey makes TestPrey borrow and wait for its end.
+// bePrey makes TestPrey make its things and wait to be killed.
 const bePrey = "PLIMSOLL_TEST_PREY"
 
 // TestPrey is the process that TestKilled kills.
@@ -36,7 +36,7 @@ func TestPrey(t *testing.T) {
 	select {}
 }
 
-// prey starts a process that has borrowed a disk, an overlay and a group with a process in it, and returns their paths.
+// prey starts a process that has made a disk, an overlay and a group with a process in it, and returns their paths.
 func prey(t *testing.T) (cmd *exec.Cmd, made []string) {
 	t.Helper()
 	cmd = exec.Command(os.Args[0], "-test.run=^TestPrey$")
@@ -61,11 +61,11 @@ func prey(t *testing.T) (cmd *exec.Cmd, made []string) {
 	return nil, nil
 }
 
-// TestKilled: what a killed process has borrowed is taken away by the next, and a living process's stays.
+// TestKilled: the next process removes the things of a killed one; those of a living process stay.
 func TestKilled(t *testing.T) {
 	needRoot(t, "mounts a file system")
 	t.Setenv("TMPDIR", t.TempDir())
-	t.Setenv(ownertest.EnvFolder, os.TempDir()) // Notes of these processes only.
+	t.Setenv(ownertest.EnvFolder, os.TempDir()) // For the notes of these processes only.
 	t.Cleanup(func() {
 		notes.Sweep(t)
 		if left := leaktest.Find(os.TempDir()); len(left) > 0 {

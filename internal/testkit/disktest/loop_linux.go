@@ -18,27 +18,25 @@ import (
 type Options struct {
 	// Kind is the file system: "ext4", the default, "xfs" or "btrfs".
 	Kind string
-	// Size in bytes; 0: the least that there is of the kind, and a little more. The space is not
-	// taken before it is written to.
+	// Size in bytes; 0: a little more than the minimum of the kind. The space is not allocated before it is written to.
 	Size int64
-	// Direct makes the loop device read and write its file directly. Without, it serves from the
-	// page cache of that file.
+	// Direct makes the loop device read and write its file with direct I/O. Otherwise it uses the page cache of the file.
 	Direct bool
 	// Mount holds options of the file system for mount(8).
 	Mount string
-	// Memory keeps the image in memory: the disk is as fast at any time, however busy the machine's is.
+	// Memory keeps the image in memory: the disk's speed does not depend on the machine's disk.
 	Memory bool
 }
 
 // A maker makes a file system.
 type maker struct {
 	argv []string
-	// least is the size in bytes that is taken without another.
+	// least is the size in bytes that is used if no other is asked for.
 	least int64
 }
 
 var makers = map[string]maker{
-	// Without lazy initialisation, which writes in the background later.
+	// Without lazy initialisation, which would write in the background later.
 	"ext4": {[]string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, 64 << 20},
 	// mkfs.xfs refuses less than 300 MiB since xfsprogs 5.19, mkfs.btrfs less than 109 MiB.
 	"xfs":   {[]string{"mkfs.xfs", "-q", "-f"}, 320 << 20},
@@ -65,27 +63,26 @@ func Disk(t testing.TB, o Options) (device, dir string) {
 	return device, Mount(t, device, o.Kind, 0, o.Mount)
 }
 
-// Format makes a file system of a kind on a device or in a file. more are further arguments for its program, such as
-// a second device.
+// Format makes a file system of a kind on a device or in a file. more are further arguments of the program, such as a second device.
 func Format(t testing.TB, path, kind string, more ...string) {
 	t.Helper()
 	argv := append(slices.Clone(makers[kind].argv), more...)
 	Run(t, append(argv, path)...)
 }
 
-// Image makes a file of so many bytes, all of it a hole, in a new folder.
+// Image makes a sparse file of this many bytes, without data, in a new folder.
 func Image(t testing.TB, size int64) string {
 	t.Helper()
 	return ImageIn(t, t.TempDir(), size)
 }
 
-// ImageIn is Image in a folder that is there already.
+// ImageIn is Image in an existing folder.
 func ImageIn(t testing.TB, dir string, size int64) string {
 	t.Helper()
 	return ImageNamed(t, dir, "image", size)
 }
 
-// ImageNamed is ImageIn by a name, for one of several in a folder.
+// ImageNamed is ImageIn with a name, for several images in one folder.
 func ImageNamed(t testing.TB, dir, name string, size int64) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -100,10 +97,10 @@ func ImageNamed(t testing.TB, dir, name string, size int64) string {
 	return path
 }
 
-// Loop makes a loop device over a file and returns its path. It is detached at the end of the
-// test, unless the test has done so. With direct, it uses no page cache of the file. It has the scheduler that
-// new loop devices have, none, whatever its last user has left. later are files that Reattach gives it: they are detached as well,
-// and it is read-only, or the kernel would not change its file.
+// Loop makes a loop device over a file and returns its path. The device is detached at the end of the test, unless the test has done
+// so. With direct, it bypasses the page cache of the file. Its scheduler is the default of new loop devices, none, whatever its last
+// user has left. later are files for Reattach: their devices are detached as well, and the device is read-only, because the kernel
+// changes the file of no other.
 func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	t.Helper()
 	needRoot(t, "makes a loop device")
@@ -135,9 +132,9 @@ func Loop(t testing.TB, image string, direct bool, later ...string) string {
 // loopChangeFD is LOOP_CHANGE_FD (linux/loop.h), which golang.org/x/sys doesn't have.
 const loopChangeFD = 0x4C06
 
-// Reattach gives a loop device another file of the same size, which its maker has been told of: another device with the same number. What the
-// kernel keeps for the number is left as it is. It is done at once: were the device detached first, another program's file could get
-// its number meanwhile.
+// Reattach replaces a loop device's file by another of the same size, which must be one of Loop's later: another device with the
+// same number. Data that the kernel keeps for the number stays. This is one step: if the device were detached first, another
+// program's file could get its number meanwhile.
 func Reattach(t testing.TB, device, image string) {
 	t.Helper()
 	d, err := os.Open(device)
@@ -155,8 +152,8 @@ func Reattach(t testing.TB, device, image string) {
 	}
 }
 
-// Detach removes the loop device of a file before the end of the test, and waits until it is gone: the
-// kernel keeps it while a process has it open. If the file has no loop device, Detach does nothing.
+// Detach removes the loop device of a file before the end of the test, and waits until it is gone: the kernel keeps it while a
+// process has it open. If the file has no loop device, Detach does nothing.
 func Detach(t testing.TB, image string) {
 	t.Helper()
 	device := loopOf(t, image)
@@ -164,7 +161,7 @@ func Detach(t testing.TB, image string) {
 		return
 	}
 	unlimit(t, device)
-	// Looked up once: as soon as it is gone, another program's file may have its number.
+	// This is looked up once: after the removal another program's file may have the number.
 	Run(t, "losetup", "--detach", device)
 	for end := time.Now().Add(patience); loopOf(t, image) != ""; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -174,8 +171,8 @@ func Detach(t testing.TB, image string) {
 	}
 }
 
-// unlimit fails the test if the root group of version 1 has a limit for a device that is to go, and removes it: the kernel
-// keeps it for the number's next user.
+// unlimit removes the limits of version 1's root group for a device that will be detached, and fails the test if there are any: the
+// kernel keeps them for the number's next user.
 func unlimit(t testing.TB, device string) {
 	t.Helper()
 	for file, line := range rootLimits(Number(t, device)) {
@@ -186,7 +183,7 @@ func unlimit(t testing.TB, device string) {
 	}
 }
 
-// rootLimits are the limits of version 1's root group for a device, by their files.
+// rootLimits returns the limits of version 1's root group for a device, by their files.
 func rootLimits(number string) map[string]string {
 	found := map[string]string{}
 	files, _ := filepath.Glob("/sys/fs/cgroup/blkio/blkio.throttle.*_device")
@@ -216,7 +213,7 @@ func loopOf(t testing.TB, image string) string {
 	return Run(t, "losetup", "--noheadings", "--output", "NAME", "--associated", image)
 }
 
-// Run runs a program of the system and returns its output. It skips the test where there is none.
+// Run runs a program of the system and returns its output. It skips the test if there is no such program.
 func Run(t testing.TB, argv ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(argv[0]); err != nil {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// A VolumeGroup is one of LVM's, of the test's own, made and told what to do by LVM's own programs.
+// A VolumeGroup is a volume group of LVM for the test, made and changed by LVM's own programs.
 type VolumeGroup struct {
 	name, config string
 }
 
-// LVM makes a volume group of devices, and removes it at the end of the test with all of its volumes. LVM is shown no other device.
+// LVM makes a volume group of devices, and removes it with all of its volumes at the end of the test. LVM sees no other device.
 func LVM(t testing.TB, devices ...string) VolumeGroup {
 	t.Helper()
 	needMapper(t)
@@ -22,7 +22,8 @@ func LVM(t testing.TB, devices ...string) VolumeGroup {
 	}
 	g := VolumeGroup{
 		name: fmt.Sprintf("plimsoll_test_%d_%d", os.Getpid(), mappers.Add(1)),
-		// lvm.conf(5): nothing is kept in /etc, no daemon watches it, and the check of a thin pool's metadata is another package's.
+		// lvm.conf(5): LVM writes nothing to /etc, no daemon watches it, and the check of a thin pool's metadata, which is in
+		// another package, is off.
 		config: `devices { filter=[` + filter.String() + `"r|.*|"] use_devicesfile=0 obtain_device_list_from_udev=0 hints="none" } ` +
 			`activation { monitoring=0 udev_sync=0 udev_rules=0 } backup { backup=0 archive=0 } ` +
 			`global { use_lvmpolld=0 thin_check_executable="" event_activation=0 }`,
@@ -30,7 +31,7 @@ func LVM(t testing.TB, devices ...string) VolumeGroup {
 	for _, d := range devices {
 		g.lvm(t, "pvcreate", "--yes", d)
 	}
-	// A device is in one group at a time, and this one is gone with its devices.
+	// A device is in one group at a time, and this group ends with its devices.
 	g.lvm(t, "vgcreate", append([]string{g.name}, devices...)...)
 	t.Cleanup(func() { g.lvm(t, "vgremove", "--force", "--yes", g.name) })
 	return g
@@ -49,7 +50,7 @@ func (g VolumeGroup) Create(t testing.TB, volume string, args ...string) string 
 	return "/dev/" + g.name + "/" + volume
 }
 
-// Snapshot makes a snapshot of one of the group's volumes, with room for so many bytes (lvcreate's words) of what is changed.
+// Snapshot makes a snapshot of one of the group's volumes, with space for changes of the size room, in lvcreate's format.
 func (g VolumeGroup) Snapshot(t testing.TB, volume, of, room string) string {
 	t.Helper()
 	g.lvm(t, "lvcreate", "--yes", "--snapshot", "--size", room, "--name", volume, g.name+"/"+of)

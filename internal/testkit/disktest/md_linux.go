@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// MD makes a software RAID without metadata that uses size bytes of each device, and returns its
-// path. It skips the test where the kernel has no md: that of make test-guest has it
-// (Documentation/admin-guide/md.rst).
+// MD makes a software RAID without metadata that uses size bytes of each device, and returns its path. It skips the test if the
+// kernel has no md; the guest of make test-guest has it (Documentation/admin-guide/md.rst).
 func MD(t testing.TB, level string, size int64, devices ...string) string {
 	t.Helper()
 	needRoot(t, "makes a RAID")
@@ -59,7 +58,7 @@ func MD(t testing.TB, level string, size int64, devices ...string) string {
 	for i, d := range devices {
 		set("new_dev", Number(t, d))
 		set("dev-"+filepath.Base(d)+"/slot", strconv.Itoa(i))
-		if level == "raid0" { // The others go by component_size.
+		if level == "raid0" { // The others use component_size.
 			set("dev-"+filepath.Base(d)+"/size", strconv.FormatInt(size>>10, 10))
 		}
 	}

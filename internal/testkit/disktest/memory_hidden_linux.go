@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/testkit/leaktest"
 )
 
-// RelativeOverlay mounts an overlay on a new tmpfs as mount(8) does with names relative to where it was started: t/u and so on. It returns
+// RelativeOverlay mounts an overlay on a new tmpfs, like mount(8) with relative names: t/u and so on. It returns the mount point of
 // the overlay.
 func RelativeOverlay(t testing.TB) string {
 	t.Helper()
@@ -102,7 +102,7 @@ func ElsewhereLoop(t testing.TB, size string) string {
 	return device
 }
 
-// DetachedLoop makes a loop device over a file on a tmpfs that is mounted nowhere any more.
+// DetachedLoop makes a loop device over a file on a tmpfs that isn't mounted any more.
 func DetachedLoop(t testing.TB, size int64) string {
 	t.Helper()
 	memory := Tmpfs(t, "")
@@ -110,7 +110,7 @@ func DetachedLoop(t testing.TB, size int64) string {
 	if err := unix.Unmount(memory, unix.MNT_DETACH); err != nil {
 		t.Fatal(err)
 	}
-	// Loop looks for it by its file, which no path leads to any more.
+	// Loop looks for the device by its file, which has no path any more.
 	t.Cleanup(func() {
 		t.Helper()
 		unlimit(t, device)
@@ -125,7 +125,8 @@ func DetachedLoop(t testing.TB, size int64) string {
 	return device
 }
 
-// backed reports whether a loop device has a file on a file system that is mounted nowhere any more: the kernel names it without its folder.
+// backed reports whether a loop device has a file on a file system that isn't mounted any more: the kernel shows its name without
+// the folder.
 func backed(device string) bool {
 	file, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "loop/backing_file"))
 	return err == nil && strings.TrimSpace(string(file)) == "/image"

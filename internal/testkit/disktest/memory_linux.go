@@ -8,20 +8,19 @@ import (
 	"testing"
 )
 
-// A MemoryGroup is a control group with a limit on memory around what is tested, as a service
-// manager, a daemon's parent group or another container has it.
+// A MemoryGroup is a control group with a memory limit around the group under test, like that of a service manager, a daemon's
+// parent group or another container.
 type MemoryGroup struct {
 	Group
-	// Path names it as /proc/<pid>/cgroup does.
+	// Path is its name, as in /proc/<pid>/cgroup.
 	Path string
 }
 
-// NewMemoryGroup makes a group below the root whose processes may use so many bytes of memory, and no swap
-// beyond, and removes it when the test ends. Processes belong into a Child of it, since on version 2
-// a group that gives a controller on has none itself. The test is skipped where that can't be.
-//
-// On version 2 the root is made to give the memory controller on to its children if it doesn't, and
-// left so: it has no effect on groups that set nothing, and others may have come to use it.
+// NewMemoryGroup makes a group below the root whose processes may use this many bytes of memory, and no swap beyond, and removes it
+// when the test ends. Processes must be in a Child of it: on version 2 a group that passes a controller on has no processes itself.
+// It skips the test if this isn't possible.
+// | On version 2 it makes the root pass the memory controller on, and leaves that so: it has no effect on groups that set nothing,
+// and other programs may use it by then.
 func NewMemoryGroup(t testing.TB, limit int64) MemoryGroup {
 	t.Helper()
 	needRoot(t, "makes a control group")
@@ -50,7 +49,7 @@ func NewMemoryGroup(t testing.TB, limit int64) MemoryGroup {
 	return g
 }
 
-// giveMemory lets the children of a group of version 2 have the memory controller.
+// giveMemory passes the memory controller on to the children of a group of version 2.
 func giveMemory(t testing.TB, dir string) {
 	t.Helper()
 	control := filepath.Join(dir, "cgroup.subtree_control")
@@ -75,7 +74,7 @@ func (g MemoryGroup) Child(t testing.TB) MemoryGroup {
 	return below(t, string(g.Group), g.Path)
 }
 
-// Command is the beginning of a command line that runs the rest of it in the group.
+// Command is the beginning of a command line that runs the rest of the line in the group.
 func (g MemoryGroup) Command() []string {
 	return []string{"sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(string(g.Group), "cgroup.procs")}
 }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/testkit/leaktest"
 )
 
-// needRoot skips what only root may do.
+// needRoot skips a test that needs root.
 func needRoot(t testing.TB, does string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -20,8 +20,8 @@ func needRoot(t testing.TB, does string) {
 	}
 }
 
-// Mount mounts source on a new folder of the test's own (mount(2)) and returns the folder. It is
-// unmounted at the end of the test, unless the test has done so.
+// Mount mounts source on a new folder of the test's own (mount(2)) and returns the folder. The end of the test unmounts it, unless
+// the test has done so.
 func Mount(t testing.TB, source, kind string, flags uintptr, data string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func Mount(t testing.TB, source, kind string, flags uintptr, data string) string
 	return dir
 }
 
-// MountAt is Mount on a folder that is there already.
+// MountAt is Mount on an existing folder.
 func MountAt(t testing.TB, source, dir, kind string, flags uintptr, data string) {
 	t.Helper()
 	needRoot(t, "mounts a file system")
@@ -37,7 +37,7 @@ func MountAt(t testing.TB, source, dir, kind string, flags uintptr, data string)
 	noteMount(t, dir)
 	switch err := unix.Mount(source, dir, kind, flags, data); err {
 	case nil:
-	case unix.EPERM: // Not EACCES: a read-only device is the test's fault.
+	case unix.EPERM: // EACCES isn't among them: a read-only device is a fault of the test.
 		t.Skipf("needs the right to mount %s: %v", kind, err)
 	case unix.ENODEV:
 		t.Skipf("needs %s in the kernel", kind)
@@ -59,8 +59,8 @@ func Tmpfs(t testing.TB, options string) string {
 	return Mount(t, "tmpfs", "tmpfs", 0, options)
 }
 
-// Overlay mounts an overlay as a container's layer is one, empty, with its upper folder on the
-// file system of the folder on, and returns where.
+// Overlay mounts an empty overlay like that of a container's layer, with its upper folder on the file system of the folder on, and
+// returns the mount point.
 func Overlay(t testing.TB, on string) string {
 	t.Helper()
 	upper, work := filepath.Join(on, "upper"), filepath.Join(on, "work")
@@ -72,7 +72,7 @@ func Overlay(t testing.TB, on string) string {
 	return Mount(t, "overlay", "overlay", 0, "lowerdir="+t.TempDir()+",upperdir="+upper+",workdir="+work)
 }
 
-// Remount gives a mount other flags, such as unix.MS_RDONLY.
+// Remount changes the flags of a mount, such as unix.MS_RDONLY.
 func Remount(t testing.TB, dir string, flags uintptr) {
 	t.Helper()
 	if err := patiently(func() error { return unix.Mount("", dir, "", unix.MS_REMOUNT|flags, "") }); err != nil {
@@ -85,11 +85,10 @@ func Unmount(dir string) error {
 	return patiently(func() error { return unix.Unmount(dir, 0) })
 }
 
-// patience is how long something may stay busy: what a process or its rings held open goes a moment
-// after the process.
+// patience is how long something may stay busy: the files that a process or its rings had open are closed a moment after its end.
 const patience = time.Minute
 
-// patiently tries f again as long as the answer is EBUSY.
+// patiently repeats f as long as it returns EBUSY.
 func patiently(f func() error) error {
 	err := f()
 	for end := time.Now().Add(patience); errors.Is(err, unix.EBUSY) && time.Now().Before(end); err = f() {

@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MayServeNFS names the variable that says that the kernel of this machine may serve NFS for a test: it serves one set of
-// folders for all of the machine. That of the guest of make test-guest may.
+// MayServeNFS names the variable that allows the kernel of this machine to serve NFS for a test: a kernel has one set of exports for
+// the whole machine. The guest of make test-guest sets it.
 const MayServeNFS = "PLIMSOLL_TEST_MAY_SERVE_NFS"
 
-// nfsd is where the kernel's NFS server is told what to do (nfsd(7)).
+// nfsd is the folder in which the kernel's NFS server is configured (nfsd(7)).
 const nfsd = "/proc/fs/nfsd"
 
-// NFS has the kernel serve a folder over the network, by version 4 of NFS to this machine alone, and mounts it. It returns where,
-// and the folder that is served. The programs that a server has for it are not needed: what they would answer to the kernel's
-// questions is told beforehand.
+// NFS makes the kernel serve a folder with version 4 of NFS, to this machine only, and mounts it. It returns the mount point and the
+// served folder. It needs none of an NFS server's programs: it writes their answers to the kernel's questions beforehand.
 func NFS(t testing.TB) (dir, served string) {
 	t.Helper()
 	needRoot(t, "serves NFS")
@@ -34,19 +33,19 @@ func NFS(t testing.TB) (dir, served string) {
 		if err := tell(filepath.Join(nfsd, "threads"), "0"); err != nil {
 			t.Error(err)
 		}
-		// The export still uses the folder.
+		// The export uses the folder until then.
 		for _, cache := range []string{"nfsd.fh", "nfsd.export", "auth.unix.ip"} {
 			if err := tell("/proc/net/rpc/"+cache+"/flush", "2147483647"); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	// Flags of an export (linux/nfsd/export.h): for any port, without a look at folders above, and with the
-	// number 0, which is the root of version 4.
+	// Flags of an export (linux/nfsd/export.h): any port, no check of the folders above, and the number 0, which is the root of
+	// version 4.
 	const flags = 0x2 | 0x400 | 0x2000
 	const ever = 2147483647
 	for _, do := range [][2]string{
-		// Version 3 would want the port mapper, and a program that mounts.
+		// Version 3 would need the port mapper and rpc.mountd.
 		{nfsd + "/versions", "-3 +4 +4.1 +4.2"},
 		{nfsd + "/nfsv4recoverydir", recovery},
 		{"/proc/net/rpc/auth.unix.ip/channel", fmt.Sprintf("nfsd 127.0.0.1 %d here", ever)},
@@ -54,7 +53,7 @@ func NFS(t testing.TB) (dir, served string) {
 		{"/proc/net/rpc/nfsd.fh/channel", fmt.Sprintf(`here 1 \x00000000 %d %s`, ever, served)},
 		{nfsd + "/portlist", "tcp 2049"},
 		{nfsd + "/threads", "2"},
-		// Nobody has files of an earlier server open, for whom it would wait.
+		// No client has files of an earlier server open, so the server need not wait for any.
 		{nfsd + "/v4_end_grace", "Y"},
 	} {
 		if err := tell(do[0], do[1]); errors.Is(err, unix.ENOENT) {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Partitions tells the kernel of two equal parts of a device, and returns their paths. Nothing is written
-// to it: not every kernel reads partition tables.
+// Partitions adds two equal partitions of a device to the kernel's list, and returns their paths. It writes nothing to the device:
+// not every kernel reads partition tables.
 func Partitions(t testing.TB, device string) [2]string {
 	t.Helper()
-	const start = 2048 // Sectors of 512 bytes, as is usual.
+	const start = 2048 // In sectors of 512 bytes, as is usual.
 	size, err := strconv.ParseInt(Run(t, "cat", "/sys/block/"+strings.TrimPrefix(device, "/dev/")+"/size"), 10, 64)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func Partitions(t testing.TB, device string) [2]string {
 		number := strconv.FormatInt(i+1, 10)
 		Run(t, "addpart", device, number, strconv.FormatInt(start+i*each, 10), strconv.FormatInt(each, 10))
 		t.Cleanup(func() {
-			// Whoever looks at new devices may have it open for a moment.
+			// A program that examines new devices may have it open for a moment.
 			err := patiently(func() error {
 				out, err := exec.Command("delpart", device, number).CombinedOutput()
 				if err != nil && strings.Contains(string(out), "busy") {

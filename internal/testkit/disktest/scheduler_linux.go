@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unscheduled is what a loop device begins with: loop_add asks for no scheduler (BLK_MQ_F_NO_SCHED_BY_DEFAULT in
+// unscheduled is the scheduler of a new loop device: loop_add asks for none (BLK_MQ_F_NO_SCHED_BY_DEFAULT in
 // https://github.com/torvalds/linux/blob/v6.12/drivers/block/loop.c).
 const unscheduled = "none"
 
-// Schedule has a scheduler order a device's I/O, "mq-deadline" for example, and puts back at the end of the test what
-// was there: a loop device keeps its scheduler for the next file that is attached. It skips the test where the kernel
-// doesn't have that scheduler.
+// Schedule sets a device's I/O scheduler, such as "mq-deadline", and restores the former one at the end of the test: a loop device
+// keeps its scheduler for its next file. It skips the test if the kernel doesn't have that scheduler.
 func Schedule(t testing.TB, device, name string) {
 	t.Helper()
 	KeepScheduler(t, device)
@@ -30,7 +29,7 @@ func Schedule(t testing.TB, device, name string) {
 	}
 }
 
-// KeepScheduler puts a device's scheduler back at the end of the test, also if another program changes it meanwhile.
+// KeepScheduler restores a device's scheduler at the end of the test, also if another program changes it meanwhile.
 func KeepScheduler(t testing.TB, device string) {
 	t.Helper()
 	was := Scheduler(t, device)
@@ -40,7 +39,7 @@ func KeepScheduler(t testing.TB, device string) {
 	})
 }
 
-// Scheduler returns what orders a device's I/O; "" if it has no queue of its own to order.
+// Scheduler returns a device's I/O scheduler; "" if it has no queue of its own.
 func Scheduler(t testing.TB, device string) string {
 	t.Helper()
 	b, err := os.ReadFile(schedulerFile(device))
@@ -56,7 +55,7 @@ func Scheduler(t testing.TB, device string) string {
 	return name
 }
 
-// reschedule gives a device a scheduler if it has another: a change stops the device for a moment.
+// reschedule sets a device's scheduler if it has another: a change stops the device for a moment.
 func reschedule(t testing.TB, device, name string) {
 	t.Helper()
 	if now := Scheduler(t, device); now == "" || now == name {

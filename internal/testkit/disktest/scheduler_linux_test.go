@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSchedule: a test's scheduler goes with the test, and what one that was killed has left behind on a loop device is
-// not for the next.
+// TestSchedule: a test's scheduler ends with the test, and the scheduler that a killed test left on a loop device is not used by the
+// next.
 func TestSchedule(t *testing.T) {
 	const other = "mq-deadline"
 	device := Loop(t, Image(t, 1<<20), false)
@@ -25,7 +25,7 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("after the test it is scheduled by %q", got)
 	}
 
-	// The kernel gives out the lowest number that is free: the same, unless another program was faster.
+	// The kernel assigns the lowest free number: the same, unless another program took it.
 	for range 20 {
 		image := Image(t, 1<<20)
 		killed := Loop(t, image, false)

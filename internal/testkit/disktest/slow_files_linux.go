@@ -23,7 +23,7 @@ func cutName(in []byte) (string, []byte, bool) {
 	return string(in), nil, false
 }
 
-// path is where a node's data is.
+// path is the path of a node's data.
 func (s *SlowFS) path(node uint64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *SlowFS) path(node uint64) string {
 	return s.Back
 }
 
-// entry is the answer to a lookup. Nothing is kept by the kernel: a file that is made anew is another.
+// entry is the answer to a lookup. The kernel caches nothing: a file that is removed and made again is another.
 func (s *SlowFS) entry(path string) ([]byte, error) {
 	attr, err := s.attr(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *SlowFS) attr(path string) ([]byte, error) {
 	return out, nil
 }
 
-// open is the answer to an open. By default each request of a program comes here, and writes don't wait for each other.
+// open is the answer to an open. By default every request of a program arrives here, and writes don't wait for each other.
 func (s *SlowFS) open(path string, flags int) []byte {
 	if flags&os.O_TRUNC != 0 {
 		_ = os.Truncate(path, 0)

@@ -38,24 +38,24 @@ const (
 	fuseBatchForget = 42
 )
 
-// A Stall makes a request wait: the first of its kind that arrives when At has passed since the plan's first request of that kind.
+// A Stall delays a request: the first of its kind that arrives when At has passed since the plan's first request of that kind.
 type Stall struct {
 	// Op is "read", "write", "sync" or "close".
 	Op string
-	// For is how long it takes; Endless is until the file system is unmounted.
+	// For is how long it takes. Endless lasts until the file system is unmounted.
 	At, For time.Duration
 }
 
 // Endless is longer than any test.
 const Endless = time.Hour
 
-// A SlowFS is a mounted FUSE file system that passes requests on to a folder and delays those that the test names. It is served by
-// the test's own process, which therefore must not map its files, nor make raw system calls on them: a stop of Go's world would
-// wait for them, and they for it.
+// A SlowFS is a mounted FUSE file system that passes requests on to a folder and delays those that the test names. The test's own
+// process serves it. So the test must not map its files, nor use raw system calls on them: a stop of Go's world would wait for
+// these, and they for the server.
 type SlowFS struct {
-	// Dir is where it is mounted, and Back the folder with its data.
+	// Dir is the mount point, and Back the folder with the data.
 	Dir, Back string
-	// Match says which reads, writes and syncs the plan is about, by the file's name and the bytes; nil: all. It is set before Plan.
+	// Match selects the reads, writes and syncs of the plan, by the file's name and the bytes; nil: all. Set it before Plan.
 	Match  func(name string, size int) bool
 	fd     int
 	cached bool
@@ -71,27 +71,27 @@ type SlowFS struct {
 	over   chan struct{}
 	closed sync.Once
 	files  atomic.Int64
-	// besides is where the data is kept, too; nil: nowhere.
+	// besides is where the data is stored as well; nil: nowhere.
 	besides keeper
 }
 
-// A keeper keeps the data of a SlowFS on storage of its own.
+// A keeper stores the data of a SlowFS on storage of its own.
 type keeper interface {
-	// write is called when data was written to the file at path, whose folder is Back.
+	// write is called after data was written to the file at path, whose folder is Back.
 	write(path string, data []byte, off int64) error
-	// read makes of data, read at off, what the storage has there.
+	// read replaces data, read at off, by the data of the storage.
 	read(path string, data []byte, off int64) error
 	sync() error
 }
 
-// NewSlowFS mounts one over a new folder of memory. cached: its files go through the page cache, as a mapping needs; else
-// each read and write of a program is one here, and several of a file go on at once.
+// NewSlowFS mounts one over a new folder in memory. If cached, its files use the page cache, as a mapping needs; else each read and
+// write of a program is one here, and several of one file run at once.
 func NewSlowFS(t testing.TB, cached bool) *SlowFS {
 	t.Helper()
 	return serveSlow(t, &SlowFS{cached: cached}, "slow", "fuse.plimsollslow", "")
 }
 
-// serveSlow mounts one as a source and a kind of file system, with more options.
+// serveSlow mounts one with this source, kind of file system and further options.
 func serveSlow(t testing.TB, s *SlowFS, source, kind, more string) *SlowFS {
 	t.Helper()
 	needRoot(t, "serves a file system")
@@ -109,33 +109,34 @@ func serveSlow(t testing.TB, s *SlowFS, source, kind, more string) *SlowFS {
 	})
 	s.Dir = Mount(t, source, kind, 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)+more)
 	t.Cleanup(s.Release)
-	// Several read requests: one may be in the midst of a stall's sleep.
+	// Several readers of requests: one of them may sleep for a stall.
 	serving.Go(s.serve)
 	return s
 }
 
-// Plan makes requests take their base time at least, by their kind, and plans stalls. Times count from the next request of a kind.
+// Plan sets a minimum time for requests, by their kind, and plans stalls. Times count from the next request of a kind.
 func (s *SlowFS) Plan(base map[string]time.Duration, stalls ...Stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.base, s.stalls, s.begun, s.asked, s.held = base, append([]Stall(nil), stalls...), map[string]time.Time{}, map[string]int{}, nil
 }
 
-// Left is how many planned stalls have met no request yet.
+// Left returns how many planned stalls have not delayed a request yet.
 func (s *SlowFS) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.stalls)
 }
 
-// Asked is how many requests of a kind came since the plan was made.
+// Asked returns how many requests of a kind came since the plan was made.
 func (s *SlowFS) Asked(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[op]
 }
 
-// Held is how long the requests that met a stall since the plan was made really waited, the longest first: a busy machine adds to the planned time.
+// Held returns how long the delayed requests since the plan was made really waited, the longest first: a busy machine adds to the
+// planned time.
 func (s *SlowFS) Held() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,10 +145,10 @@ func (s *SlowFS) Held() []time.Duration {
 	return slices.Clone(s.held)
 }
 
-// Release ends all stalls, those without an end among them.
+// Release ends all stalls, also those without an end.
 func (s *SlowFS) Release() { s.closed.Do(func() { close(s.over) }) }
 
-// wait holds a request up.
+// wait delays a request.
 func (s *SlowFS) wait(op, path string, size int) {
 	now := time.Now()
 	s.mu.Lock()
@@ -181,7 +182,7 @@ func (s *SlowFS) wait(op, path string, size int) {
 	}
 }
 
-// serve answers until the file system is unmounted.
+// serve answers requests until the file system is unmounted.
 func (s *SlowFS) serve() {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -199,7 +200,7 @@ func (s *SlowFS) serve() {
 	}
 }
 
-// answer does one request.
+// answer answers one request.
 func (s *SlowFS) answer(r []byte) {
 	e := binary.NativeEndian
 	body, err := s.do(e.Uint32(r[4:]), e.Uint64(r[16:]), r[40:])
@@ -217,19 +218,19 @@ func (s *SlowFS) answer(r []byte) {
 	e.PutUint32(reply[0:], uint32(16+len(body)))
 	e.PutUint32(reply[4:], uint32(-int32(errno)))
 	copy(reply[8:16], r[8:16])
-	_, _ = unix.Write(s.fd, append(reply, body...)) // One that was taken back is no longer awaited.
+	_, _ = unix.Write(s.fd, append(reply, body...)) // Nobody waits for the answer to a cancelled request.
 }
 
 var errNoAnswer = errors.New("no answer is expected")
 
-// do does what is asked of a node and returns the body of the answer.
+// do executes a request for a node and returns the body of the answer.
 func (s *SlowFS) do(op uint32, node uint64, in []byte) ([]byte, error) {
 	e := binary.NativeEndian
 	path := s.path(node)
 	switch op {
 	case fuseForget, fuseBatchForget:
 		return nil, errNoAnswer
-	case fuseDestroy: // The unmount of a block device's waits for the answer.
+	case fuseDestroy: // The unmount of a fuseblk file system waits for the answer.
 		return nil, nil
 	case fuseInit:
 		const asyncRead, bigWrites, asyncDirect = 1, 1 << 5, 1 << 15

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fill writes to a new file in dir, until not even a KiB finds room, and returns its path.
+// Fill writes to a new file in dir until there is no room for another KiB, and returns its path.
 func Fill(t testing.TB, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "filler")
@@ -31,9 +31,8 @@ func Fill(t testing.TB, dir string) string {
 	return path
 }
 
-// Shutdown makes an ext4 or xfs answer every request with EIO and forget unwritten data,
-// as if its power or its device were gone (EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH,
-// include/uapi/linux/ext4.h; XFS_IOC_GOINGDOWN is the same call).
+// Shutdown makes an ext4 or xfs answer every request with EIO and drop unwritten data, as if it had lost its power or its device
+// (EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH, include/uapi/linux/ext4.h; XFS_IOC_GOINGDOWN is the same call).
 func Shutdown(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -44,9 +43,9 @@ func Shutdown(dir string) error {
 	return unix.IoctlSetPointerInt(int(f.Fd()), goingDown, noLogFlush)
 }
 
-// Vanish takes all blocks from a test's loop device, as when a disk is pulled: its file is emptied, and the kernel told that
-// the device is as small (LOOP_SET_CAPACITY, include/uapi/linux/loop.h). From then on, every request
-// fails below the file system, which is not told.
+// Vanish removes all blocks from a test's loop device, as when a disk is pulled: it empties the device's file, and sets the device's
+// size to match (LOOP_SET_CAPACITY, include/uapi/linux/loop.h). From then on every request fails below the file system, which is not
+// informed.
 func Vanish(device string) error {
 	sysfs := filepath.Join("/sys/block", filepath.Base(device))
 	image, err := os.ReadFile(filepath.Join(sysfs, "loop/backing_file"))
@@ -58,7 +57,7 @@ func Vanish(device string) error {
 		return err
 	}
 	defer f.Close()
-	// A write that was on its way makes the file longer again.
+	// A write in progress makes the file longer again.
 	for range 100 {
 		if err := os.Truncate(strings.TrimSpace(string(image)), 0); err != nil {
 			return err

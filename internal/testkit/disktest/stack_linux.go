@@ -6,30 +6,30 @@ import (
 	"testing"
 )
 
-// A Stack is a way to put a device on others.
+// A Stack is a way to stack a device on others.
 type Stack struct {
-	// Name names its parts.
+	// Name lists its parts.
 	Name string
-	// Kind is the file system to try it with.
+	// Kind is the file system for it.
 	Kind string
-	// make makes it of as many loop devices as it asks for. It returns the node, and the one that a limit goes on.
+	// make builds it of as many loop devices as it asks for. It returns the top node, and the node of the device that takes a limit.
 	make func(t testing.TB, disk func() string) (node, limited string)
 }
 
-// stackSize is that of each of a stack's disks, in bytes: xfs wants the most.
+// stackSize is the size of each of a stack's disks, in bytes; xfs needs the most.
 const stackSize = 400 << 20
 
-// A Stacked is a stack that was made.
+// A Stacked is a stack that was built.
 type Stacked struct {
-	// Node is the path of the top device, as its maker names it, and Dir is where its file system is mounted.
+	// Node is the path of the top device, by its maker's name, and Dir is the mount point of its file system.
 	Node, Dir string
-	// Limited is the kernel's node of the device that a limit goes on.
+	// Limited is the kernel's node of the device that takes a limit.
 	Limited string
 	// Disks are the loop devices at the bottom.
 	Disks []string
 }
 
-// Stacks are what administrators put under file systems, made by their own programs.
+// Stacks are the usual stacks below file systems, made by their own programs.
 var Stacks = []Stack{
 	{"partition", "ext4", func(t testing.TB, disk func() string) (string, string) {
 		whole := disk()
@@ -76,13 +76,13 @@ var Stacks = []Stack{
 	}},
 }
 
-// itself is a stack whose top device takes the limit: its path, and the kernel's node of it.
+// itself returns the two results of make for a stack whose top device takes the limit: its path, and the kernel's node of it.
 func itself(t testing.TB, node string) (_, limited string) {
 	t.Helper()
 	return node, "/dev/" + kernelName(t, node)
 }
 
-// kernelName is what the kernel calls a device, whose node may have another name.
+// kernelName returns the kernel's name of a device, whose node may have another name.
 func kernelName(t testing.TB, node string) string {
 	t.Helper()
 	path, err := filepath.EvalSymlinks("/sys/dev/block/" + NodeNumber(t, node))
@@ -92,7 +92,7 @@ func kernelName(t testing.TB, node string) string {
 	return filepath.Base(path)
 }
 
-// New makes it, with its file system, on disks in memory.
+// New builds it, with its file system, on disks in memory.
 func (s Stack) New(t testing.TB) Stacked {
 	t.Helper()
 	memory := Mount(t, "tmpfs", "tmpfs", 0, "")

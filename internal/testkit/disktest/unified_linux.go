@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// unifiedRoot is where version 2 alone is mounted. Beside version 1 it is elsewhere, and has none of these controllers.
+// unifiedRoot is the mount point of version 2 if it is alone. Beside version 1 it is another, and has none of these controllers.
 const unifiedRoot = "/sys/fs/cgroup"
 
-// NewUnifiedGroup makes a group of version 2 with the named controllers, below the root, and removes it when the test
-// ends. The test is skipped where version 2 doesn't have them.
-//
-// The root is made to give them on if it doesn't, and left so, as by NewMemoryGroup.
+// NewUnifiedGroup makes a group of version 2 with the named controllers, below the root, and removes it when the test ends. It skips
+// the test if version 2 doesn't have them.
+// | It makes the root pass them on, and leaves that so, as NewMemoryGroup does.
 func NewUnifiedGroup(t testing.TB, controllers ...string) Group {
 	t.Helper()
 	root := Group(unifiedRoot)
@@ -28,7 +27,7 @@ func NewUnifiedGroup(t testing.TB, controllers ...string) Group {
 	return root.Child(t, controllers...)
 }
 
-// Child makes a group of version 2 below g, which is made to give the controllers on to it.
+// Child makes a group of version 2 below g, and makes g pass the controllers on to it.
 func (g Group) Child(t testing.TB, controllers ...string) Group {
 	t.Helper()
 	given := g.words("cgroup.subtree_control")
@@ -43,7 +42,7 @@ func (g Group) Child(t testing.TB, controllers ...string) Group {
 	return NewGroup(t, string(g))
 }
 
-// Line is what a file of version 2 has for a device, such as io.max: what follows its number, "" for nothing.
+// Line returns a device's line in a file of version 2, such as io.max, without the device's number; "" if there is none.
 func (g Group) Line(t testing.TB, file, number string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(string(g), file))
@@ -58,7 +57,7 @@ func (g Group) Line(t testing.TB, file, number string) string {
 	return ""
 }
 
-// words are those of one of the group's files, none if it can't be read.
+// words returns the words of one of the group's files, none if it can't be read.
 func (g Group) words(file string) []string {
 	b, _ := os.ReadFile(filepath.Join(string(g), file))
 	return strings.Fields(string(b))

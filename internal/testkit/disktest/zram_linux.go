@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Zram makes a disk of compressed memory of so many bytes and returns its path. It is removed at the end of the test.
+// Zram makes a disk of compressed memory of this many bytes and returns its path. It is removed at the end of the test.
 func Zram(t testing.TB, size int64) string {
 	t.Helper()
 	needRoot(t, "makes a zram")

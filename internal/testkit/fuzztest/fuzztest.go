@@ -1,5 +1,4 @@
-// Package fuzztest holds a parser to its bounds while it is fuzzed: whatever it is given, it answers, and takes no more
-// memory than a user would lend it.
+// Package fuzztest limits a parser's time and memory while it is fuzzed.
 package fuzztest
 
 import (
@@ -12,12 +11,12 @@ import (
 // Memory is the most that a parser may allocate for one input, in bytes, all garbage included: 64 MiB.
 const Memory = 64 << 20
 
-// patience is how long an input may take before it counts as a hang. Parsers answer in milliseconds; the rest is for a
-// machine that does something else.
+// patience is how long an input may take before it counts as a hang. Parsers answer in milliseconds; the rest allows for a busy
+// machine.
 const patience = 30 * time.Second
 
-// Bounded runs parse, which handles one input, and fails t if it allocated more than Memory. If it does not
-// return, the process ends with what it was given: what names the input.
+// Bounded runs parse on one input, and fails t if parse allocated more than Memory. If parse does not return, the process ends and
+// prints what, which names the input.
 func Bounded(t testing.TB, what any, parse func()) {
 	t.Helper()
 	hang := time.AfterFunc(patience, func() { panic(fmt.Sprintf("no answer within %v to %.2000q", patience, fmt.Sprint(what))) })
@@ -29,7 +28,7 @@ func Bounded(t testing.TB, what any, parse func()) {
 	}
 }
 
-// allocated is how many bytes the process has ever allocated.
+// allocated returns how many bytes the process has allocated so far.
 func allocated() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that keeps its errors.
+// recorder is a test that records its errors.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -23,7 +23,7 @@ func TestBoundedFindsGreed(t *testing.T) {
 	for size, want := range map[int]int{1 << 10: 0, 70 << 20: 1} {
 		r := &recorder{TB: t}
 		Bounded(r, "in put", func() {
-			// In pieces: what was given back counts, too.
+			// In pieces: memory that was freed counts, too.
 			for n := 0; n < size; n += 1 << 20 {
 				sink = make([]byte, min(size, 1<<20))
 			}

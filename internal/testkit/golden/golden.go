@@ -1,7 +1,6 @@
-// Package golden compares whole texts with files below testdata. 'make golden' writes the files anew, as does
-// 'go test PACKAGE -update'; a change of words is then one command and one review.
-//
-// A text has to be the same in every run. What differs (a time, a path, an id) is masked first.
+// Package golden compares whole texts with files below testdata. 'make golden' writes the files anew, as does 'go test PACKAGE
+// -update'; a change of words is then one command and one review.
+// | A text has to be the same in every run. Parts that differ (a time, a path, an id) are masked first.
 package golden
 
 import (
@@ -18,13 +17,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// folder is that of the package, also in a test that goes to another.
+// folder is the package's, also in a test that changes its working folder.
 var folder, _ = os.Getwd()
 
-// Updating reports whether golden files are written and not compared.
+// Updating reports whether golden files are written instead of compared.
 func Updating() bool { return *update }
 
-// A Mask replaces what differs from run to run.
+// A Mask replaces text that differs from run to run.
 type Mask func(string) string
 
 // Text masks a string that the test knows, such as its folder.
@@ -32,7 +31,7 @@ func Text(was, becomes string) Mask {
 	return func(s string) string { return strings.ReplaceAll(s, was, becomes) }
 }
 
-// Pattern masks what a regular expression matches; becomes may name its groups, as in regexp.Expand.
+// Pattern masks the matches of a regular expression; becomes may name its groups, as in regexp.Expand.
 func Pattern(expr, becomes string) Mask {
 	re := regexp.MustCompile(expr)
 	return func(s string) string { return re.ReplaceAllString(s, becomes) }
@@ -44,7 +43,7 @@ func Check(t testing.TB, name, got string, masks ...Mask) {
 	File(t, filepath.Join("testdata", name), got, masks...)
 }
 
-// File is Check for a file that lies elsewhere.
+// File is Check for a file at another path.
 func File(t testing.TB, path, got string, masks ...Mask) {
 	t.Helper()
 	for _, m := range masks {
@@ -74,7 +73,7 @@ func File(t testing.TB, path, got string, masks ...Mask) {
 // A Sheet collects short texts, such as the errors of a table of bad input, for one file.
 type Sheet struct{ text strings.Builder }
 
-// Add adds an input and what came of it, indented below; nil is no error.
+// Add adds an input and its result, indented below; nil is no error.
 func (s *Sheet) Add(input, came any) {
 	if came == nil {
 		came = "(no error)"

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A recorder notes what a test would say.
+// A recorder records a test's messages.
 type recorder struct {
 	testing.TB
 	said []string
@@ -18,7 +18,7 @@ func (r *recorder) Helper()                   {}
 func (r *recorder) Errorf(f string, a ...any) { r.said = append(r.said, f) }
 func (r *recorder) Fatalf(f string, a ...any) { r.said = append(r.said, f) }
 
-// TestFile: a text that differs from the file fails, after it was masked; -update writes the file and its folder.
+// TestFile: a text that differs from the file after masking fails; -update writes the file and its folder.
 func TestFile(t *testing.T) {
 	defer func(was bool) { *update = was }(*update)
 	path := filepath.Join(t.TempDir(), "testdata", "x.txt")

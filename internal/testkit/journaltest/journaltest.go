@@ -1,4 +1,4 @@
-// Package journaltest makes entries of a journal whose owners have ended, for tests of what undoes them.
+// Package journaltest makes entries of a journal whose owners have ended, for tests of the functions that undo them.
 package journaltest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// Dead writes an entry into the journal of a state folder, of an owner that has ended.
+// Dead writes an entry into the journal of a state folder whose owner has ended.
 func Dead(t testing.TB, state, kind, id string, payload any) {
 	t.Helper()
 	b, err := json.Marshal(payload)
@@ -52,7 +52,7 @@ func Entries(t testing.TB, state string) (list []string) {
 	return list
 }
 
-// Left lists the entries, owners' locks and half-written files in the journal of a state folder. There are none after every owner has
+// Left lists the entries, owners' locks and half-written files in the journal of a state folder. There are none once every owner has
 // removed its entries.
 func Left(t testing.TB, state string) (list []string) {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Package leaktest finds what a test left on the host: mounts, loop devices and
-// cgroups, told apart from everybody else's by a mark in their names.
+// Package leaktest finds things that a test left on the host: mounts, loop devices and cgroups. A mark in their names distinguishes
+// them from those of other programs.
 package leaktest
 
 import (
@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// Check fails t at its end if anything marked with one of marks is still there:
-// a part of a path, such as a test's own temporary folder or a session's ID.
-// Engines remove some things after the process that they belong to, so it looks
+// Check fails t at its end if anything marked with one of marks still exists. A mark is a part of a path, such as a test's own
+// temporary folder or a session's id. Engines remove some things after the end of the process that they belong to, so Check looks
 // for up to five seconds.
 func Check(t testing.TB, marks ...string) {
 	t.Helper()
@@ -34,7 +33,7 @@ func Check(t testing.TB, marks ...string) {
 	})
 }
 
-// Find lists what is marked with one of marks.
+// Find lists the things that are marked with one of marks.
 func Find(marks ...string) []string {
 	return slices.DeleteFunc(All(), func(what string) bool { return !marked(what, marks) })
 }
@@ -62,13 +61,12 @@ func All() []string {
 	return all
 }
 
-// others marks what others make meanwhile and remove themselves: tests of other packages, their
-// daemons and runs, and systemd's units.
+// others marks things that other processes make and remove meanwhile: tests of other packages, their daemons and runs, and systemd's
+// units.
 var others = []string{"/Test", "plimsoll", ".service", ".scope", ".slice", " /run/user/"}
 
-// New lists what is there and is not among before, which All returned, for a look at what has no
-// mark: a control group or a mount that a runtime named as it likes. Left out is what is plainly
-// another's, unless it has one of own.
+// New lists the things that exist and are not among before, which All returned. It is for things without a mark: a control group or
+// a mount whose name a runtime chose. It leaves out those that are known to be another program's, unless they have a mark of own.
 func New(before []string, own ...string) []string {
 	known := make(map[string]bool, len(before))
 	for _, b := range before {
@@ -79,8 +77,8 @@ func New(before []string, own ...string) []string {
 	})
 }
 
-// marked reports whether one of marks is a part of what. A number at a mark's end is whole: group 1 is not group 10, which is another
-// test's.
+// marked reports whether one of marks is a part of what. A number at a mark's end must be a whole number: group 10, another test's,
+// does not match group 1.
 func marked(what string, marks []string) bool {
 	return slices.ContainsFunc(marks, func(m string) bool {
 		for rest := what; m != ""; {

@@ -16,10 +16,10 @@ import (
 	"plimsoll/internal/state/filelock"
 )
 
-// EnvFolder names another folder for the notes, for tests of a sweep.
+// EnvFolder names another folder for the notes, for tests of Sweep.
 const EnvFolder = "PLIMSOLL_TEST_NOTES"
 
-// temporary is the folder for temporary files as the process began. A test may set another, and look at all that is in it.
+// temporary is the folder for temporary files at the start of the process. A test may set another, and check everything in it.
 var temporary = os.TempDir()
 
 func folder() string {
@@ -29,23 +29,24 @@ func folder() string {
 	return temporary
 }
 
-// Notes are those of one kind of things.
+// Notes record the things of one kind.
 type Notes struct {
 	// Kind is a part of the name of the files.
 	Kind string
-	// Remove removes what an ended process noted, with all that depends on it. What isn't there is no error.
+	// Remove removes a thing that an ended process noted, and everything that depends on it. It is no error if the thing doesn't
+	// exist.
 	Remove func(what string) error
 
 	swept sync.Once
 	mu    sync.Mutex
-	// file is this process's, nil while nothing is noted.
+	// file is this process's file, nil while nothing is noted.
 	file *os.File
-	// there counts what is noted and not removed yet.
+	// there counts the things that are noted and not removed yet.
 	there int
 }
 
-// Add notes what the test is about to make, until the test's end; what removes it must be registered with t.Cleanup later. The
-// first Add of a process removes what ended ones left.
+// Add notes a thing that the test is about to make, until the test's end. The function that removes it must be registered with
+// t.Cleanup later. The first Add of a process removes the things of ended processes.
 func (n *Notes) Add(t testing.TB, what string) {
 	t.Helper()
 	n.swept.Do(func() { n.Sweep(t) })
@@ -65,7 +66,7 @@ func (n *Notes) Add(t testing.TB, what string) {
 	}
 }
 
-// done removes the file with the last thing in it.
+// done removes the file when the last thing in it was removed.
 func (n *Notes) done(t testing.TB) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +79,7 @@ func (n *Notes) done(t testing.TB) {
 	n.file = nil
 }
 
-// Sweep removes what ended processes of this user noted. What can't be removed stays noted.
+// Sweep removes the things that ended processes of this user noted. A thing that can't be removed stays noted.
 func (n *Notes) Sweep(t testing.TB) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder(), n.prefix()+"*"))
@@ -103,7 +104,7 @@ func (n *Notes) Sweep(t testing.TB) {
 	}
 }
 
-// sweepOne removes what a file of notes names, the newest first: it may stand on what is older.
+// sweepOne removes the things in a file of notes, the newest first, because it may depend on older ones.
 func (n *Notes) sweepOne(t testing.TB, f *os.File) error {
 	text, err := io.ReadAll(f)
 	if err != nil {
@@ -124,7 +125,7 @@ func (n *Notes) sweepOne(t testing.TB, f *os.File) error {
 
 func (n *Notes) prefix() string { return "plimsoll-notes-" + n.Kind + "-" }
 
-// own reports whether a file is a regular one of this user. Anybody may make one in the folder for temporary files.
+// own reports whether a file is a regular one of this user. Any user may make one in the folder for temporary files.
 func own(f *os.File) bool {
 	st, err := f.Stat()
 	if err != nil || !st.Mode().IsRegular() {

@@ -1,4 +1,4 @@
-// Package paralleltest has more of a package's parallel tests run at once than there are processors. Such tests mostly wait: for a
+// Package paralleltest runs more of a package's parallel tests at once than there are processors. Such tests mostly wait: for a
 // throttled disk, a daemon, a window, or a program that sleeps.
 package paralleltest
 
@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// Main runs a package's tests, so many of the parallel ones at once. It is a package's TestMain.
+// Main runs a package's tests, with n parallel ones at once. It is a package's TestMain.
 func Main(m *testing.M, tests int) {
 	AtOnce(tests)
 	os.Exit(m.Run())
 }
 
-// AtOnce has so many tests run at once. It is for TestMain; a -parallel of the command line stays.
+// AtOnce sets the number of parallel tests. It is for TestMain. A -parallel on the command line takes precedence.
 func AtOnce(tests int) {
 	flag.Parse()
 	asked := false

@@ -1,5 +1,5 @@
-// Package treetest makes folders of files for tests: a small procfs, sysfs or cgroup tree, written where a
-// reader that takes its root as a parameter can be pointed at.
+// Package treetest makes folders of files for tests: a small procfs, sysfs or cgroup tree, for readers that take their root as a
+// parameter.
 package treetest
 
 import (
@@ -17,9 +17,9 @@ const HybridMounts = `1 0 8:1 / / rw - ext4 /dev/a rw
 4 1 0:32 / ROOT/cg/unified rw - cgroup2 cgroup2 rw
 `
 
-// Make makes files in a temporary folder and returns that. files maps names below it to contents: ROOT in a content
-// stands for the folder, and a content that begins with "-> " makes a symbolic link, relative to
-// the folder. A name that ends in a slash is an empty folder.
+// Make makes files in a temporary folder and returns the folder. files maps names below it to contents: ROOT in a content is
+// replaced by the folder, and a content that begins with "-> " makes a symbolic link, relative to the folder. A name that ends in a
+// slash is an empty folder.
 func Make(t testing.TB, files map[string]string) (root string) {
 	t.Helper()
 	root = t.TempDir()

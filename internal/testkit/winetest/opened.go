@@ -8,22 +8,21 @@ import (
 	"testing"
 )
 
-// Flags of CreateFileW, of https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew.
+// Flags of CreateFileW (https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew).
 const (
 	WriteThrough uint32 = 0x80000000
 	Overlapped   uint32 = 0x40000000
 	NoBuffering  uint32 = 0x20000000
 )
 
-// createFile is a line of Wine's trace of files: the name with each backslash twice, what is asked for, then the attributes
-// and flags.
+// createFile matches a line of Wine's file trace: the name with each backslash doubled, the access, then the attributes and flags.
 var createFile = regexp.MustCompile(`CreateFileW L"([^"]*)" .*attributes 0x([0-9a-f]+)`)
 
-// traceLine is a line of Wine's: the thread, the class and the channel.
+// traceLine matches a line of Wine: the thread, the class and the channel.
 var traceLine = regexp.MustCompile(`^[0-9a-f]{4}:(trace|warn|fixme|err):`)
 
-// Opened runs a program as Run does and returns with which attributes and flags it, or what it started, opened a file, in
-// that order. Wine has no unbuffered I/O: what a program asks for is all that can be seen there.
+// Opened runs a program as Run does and returns the attributes and flags of each open of a file by it or its children, in order.
+// Wine has no unbuffered I/O, so only the program's request is visible there.
 func (w *Wine) Opened(t testing.TB, file, exe string, args ...string) ([]uint32, error) {
 	t.Helper()
 	traced := *w
@@ -36,7 +35,7 @@ func (w *Wine) Opened(t testing.TB, file, exe string, args ...string) ([]uint32,
 	return flags, nil
 }
 
-// opened are the attributes and flags of a file in a trace.
+// opened returns the attributes and flags of a file's opens in a trace.
 func opened(trace, file string) (flags []uint32) {
 	for _, m := range createFile.FindAllStringSubmatch(trace, -1) {
 		if n, err := strconv.ParseUint(m[2], 16, 32); err == nil && strings.ReplaceAll(m[1], `\\`, `\`) == file {
@@ -46,7 +45,7 @@ func opened(trace, file string) (flags []uint32) {
 	return flags
 }
 
-// said is what a program itself printed among its trace.
+// said returns the program's own output, without the trace.
 func said(out string) string {
 	var b strings.Builder
 	for line := range strings.Lines(out) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOpened reads lines as Wine 8.0 prints them, and passes over other files.
+// TestOpened reads lines as Wine 8.0 prints them, and skips other files.
 func TestOpened(t *testing.T) {
 	const trace = "0138:trace:file:RtlGetFullPathName_U (L\"C:\\\\iotest.dat\" 520 0000000046F5F8E0 0000000000000000)\n" +
 		"0138:trace:file:CreateFileW L\"C:\\\\iotest.dat\" GENERIC_READ FILE_SHARE_READ FILE_SHARE_WRITE  creation 3 attributes 0x2000001\n" +

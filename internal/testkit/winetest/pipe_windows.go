@@ -10,8 +10,8 @@ import (
 	"github.com/Microsoft/go-winio"
 )
 
-// ServePipe serves handler on a named pipe until the end of the test, and returns its address as in DOCKER_HOST. name is
-// that of the pipe alone.
+// ServePipe serves handler on a named pipe until the end of the test, and returns its address in the format of DOCKER_HOST. name is
+// the pipe's name alone.
 func ServePipe(t testing.TB, name string, handler http.Handler) string {
 	t.Helper()
 	path := `\\.\pipe\` + name
@@ -31,8 +31,9 @@ func ServePipe(t testing.TB, name string, handler http.Handler) string {
 	return "npipe:////./pipe/" + name
 }
 
-// firstInstance takes what Wine 8 gives the first client: the instance that holds the pipe's name for the listener, which
-// no program serves. Windows has no client connect to one that may not be read or written; there it is nil.
+// firstInstance connects to the instance that Wine 8 gives to the first client: the one that keeps the pipe's name for the listener,
+// which no program serves. Windows lets no client connect to an instance that may not be read or written; there firstInstance is
+// nil.
 func firstInstance(path string) net.Conn {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()

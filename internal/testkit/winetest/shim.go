@@ -2,15 +2,15 @@ package winetest
 
 import "encoding/binary"
 
-// Places in the library: one section holds code and exports.
+// Offsets in the library: one section holds code and exports.
 const (
 	sectionAt = 0x1000 // in memory
 	rawAt     = 0x200  // in the file
 	exportsAt = sectionAt + 0x80
 )
 
-// prng is ProcessPrng(buffer, length) for amd64: a linear congruential generator (Knuth's MMIX) that
-// starts with the time-stamp counter. It is good for starting a test, for nothing else.
+// prng is ProcessPrng(buffer, length) for amd64: a linear congruential generator (Knuth's MMIX), seeded with the time-stamp counter.
+// It is good enough to start a test, and for nothing else.
 var prng = []byte{
 	0x49, 0x89, 0xd0, // mov r8, rdx
 	0x0f, 0x31, // rdtsc
@@ -31,7 +31,7 @@ var prng = []byte{
 	0xc3, // ret
 }
 
-// shim is a bcryptprimitives.dll with one function, ProcessPrng. The format is that of
+// shim returns a bcryptprimitives.dll with one function, ProcessPrng. The format is that of
 // https://learn.microsoft.com/windows/win32/debug/pe-format.
 func shim() []byte {
 	file := make([]byte, 2*rawAt)
@@ -76,7 +76,7 @@ func shim() []byte {
 	return file
 }
 
-// exports writes the directory of one function.
+// exports returns the export directory of one function.
 func exports(x []byte) {
 	le := binary.LittleEndian
 	le.PutUint32(x[12:], exportsAt+0x38) // the library's name

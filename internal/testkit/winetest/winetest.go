@@ -1,7 +1,7 @@
 // Package winetest runs programs for Windows in tests, under Wine.
 //
-// Wine before 9 lacks bcryptprimitives.dll, without which no Go program starts (Go 1.24 takes its
-// random seed from there). shim makes one, so that Debian's Wine 8 will do.
+// Wine before 9 lacks bcryptprimitives.dll, without which no Go program starts (Go 1.24 takes its random seed from there). shim
+// makes one, so that Debian's Wine 8 is enough.
 package winetest
 
 import (
@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// A Wine is a private Windows.
+// A Wine is a private Wine prefix: an installation of Windows.
 type Wine struct {
 	// Prefix is its folder.
 	Prefix string
 	env    []string
 }
 
-// Find skips the test without Wine, and makes a prefix of the test's own otherwise, with the drives C: and D:. At the end of
-// the test all of its processes are ended, and nothing of it is left.
+// Find skips the test if there is no Wine; else it makes a prefix for the test, with the drives C: and D:. The end of the test ends
+// all of its processes and removes it.
 func Find(t testing.TB) *Wine {
 	t.Helper()
 	for _, name := range []string{"wine", "wineserver"} {
@@ -33,7 +33,7 @@ func Find(t testing.TB) *Wine {
 	}
 	dir := t.TempDir()
 	w := &Wine{Prefix: filepath.Join(dir, "wine")}
-	// Debian's server keeps its socket in a folder of its own in TMPDIR, wine-XXXXXX, which stays when it ends.
+	// Debian's server has its socket in a folder wine-XXXXXX in TMPDIR, which remains when it ends.
 	w.env = append(os.Environ(), "WINEPREFIX="+w.Prefix, "TMPDIR="+dir, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree,mshtml=")
 	t.Cleanup(func() {
 		// Only the servers of this prefix: -k ends, -w waits.
@@ -42,7 +42,7 @@ func Find(t testing.TB) *Wine {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			c := exec.CommandContext(ctx, server, flag)
 			c.Env = w.env
-			_ = c.Run() // it is an error that none runs
+			_ = c.Run() // it is an error if none runs
 			cancel()
 		}
 	})
@@ -62,7 +62,7 @@ func Find(t testing.TB) *Wine {
 	return w
 }
 
-// find looks for one of Wine's programs, some of which Debian keeps out of the path.
+// find looks for one of Wine's programs; Debian keeps some of them out of the path.
 func find(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -75,8 +75,8 @@ func find(name string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Run runs a program of Windows in the root of drive C: and returns what it printed. There it sees no /proc or /sys, as on
-// Windows: Wine has the whole machine on another drive. It is killed after three minutes.
+// Run runs a program of Windows in the root of drive C: and returns its output. There it sees no /proc or /sys, as on Windows:
+// another of Wine's drives has the whole machine. The program is killed after three minutes.
 func (w *Wine) Run(t testing.TB, exe string, args ...string) (string, error) {
 	t.Helper()
 	return w.run(t, filepath.Join(w.Prefix, "drive_c"), exe, args...)
@@ -89,7 +89,7 @@ func (w *Wine) run(t testing.TB, dir, exe string, args ...string) (string, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not a pipe: Wine's services inherit it, and stay for some seconds.
+	// No pipe: Wine's services inherit it, and run on for some seconds.
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
 		t.Fatal(err)
@@ -104,8 +104,8 @@ func (w *Wine) run(t testing.TB, dir, exe string, args ...string) (string, error
 	return string(text), errors.Join(runErr, err)
 }
 
-// RunTests builds the tests of the current package for Windows, runs those of the given names there
-// and returns what they printed. Each of them has to pass: one that is skipped or missing is a failure.
+// RunTests builds the tests of the current package for Windows, runs those with these names there and returns their output. Each
+// must pass: a skipped or missing one is a failure.
 func RunTests(t testing.TB, names ...string) string {
 	t.Helper()
 	if testing.Short() {

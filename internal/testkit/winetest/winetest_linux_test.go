@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFindLeavesNothing: no folder of a server stays where programs keep what is temporary. Others'
-// may come and go meanwhile, so the test has a folder for this of its own.
+// TestFindLeavesNothing: no folder of a server stays in the folder for temporary files. Other programs may use that meanwhile, so
+// the test has its own.
 func TestFindLeavesNothing(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -30,7 +30,7 @@ func TestFindLeavesNothing(t *testing.T) {
 	if _, err := os.Stat(prefix); !os.IsNotExist(err) {
 		t.Errorf("the prefix %s is still there: %v", prefix, err)
 	}
-	// A process of Wine's has the prefix in its environment.
+	// Wine's processes have the prefix in their environment.
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range environs {
 		env, _ := os.ReadFile(name)

@@ -1,5 +1,4 @@
-// Package workertest builds the worker for tests, so that they run what users
-// run, whether or not make has built it before.
+// Package workertest builds the worker for tests, so that they use the users' worker, whether or not make has built it before.
 package workertest
 
 import (
@@ -16,12 +15,11 @@ var (
 	built = map[string][]byte{}
 )
 
-// EnvDir names a folder of built workers, GOOS-GOARCH each, for a machine that
-// has no go command.
+// EnvDir names a folder of built workers, one GOOS-GOARCH each, for a machine without a go command.
 const EnvDir = "PLIMSOLL_TEST_WORKERS"
 
-// Source returns the worker for a system, as workerbin.Bytes does. The first
-// call for a system builds it with the go command, unless EnvDir has it.
+// Source returns the worker for a system, as workerbin.Bytes does. The first call for a system builds it with the go command, unless
+// EnvDir has it.
 func Source(t testing.TB) func(goos, goarch string) ([]byte, error) {
 	t.Helper()
 	return func(goos, goarch string) ([]byte, error) {
