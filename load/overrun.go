@@ -256,7 +256,7 @@ func (t *thread) waits(begin bool) {
 		t.waiting = begin
 	}
 	if t.glance != nil {
-		t.glance.lend(begin)
+		t.glance.wait(begin)
 	}
 }
 

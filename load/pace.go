@@ -229,15 +229,15 @@ func (t *thread) idle(now int64, d time.Duration) {
 	}
 }
 
-// rest sleeps, and lets others read the thread's counts in the meantime.
+// rest sleeps, and lets other goroutines read the thread's counters meanwhile.
 func (t *thread) rest(d time.Duration) {
-	if t.glance == nil || t.glance.lent {
+	if t.glance == nil || t.glance.waiting {
 		sleep(d)
 		return
 	}
-	t.glance.lend(true)
+	t.glance.wait(true)
 	sleep(d)
-	t.glance.lend(false)
+	t.glance.wait(false)
 }
 
 // lateness records that an I/O of an open loop started d nanoseconds late.

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A glance lets others read what a thread counted. The thread holds mu except while it waits for I/O or sleeps. So a
+// A glance lets other goroutines read a thread's counters. The thread holds mu except while it waits for I/O or sleeps. So a
 // reader never waits for a slow disk, and the cost is some ns per I/O, for jobs with Status only.
 type glance struct {
-	mu   sync.Mutex
-	lent bool // the thread doesn't hold mu
-	task int  // the kernel's number of the thread
+	mu      sync.Mutex
+	waiting bool // the thread waits, and doesn't hold mu
+	task    int  // the kernel's number of the thread
 	// before is the usage of the thread when it began, as reported by taskUsage.
 	before ThreadUsage
 }
@@ -25,23 +25,23 @@ func newGlance(j Job) *glance {
 	return g
 }
 
-// begin records the thread's usage before it begins. mu is lent.
+// begin records the thread's usage before it begins. The thread must not hold mu.
 func (g *glance) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.before = taskUsage(g.task)
 }
 
-// lend releases mu when the thread begins to wait, and takes it back afterwards.
-func (g *glance) lend(begin bool) {
+// wait releases mu when the thread begins to wait, and locks it again when the wait has ended.
+func (g *glance) wait(begin bool) {
 	switch {
-	case begin == g.lent:
+	case begin == g.waiting:
 	case begin:
-		g.lent = true
+		g.waiting = true
 		g.mu.Unlock()
 	default:
 		g.mu.Lock()
-		g.lent = false
+		g.waiting = false
 	}
 }
 

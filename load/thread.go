@@ -190,7 +190,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	t.acct.doneAt = t.doneAt()
 	t.ended = true
 	if t.glance != nil {
-		t.glance.lend(true)
+		t.glance.wait(true)
 	}
 }
 

@@ -188,7 +188,7 @@ func (w *Workload) columns(how tableStyle) []column {
 		}
 		put(&ratio, ratioText(c.Compared.Ratio))
 		interval := c.intervalText(between)
-		if how.tight && interval == sayTooWide {
+		if how.tight && interval == tooWide {
 			interval = "too wide"
 		}
 		put(&ratioCI, interval)
@@ -221,11 +221,11 @@ func (c *Cell) shortLabel() string {
 	return c.Label
 }
 
-// tooWide is the ratio of an interval's ends from which its figures mean nothing.
-const tooWide = 10
+// maxSpread is the greatest ratio of an interval's ends for which its figures mean anything.
+const maxSpread = 10
 
-// sayTooWide is printed in place of such an interval.
-const sayTooWide = "too wide to say"
+// tooWide is printed in place of a wider interval.
+const tooWide = "too wide to say"
 
 // intervalText prints the interval of a ratio. One that spans more than an order of magnitude and proves nothing is
 // replaced by words, since its ends would look like findings.
@@ -234,8 +234,8 @@ func (c *Cell) intervalText(between string) string {
 	if !x.Low.Known() || !x.High.Known() {
 		return notKnown // One block gives no interval; a column without any is left out.
 	}
-	if x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
-		return sayTooWide
+	if x.High > maxSpread*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
+		return tooWide
 	}
 	if c.Kind == Faster && x.High >= 2 {
 		// The verdict is in factors, too: both must be rounded alike.
