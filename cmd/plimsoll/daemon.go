@@ -39,7 +39,7 @@ func (a *app) daemonCommand() *cobra.Command {
 		Use:   "daemon",
 		Short: "Hold containers to the limits of a policy, as they come and go",
 		Long: `Daemon holds the containers of all engines to the limits of a policy: each container from its
-start to its end. If another program changes a limit, daemon puts it back; it writes only values
+start to its end. If another program changes a limit, daemon restores it; it writes only values
 that differ. It continues after a restart of itself or of an engine.
 
 The policy is a list of rules, each with the containers that it matches and their limits:
@@ -62,7 +62,7 @@ When the daemon ends, the limits stay, unless --clear-on-stop is given. A folder
 Daemons of several folders don't know of each other: never let two of them hold the same container.
 --status shows what the daemon holds.
 
-Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can be limited.`,
+Exit status: 0 done; 1 error; 2 a policy with faults; 5 nothing can be limited here.`,
 		Example: `  plimsoll daemon --check
   plimsoll daemon
   plimsoll daemon --status
@@ -73,12 +73,12 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
-	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the lock, the socket and the state; it should not outlive a boot")
+	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the lock, the socket and the state; a reboot should empty it")
 	f.BoolVar(&o.check, "check", false, "check the policy, show which limits would be set now, by which rule, and which can't be; write nothing")
 	f.BoolVar(&o.dry, "dry-run", false, "the same as --check")
 	f.BoolVar(&o.status, "status", false, "show the running daemon's limits")
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
-	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
+	f.BoolVar(&o.clear, "clear-on-stop", false, "remove all limits when the daemon ends")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
 	notEmpty(cmd, "policy", "run", "import-blockio")
 	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often to check all limits, 1s at least; a change of one is noticed at once")

@@ -31,11 +31,11 @@ container, and removes that.
 Each line begins with ok, partly or no. A line marked "fix:" has a command or
 advice; doctor does not run it for you.
 
---leftovers shows instead what Plimsoll records of the sessions, disks and device-wide
-limits of its runs, with the process of each. Those of a process that was killed are
-removed by the next run, or by --sweep.
+--leftovers lists instead the sessions, disks and device-wide limits that Plimsoll has
+recorded, with the process of each. If that process was killed, the next run removes
+them, or --sweep.
 
-Exit status: 0; 1 if a leftover can't be read or removed; 5 if not even the host engine
+Exit status: 0 done; 1 a leftover can't be read or removed; 5 not even the host engine
 can measure here.`,
 		Example: `  plimsoll doctor
   plimsoll doctor --json
@@ -79,8 +79,8 @@ can measure here.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	cmd.Flags().BoolVar(&left, "leftovers", false, "show what runs have made here and not removed yet")
-	cmd.Flags().BoolVar(&sweep, "sweep", false, "remove what runs left whose process has ended")
+	cmd.Flags().BoolVar(&left, "leftovers", false, "list what runs have made here and not removed yet")
+	cmd.Flags().BoolVar(&sweep, "sweep", false, "remove the leftovers of processes that have ended")
 	cmd.MarkFlagsMutuallyExclusive("leftovers", "sweep")
 	return cmd
 }

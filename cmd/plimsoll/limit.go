@@ -69,7 +69,7 @@ func (w *limitWhere) register(cmd *cobra.Command) {
 	f.StringVar(&w.Path, "path", "", "only for the file system of this path: of the container or process; for cgroup:PATH, of the host")
 	f.StringVar(&w.Device, "device", "", "only for this block device of the host (/dev/sda)")
 	f.BoolVar(&w.all, "all", false, "for the container's own layer and everything mounted into it (the default)")
-	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for all that the kernel writes back to the device, of other programs too (control groups of version 1)")
+	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for everything that the kernel writes back to the device, for other programs too (control groups of version 1)")
 	f.BoolVar(&w.json, "json", false, "print JSON")
 	notEmpty(cmd, "volume", "path", "device")
 	cmd.MarkFlagsMutuallyExclusive("volume", "path", "device", "all")

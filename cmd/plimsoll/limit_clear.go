@@ -20,9 +20,9 @@ func (a *app) limitClearCommand() *cobra.Command {
 		Long: `Clear removes all limits of a target from the kernel, whichever program set them, or only those that
 --only names. With --volume, --path or --device it removes only limits on I/O, and only there.
 
-It also removes what systemd has for a unit, and what the engine has stored for the container's next
-start. Docker takes back limits of devices (from version 29.6) and no others, Podman takes back
-none: clear prints what is left.
+It also removes the limits that systemd has for a unit, and those that the engine has stored for the
+container's next start. Docker can remove stored limits of devices (from version 29.6) and no others, Podman
+none: clear prints those that are left.
 
 It also removes limits that were set for the target in the root group (--device-wide, or a volume with a
 device of its own), even after the target itself has gone. Without TARGET, --device-wide removes all limits

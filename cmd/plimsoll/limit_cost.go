@@ -28,7 +28,7 @@ the disk. Keys that aren't named keep their values.
 
 Cost writes both, or none. It prints the command that restores the values from before.
 
-Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be had here.`,
+Exit status: 0 done; 1 the kernel refused it; 2 wrong usage; 5 it can't be done here.`,
 		Example: `  plimsoll limit cost /dev/sda --qos rpct=95,rlat=5ms,wpct=95,wlat=5ms,min=50,max=150
   plimsoll limit cost /dev/sda --model rbps=500MB,rseqiops=80000,rrandiops=60000,wbps=400MB,wseqiops=70000,wrandiops=50000
   plimsoll limit cost /dev/sda --qos enable=0`,

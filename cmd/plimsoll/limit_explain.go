@@ -28,10 +28,10 @@ into it, or a volume's folder.
 
 ` + targetHelp + `
 
-Of several paths it points out those that share a disk. It changes nothing and doesn't need root;
+If several paths are given, it shows which of them share a disk. It changes nothing and doesn't need root;
 without root it can't see what device mapper devices are made of.
 
-Exit status: 0; 1 if there is no such TARGET; 2 if a path doesn't exist; 5 if one of them can't be limited here.`,
+Exit status: 0 done; 1 there is no such TARGET; 2 a path doesn't exist; 5 one of them can't be limited here.`,
 		Example: `  plimsoll limit explain /var/lib/docker
   plimsoll limit explain / /var
   plimsoll limit explain web
@@ -45,7 +45,7 @@ Exit status: 0; 1 if there is no such TARGET; 2 if a path doesn't exist; 5 if on
 			return a.limitExplain(cmd.Context(), args, asJSON)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

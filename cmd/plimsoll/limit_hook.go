@@ -35,19 +35,19 @@ Podman and CRI-O call it if a file in their folder of hooks says so, /etc/contai
   {"version": "1.0.0", "when": {"always": true}, "stages": ["createRuntime"],
    "hook": {"path": "/usr/local/bin/plimsoll", "args": ["plimsoll", "limit", "hook"], "timeout": 30}}
 
-For Docker and containerd, --runtime makes it the runtime itself: it puts the hook into the container's bundle and
-becomes the named one. In /etc/docker/daemon.json:
+For Docker and containerd, --runtime makes it the runtime: it puts the hook into the container's bundle and
+then runs the named runtime in its own place. In /etc/docker/daemon.json:
 
   {"default-runtime": "held", "runtimes": {"held": {"path": "/usr/local/bin/plimsoll",
    "runtimeArgs": ["limit", "hook", "--runtime", "runc", "--"]}}}
 
-A limit that can't be kept ends the container's start with the reason, unless --best-effort is
-given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing
+If a limit can't be set, the container does not start and the error has the reason, unless
+--best-effort is given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing
 is limited. Rules for labels that the runtime doesn't know (those of Podman's containers) and rules for the
 whole device are left to "plimsoll daemon".
 
-Exit status: 0; 5 if a limit of the policy can't be set; 2 for a policy with faults; 1 for any
-other error, such as a record that can't be written.`,
+Exit status: 0 done; 1 an error, such as a record that can't be written; 2 a policy with faults;
+5 a limit of the policy can't be set.`,
 		Example: `  plimsoll limit hook --policy /etc/plimsoll/policy.yaml < state.json
   plimsoll limit hook --runtime runc -- --version`,
 		Args: cobra.ArbitraryArgs,
@@ -57,7 +57,7 @@ other error, such as a record that can't be written.`,
 	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the daemon, with its notes on the limits that it keeps")
 	f.StringVar(&o.runtime, "runtime", "", "act as a runtime: put the hook into the bundle, and run this program with the arguments")
 	notEmpty(cmd, "policy", "run", "runtime")
-	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without the limits that can't be kept")
+	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without the limits that can't be set")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case o.runtime != "":

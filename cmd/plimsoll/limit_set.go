@@ -24,13 +24,13 @@ It sets all or none: if the kernel refuses one, it restores the values from befo
 ` + targetHelp + `
 
 Limits on I/O apply to the container's own layer and everything mounted into it, unless --volume,
---path or --device names less. Those of pid:N apply to the device of its /, those of cgroup:PATH
+--path or --device selects a part of these. Those of pid:N apply to the device of its /, those of cgroup:PATH
 to what --path or --device names. All data on a device shares one limit; the output says so. A percentage
 is of the highest rate measured on the device ("plimsoll run" records it).
 
 A restarted container begins without these limits, unless --keep has its engine store them. Docker
-does that (limits of devices from version 29.6), and Podman from version 5.1. Docker can't take back
-stored limits of memory and CPUs, and Podman can't take back any: only a new container is without
+does that (limits of devices from version 29.6), and Podman from version 5.1. Docker can't remove
+stored limits of memory and CPUs, and Podman can't remove any: only a new container is without
 them. The daemon's policy keeps limits across restarts without that.
 
 A weight has no effect unless bfq schedules the disk or iocost is enabled for it: set refuses it.
@@ -41,7 +41,7 @@ On control groups of version 1 the kernel writes a container's buffered writes b
 group. So a volume with a device of its own is limited there too, and --device-wide does that for
 any device. Plimsoll records the target of such a limit: clear removes it with the target's own.
 
-Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be had here.`,
+Exit status: 0 done; 1 a limit was refused; 2 wrong usage; 5 it can't be done here.`,
 		Example: `  plimsoll limit set web --write-bps 10MiB --write-iops 500
   plimsoll limit set web --volume data --read-bps 25%
   plimsoll limit set volume:data --write-bps 10MiB
@@ -60,7 +60,7 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	f := cmd.Flags()
 	f.BoolVar(&how.Dry, "dry-run", false, "print the writes and make none of them")
 	f.BoolVar(&how.Keep, "keep", false, "let the engine store it too, for the container's next start (Docker; Podman 5.1)")
-	f.StringVar(&how.Enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all its users: bfq, iocost or auto")
+	f.StringVar(&how.Enable, "enable-weights", "", "with --weight: divide the disk by weight, for all its users: bfq, iocost or auto")
 	f.Lookup("enable-weights").NoOptDefVal = change.Auto
 	where.registerRun(cmd)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")

@@ -40,12 +40,12 @@ func (a *app) limitVerifyCommand() *cobra.Command {
 		Long: `Verify does I/O against each limit that the kernel has for a target, in the target's own control
 groups and on its own file systems. It prints the limit, what the application saw and what reached the
 device. It tries each limit on writes in four modes: direct I/O, O_DSYNC, buffered with a sync at
-the end, and buffered, where the kernel's flusher writes back. Limits on reads it tries in two, direct
+the end, and buffered, where the kernel's flusher writes back. It tries limits on reads in two, direct
 and buffered, because reads don't sync. One limit in one mode takes about six seconds; the time of all
 is printed first.
 
 It tries the limits that are set. With --write-bps and the like it measures against those values
-instead. It sets no limit, so a value that the kernel doesn't have is found not to hold.
+instead. It sets no limit, so a value that the kernel doesn't have is reported as not held.
 
 ` + targetHelp + `
 
@@ -59,7 +59,7 @@ container's own share of the device. Where space is short, it refuses.
 A group or a unit has no files of its own: give --path a folder of this machine on the limited
 device.
 
-Exit status: 0 held; 1 at least one could not be measured; 2 for wrong usage; 4 at least one is
+Exit status: 0 held; 1 at least one could not be measured; 2 wrong usage; 4 at least one is
 not held; 5 it can't be held or tried here.`,
 		Example: `  plimsoll limit verify web
   plimsoll limit verify web --volume data --modes direct,buffered
@@ -76,7 +76,7 @@ not held; 5 it can't be held or tried here.`,
 		names[i] = string(m)
 	}
 	cmd.Flags().StringSliceVar(&f.modes, "modes", names, "ways to do I/O")
-	cmd.Flags().BoolVar(&f.probe, "probe", false, "try a volume from a container made for it, not from one that uses it")
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "measure from a new container with the volume, not from one that uses it")
 	cmd.Flags().DurationVar(&f.time, "time", f.time, "how long each is measured, 3s at least")
 	cmd.Flags().Float64Var(&f.tolerance, "tolerance", f.tolerance, "how many percent above or below a limit still count as held")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

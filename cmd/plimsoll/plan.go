@@ -54,9 +54,9 @@ func (t *terms) Set(v string) error {
 // addPlanFlags adds the flags that change a plan.
 func addPlanFlags(cmd *cobra.Command, o *plan.Options) {
 	f := cmd.Flags()
-	f.BoolVar(&o.Quick, "quick", false, "a first look, as the plan's quick section says, by default with 3 blocks; it proves nothing")
-	f.StringVar(&o.Blocks, "blocks", "", "run every cell `N` times instead of as often as the plan says")
+	f.BoolVar(&o.Quick, "quick", false, "a first look with the settings of the plan's quick section, 3 blocks by default; it proves nothing")
+	f.StringVar(&o.Blocks, "blocks", "", "run `N` blocks instead of the plan's number")
 	f.StringVar(&o.Seed, "seed", "", "seed `N` of the random order of trials, to repeat a run")
-	f.Var((*terms)(&o.Only), "only", "keep only the cells that `EXPR` names, like engine=oci,place=layer|bind,workload=randread-*; given again, only those that both name")
-	f.StringArrayVar(&o.Set, "set", nil, "set a key of the plan, as `KEY=VALUE`, like workloads.append.count=100; may be repeated")
+	f.Var((*terms)(&o.Only), "only", "keep only the cells that `EXPR` names, like engine=oci,place=layer|bind,workload=randread-*; if repeated, a cell must match every EXPR")
+	f.StringArrayVar(&o.Set, "set", nil, "set a key of the plan to a value, `KEY=VALUE`, such as workloads.append.count=100; may be repeated")
 }

@@ -15,7 +15,7 @@ func (a *app) planCheckCommand() *cobra.Command {
 	var o plan.Options
 	cmd := &cobra.Command{
 		Use:   "check NAME|FILE|-",
-		Short: "Check a plan, and say how large it is",
+		Short: "Check a plan and print its size",
 		Long: `Check a plan without running it. For a sound plan it prints one line with its size
 and about how long it would run on an ordinary SSD. For any other it prints every
 fault as file:line:column: message, and the exit status is 2.`,

@@ -61,6 +61,6 @@ server complete and check keys with it, if the plan begins with the line
 			return err
 		},
 	}
-	cmd.Flags().Bool("json", true, "print JSON, which is the only form that a schema has")
+	cmd.Flags().Bool("json", true, "print JSON, the only form of a schema")
 	return cmd
 }

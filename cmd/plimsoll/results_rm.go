@@ -47,7 +47,7 @@ measured, it removes none of them.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "remove every run")
 	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 

@@ -41,7 +41,7 @@ bind in the folder that the jobs name. Without a plan it runs "places", which an
 I put my container's data on this machine, and what does each place cost?
 
 It runs every cell of the plan once a block, in a fresh random order. It skips cells that this
-machine can't run and gives the reason; of a cell that fails it keeps the last output. It
+machine can't run and gives the reason. If a cell fails, it keeps the cell's last output. It
 records each trial as it ends, so --resume can continue an interrupted run. --resume RUN
 --blocks N continues a run, also a complete one, until it has N blocks, with the same plan, seed
 and machine. The table goes to standard output, everything else to standard error.
@@ -70,7 +70,7 @@ not; 5 nothing of the plan can be done here.`,
 	fl := c.Flags()
 	addPlanFlags(c, &f.plan)
 	fl.StringVar(&f.out, "out", "", "folder to write report.html and report.json to")
-	fl.BoolVar(&f.resume, "resume", false, "continue the last run that was interrupted, or the run named in place of PLAN; with --blocks until it has that many")
+	fl.BoolVar(&f.resume, "resume", false, "continue the last run that was interrupted, or the run named in place of PLAN; with --blocks N until it has N blocks")
 	fl.BoolVar(&f.json, "json", false, "print the report as JSON")
 	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file; its data is then lost")
 	return c

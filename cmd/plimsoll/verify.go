@@ -28,7 +28,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
 		Use:   "verify FILE | --check --journal JOURNAL [FILE]",
-		Short: "Find out whether storage keeps the data that it acknowledged",
+		Short: "Check that storage keeps the data that it acknowledged",
 		Long: `Verify writes a file of stamped blocks, each once and in a random order, syncs it every few
 writes, and reads it back. For a block that is lost, damaged, torn or in the wrong place it
 prints the offset and what is there instead; the exit status is then 4.
@@ -61,12 +61,12 @@ another disk or machine: "-" is standard output.`,
 	fl.StringVar(&f.size, "size", "256MiB", "length of the file")
 	fl.StringVar(&f.bs, "bs", "4KiB", "length of a block")
 	fl.IntVar(&f.depth, "iodepth", 1, "writes in flight")
-	fl.IntVar(&f.every, "fdatasync", 32, "sync after every that many writes")
+	fl.IntVar(&f.every, "fdatasync", 32, "number of writes between two syncs")
 	fl.BoolVar(&f.direct, "direct", false, "write with direct I/O")
 	fl.Int64Var(&f.rate, "rate", 0, "writes a second at most (0: no bound)")
 	fl.StringVar(&f.journal, "journal", "", "file for the record of synced data, - for standard output; with --check the file to compare with, - for standard input")
 	fl.BoolVar(&f.check, "check", false, "write nothing: compare the file with the journal")
-	fl.BoolVar(&f.json, "json", false, "print what was found as JSON")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.destructive, "destructive", "", "allow writing over this file or device; its data is then lost")
 	return c
 }

@@ -48,7 +48,7 @@ terminal it runs until Ctrl-C.
 
 A byte that goes through a stack of devices, such as a loop device and the disk with its
 file, counts once. Figures that the kernel doesn't count are shown as "?", never as 0. WAITS is also "?" for a
-target at a limit that is not seen to wait: a program that polls for its completions
+target that is at its limit and shows no waiting: a program that polls for its completions
 (io_uring with SQPOLL) does not sleep for them.
 
 ` + targetHelp + `
@@ -61,7 +61,7 @@ Without one, all containers that run here are watched.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&interval, "interval", "1s", "how long to measure for each table: 500ms, 10s")
-	f.IntVar(&opt.count, "count", 0, "end after so many tables (0: go on until Ctrl-C)")
+	f.IntVar(&opt.count, "count", 0, "end after this many tables (0: continue until Ctrl-C)")
 	f.BoolVar(&once, "once", false, "measure one interval and end, as --count 1")
 	f.BoolVar(&opt.devices, "devices", false, "only devices; ask no engine")
 	f.BoolVar(&opt.json, "json", false, "print a line of JSON for each interval")

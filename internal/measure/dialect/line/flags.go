@@ -45,14 +45,14 @@ Plimsoll's own flags may stand anywhere between the tool's:
                              where the load runs (default host): a container of a runtime or a daemon, or a
                              virtual machine` + where + `
   --image NAME               an image of the engine to run in, instead of an empty one
-  --memory SIZE              limits of the container: memory with its page cache (64m, as Docker reads it),
-  --cpus N                   processors (0.5),
-  --cpu-shares N             and weight on busy processors (1024 is normal)
+  --memory SIZE              limit of the container's memory with its page cache (64m, as Docker reads it)
+  --cpus N                   limit of the container's CPUs (0.5)
+  --cpu-shares N             the container's share of busy CPUs (1024 is normal)
   --read-bps, --write-bps RATE, --read-iops, --write-iops N, --weight N, --latency TIME
                              limits of the device under the place (10MiB, 500, 200, 5ms)
-  --device-wide              hold the rates at the device too: what the kernel writes back later
+  --device-wide              limit the device too, which holds buffered writes
   --io-maxiops N, --io-maxbandwidth RATE, --isolation process|hyperv
-                             of a Windows container: limits of its system drive, and its isolation
+                             for a Windows container: limits of its system drive, and its isolation
   --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
   --quiet                    no notes and doubts on standard error, as for '2>&1 | jq'` + leave
 }

@@ -46,8 +46,8 @@ type wordsOnly struct{ Test }
 func Tools() []Tool {
 	return []Tool{
 		{
-			Name: "fio", Use: "fio JOBFILE... | --name=NAME [--OPTION[=VALUE]]...", Short: "Run fio's job files and lines, anywhere",
-			Long: `Fio runs a job file or a line of fio unchanged and prints fio's output: normal text,
+			Name: "fio", Use: "fio JOBFILE... | --name=NAME [--OPTION[=VALUE]]...", Short: "Run fio's job files and command lines in any place",
+			Long: `Fio runs a job file or a command line of fio unchanged and prints fio's output: normal text,
 --output-format=json or json+. docs/reference/fio.md lists the options and what each one does here. An option
 that can't have its effect is an error; none is ignored silently.`,
 			Example: `  plimsoll fio job.fio
@@ -68,10 +68,10 @@ that can't have its effect is an error; none is ignored silently.`,
 			},
 		},
 		{
-			Name: "diskspd", Use: "diskspd [OPTION]... TARGET...", Short: "Run a line of diskspd, anywhere",
-			Long: `Diskspd runs a line or an XML profile of Microsoft's diskspd unchanged and prints its report as
-text or XML. A path of Windows is a file of that name in the current folder, or in the
-place. docs/reference/diskspd.md lists the options.`,
+			Name: "diskspd", Use: "diskspd [OPTION]... TARGET...", Short: "Run a diskspd command line in any place",
+			Long: `Diskspd runs a command line or an XML profile of Microsoft's diskspd unchanged and prints
+diskspd's report as text or XML. A Windows path means a file of that name in the current folder,
+or in the place. docs/reference/diskspd.md lists the options.`,
 			Example: `  plimsoll diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G "C:\iotest.dat"
   plimsoll diskspd -b4K -d10 -o32 -t1 -r -Sh -L -Rxml -c1G test.dat --engine oci --place bind`,
 			parse: func(read dialect.FileReader, args, destructive []string) (Test, error) {
@@ -85,10 +85,10 @@ place. docs/reference/diskspd.md lists the options.`,
 			},
 		},
 		{
-			Name: "orion", Use: "orion -run simple|normal|advanced|oltp|dss [OPTION]...", Short: "Run Oracle Orion's calibration, anywhere",
-			Long: `Orion measures the matrix of small and large I/Os that Oracle's Orion does, prints its lines and
-writes its files. The files to measure are listed in NAME.lun; --lun-size SIZE makes
-those that aren't there. docs/reference/orion.md lists the options.`,
+			Name: "orion", Use: "orion -run simple|normal|advanced|oltp|dss [OPTION]...", Short: "Run Oracle Orion's calibration in any place",
+			Long: `Orion measures the same matrix of small and large I/Os as Oracle's Orion, prints the same lines
+and writes the same files. NAME.lun lists the files to measure; --lun-size SIZE makes
+those that don't exist. docs/reference/orion.md lists the options.`,
 			Example: `  plimsoll orion -run simple -testname mytest -duration 10
   plimsoll orion -run oltp -testname mytest --lun-size 1GiB --engine docker --place volume`,
 			parse: func(read dialect.FileReader, args, destructive []string) (Test, error) {
@@ -96,8 +96,8 @@ those that aren't there. docs/reference/orion.md lists the options.`,
 			},
 		},
 		{
-			Name: "dd", Use: "dd if=FILE of=FILE [OPERAND]...", Short: "Run a line of dd, anywhere",
-			Long: `Dd runs a line of dd unchanged and ends with dd's last lines. One side is storage: the other
+			Name: "dd", Use: "dd if=FILE of=FILE [OPERAND]...", Short: "Run a dd command line in any place",
+			Long: `Dd runs a dd command line unchanged and prints dd's last lines at its end. One side is storage: the other
 is /dev/zero, /dev/urandom or /dev/null.`,
 			Example: `  plimsoll dd if=/dev/zero of=test.img bs=1M count=256 oflag=direct
   plimsoll dd if=/dev/zero of=test.img bs=64K count=1000 oflag=dsync --engine docker --place volume
@@ -107,8 +107,8 @@ is /dev/zero, /dev/urandom or /dev/null.`,
 			},
 		},
 		{
-			Name: "ab", Web: true, Use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", Short: "Run a line of ab, a closed loop of requests",
-			Long: `Ab runs a line of ApacheBench unchanged and prints its report. It is a closed loop: while a
+			Name: "ab", Web: true, Use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", Short: "Run an ab command line (ApacheBench) from any engine",
+			Long: `Ab runs an ApacheBench command line unchanged and prints ApacheBench's report. It is a closed loop: while a
 server stalls it gets fewer requests, so few requests see the stall. docs/reference/ab.md lists the options.`,
 			Example: `  plimsoll ab -n 1000 -c 10 http://localhost:8080/
   plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html
