@@ -76,52 +76,24 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 			return w.Device != number && w.Disk != filepath.Base(where.Device)
 		})
 	}
-	var left []hold.Done
-	var kept []string
-	if s.Target.Name == "" {
-		var err error
-		if left, kept, err = m.clearKeepers(where); err != nil {
-			return nil, err
+	list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool { return len(where.Only) > 0 && w.Only(where.Only).IsZero() })
+	stay := 0
+	list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
+		runs := w.Daemon != "" && keeper.Runs(w.Daemon)
+		if runs {
+			stay++
+			s.Notes = append(s.Notes, fmt.Sprintf("%s stays in the root group: it is for %s, which runs and would restore it; change its policy instead", w, w.For))
 		}
-		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
-			switch {
-			case w.OfDaemon(m.Run): // Its own records say more.
-				return m.daemonHas(w.Device)
-			case w.Daemon == "" || !keeper.Runs(w.Daemon):
-				return false
-			}
-			kept = append(kept, fmt.Sprintf("%s stays in the root group: it is for %s; change its policy instead", w, w.For))
-			return true
-		})
-		s.Notes = append(s.Notes, kept...)
-	}
-	if len(list)+len(left)+len(kept) == 0 {
+		return runs
+	})
+	if len(list)+stay == 0 {
 		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
 	}
 	done, err := m.DeviceLimits(m.Machine).Clear(ctx, list, where.Only, where.Dry)
 	if err != nil {
 		return nil, err
 	}
-	return m.result(s, limit.Clear(where.Only...), append(done, left...), where), nil
-}
-
-// daemonHas reports whether the daemon limits a device in the root group, or has left a limit there.
-func (m *Maker) daemonHas(d device.Number) bool {
-	held, err := keeper.RootGroup(m.Holder, m.Run)
-	return err != nil || slices.ContainsFunc(held, func(h keeper.Held) bool { return h.Device == d })
-}
-
-// clearKeepers removes what plimsoll daemon has left in the root group.
-func (m *Maker) clearKeepers(where Options) (done []hold.Done, kept []string, err error) {
-	var number device.Number
-	if where.Device != "" {
-		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = stack.Device.Number()
-		}
-	}
-	return keeper.ClearRootGroup(m.Holder, m.Run, m.DeviceLimits(m.Machine), func(h keeper.Held) bool {
-		return (len(where.Only) == 0 || slices.Contains(where.Only, h.Key)) && (where.Device == "" || h.Device == number || h.DeviceName == filepath.Base(where.Device))
-	}, where.Dry)
+	return m.result(s, limit.Clear(where.Only...), done, where), nil
 }
 
 // withDeviceLimits makes a change together with the limits in the root group that were set for its target.

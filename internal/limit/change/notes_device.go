@@ -44,15 +44,16 @@ func (m *Maker) otherDevice(s *hold.Scope, where Options) (notes []string) {
 	return notes
 }
 
-// leftNotes say that the root group still limits devices whose other limits were changed: the daemon of the folder
-// m.Run sets those limits, or has left them.
+// leftNotes say that the root group still limits devices whose other limits were changed: a daemon sets those limits, or
+// has left them.
 func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	if s.HasRootGroup() {
 		return nil
 	}
-	held, err := keeper.RootGroup(m.Holder, m.Run)
-	if err != nil || len(held) == 0 {
-		return nil // The daemon of another user is not visible to this one.
+	all, _ := m.DeviceLimits(m.Machine).List() // Records that can't be read are another note.
+	all = slices.DeleteFunc(all, func(n hold.DeviceLimit) bool { return n.Daemon == "" })
+	if len(all) == 0 {
+		return nil
 	}
 	on := map[device.Number]bool{}
 	for _, d := range s.Devices() {
@@ -68,17 +69,19 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 			}
 		}
 	}
-	for _, h := range held {
-		if !on[h.Device] || !c.Touches(h.Key) {
-			continue
+	for _, n := range all {
+		for _, one := range keeper.ByRule(n, m.Run) {
+			if !on[n.Device] || !c.Touches(one.Rules[0].Key) {
+				continue
+			}
+			text := fmt.Sprintf("the root group still has %s=%s on %s, for %s: it limits all that is written to that device", one.Rules[0].Key, one.Limits.Text(one.Rules[0].Key), n.Disk, one.For)
+			if keeper.Runs(n.Daemon) {
+				text += "; its policy says so"
+			} else {
+				text += "; plimsoll limit clear --device-wide --device /dev/" + n.Disk + " takes it away"
+			}
+			notes = append(notes, text)
 		}
-		n := fmt.Sprintf("the root group still has %s=%s on %s, for %s: it limits all that is written to that device", h.Key, h.Value, h.DeviceName, h.Whose())
-		if keeper.Runs(m.Run) {
-			n += "; its policy says so"
-		} else {
-			n += "; plimsoll limit clear --device-wide --device /dev/" + h.DeviceName + " takes it away"
-		}
-		notes = append(notes, n)
 	}
 	return notes
 }

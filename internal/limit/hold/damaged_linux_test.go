@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/testkit/journaltest"
@@ -30,8 +29,8 @@ func TestDamagedOfAnother(t *testing.T) {
 	w := k.DeviceLimits(k.state)
 	spot := k.scope.Devices()[0]
 	n, err := w.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
-	if err := errors.Join(err, w.Release(t.Context(), n), w.Free(spot), w.Claim(t.Context(), k.state, spot.Number(), spot.Name, limit.Limits{WriteBPS: 7 << 20}),
-		w.Disclaim(t.Context(), k.state, func(d device.Number) bool { return false })); err != nil {
+	if err := errors.Join(err, w.Release(t.Context(), n), w.Free(spot), takes(t.Context(), w, k.state, spot, limit.Limits{WriteBPS: 7 << 20}),
+		w.Record(t.Context(), k.state, nil)); err != nil {
 		t.Errorf("a run and a daemon: %v", err)
 	}
 	if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20}); err != nil {
@@ -63,7 +62,7 @@ func TestDamagedOwn(t *testing.T) {
 	_, held := w.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
 	for name, err := range map[string]error{
 		"set": k.set(t.Context(), limit.Limits{WriteBPS: 2 << 20}), "Hold": held, "Free": w.Free(spot),
-		"Claim": w.Claim(t.Context(), k.state, spot.Number(), spot.Name, limit.Limits{WriteBPS: 7 << 20}),
+		"a daemon": takes(t.Context(), w, k.state, spot, limit.Limits{WriteBPS: 7 << 20}),
 	} {
 		if !errors.As(err, new(*journal.DamagedError)) || strings.Count(err.Error(), path) != 1 || !strings.Contains(err.Error(), "--device DISK --device-wide removes them") {
 			t.Errorf("%s: %v, want the damaged record, and the command that helps", name, err)

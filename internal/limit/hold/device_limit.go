@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/state/journal"
 )
 
-// A DeviceLimit is the record of a device's limit in the root group of version 1, which applies to all users of the device. It names
-// the owner. The kernel doesn't record that, and the limit outlives the owner.
+// A DeviceLimit is the record of a device's limits in the root group of version 1, which apply to all users of the
+// device. It names the owner. The kernel doesn't record that, and the limits outlive the owner.
 type DeviceLimit struct {
 	// For is the owner: a target's reference ("volume:docker:data"), a run or a daemon.
 	For string `json:"for"`
@@ -36,6 +36,8 @@ type DeviceLimit struct {
 	// Boot is the boot in which they were set; they don't outlive it.
 	Boot string `json:"boot"`
 	Medium
+	// Rules is what a daemon remembers of each limit, in the order of the keys.
+	Rules []RuleLimit `json:"rules"`
 	// By is the process that the limits belong to while it runs; nil for limits that stay.
 	By *procfs.Process `json:"by,omitempty"`
 	// Former is set if the number belongs to another device by now, and the kernel still has the limits for the number.
@@ -49,8 +51,31 @@ type DeviceLimit struct {
 // String returns the limits and their device: "write_bps=6MiB on loop1 (7:1)".
 func (w DeviceLimit) String() string { return fmt.Sprintf("%s on %s (%s)", w.Limits, w.Disk, w.Device) }
 
+// keys returns the keys of w's limits, including those that a daemon's rule removes.
+func (w DeviceLimit) keys() []limit.Key {
+	return slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool { return !w.Limits.Has(k) && w.rule(k) == nil })
+}
+
+// IsZero reports whether w has no limits.
+func (w DeviceLimit) IsZero() bool { return len(w.keys()) == 0 }
+
+// Only returns w with only the limits of some keys.
+func (w DeviceLimit) Only(keys []limit.Key) DeviceLimit {
+	return w.less(slices.DeleteFunc(w.keys(), func(k limit.Key) bool { return slices.Contains(keys, k) }))
+}
+
+// less returns w without the limits of some keys.
+func (w DeviceLimit) less(keys []limit.Key) DeviceLimit {
+	w.Limits = w.Limits.Without(keys...)
+	w.Rules = slices.DeleteFunc(slices.Clone(w.Rules), func(r RuleLimit) bool { return slices.Contains(keys, r.Key) })
+	return w
+}
+
 // has reports whether a rate of the kernel's, as text, belongs to w: the recorded rate, or the one before it.
 func (w DeviceLimit) has(k limit.Key, text string) bool {
+	if r := w.rule(k); r != nil {
+		return text == w.Limits.Text(k) || text == r.Prior
+	}
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }
 
@@ -118,9 +143,13 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, damaged []*jou
 					return nil, nil, nil, err
 				}
 			}
+			has := now[n.Device]
 			n.Former, n.Gone = true, vacant(w.fs, n.Device)
-			n.Limits = n.Limits.Without(slices.DeleteFunc(n.Limits.Keys(), func(k limit.Key) bool { return n.has(k, now[n.Device].Text(k)) })...)
-			if len(n.Limits.Keys()) == 0 {
+			n = n.less(slices.DeleteFunc(n.keys(), func(k limit.Key) bool { return has.Has(k) && n.has(k, has.Text(k)) }))
+			for i := range n.Rules {
+				n.Rules[i].Before = limit.Limits{} // That was the other device's.
+			}
+			if n.IsZero() {
 				stale = append(stale, e.ID)
 				continue
 			}

@@ -134,9 +134,9 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		if len(s.Places) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
 			continue
 		}
-		both := n.only(r.Remove)
+		both := n.Only(r.Remove)
 		switch {
-		case both.Limits.IsZero():
+		case both.IsZero():
 		case s.HasRootGroup(): // The change itself removes them, another owner's too.
 			if n.For != s.Owner() && !n.left() {
 				if n.By != nil || n.Daemon != "" {
@@ -212,14 +212,14 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 		var stay []Done
 		after := slices.Clone(all)
 		for _, n := range all {
-			if !slices.ContainsFunc(list, func(o DeviceLimit) bool { return o.For == n.For && o.Device == n.Device }) || n.only(c.Remove).Limits.IsZero() {
+			if !slices.ContainsFunc(list, func(o DeviceLimit) bool { return o.For == n.For && o.Device == n.Device }) || n.Only(c.Remove).IsZero() {
 				continue
 			}
 			if n.By != nil && !n.left() {
 				stay = append(stay, Done{GroupSet: n.groupSet(nil), Diff: &cgroup.Diff{}, Notes: []string{fmt.Sprintf("%s stays: it is for %s; %s", n.Limits, n.For, n.fix())}})
 				continue
 			}
-			mine, after = append(mine, n.only(c.Remove)), without(after, n, c.Remove)
+			mine, after = append(mine, n.Only(c.Remove)), without(after, n, c.Remove)
 		}
 		did, back, err := w.remove(mine, dry)
 		if done = append(did, stay...); err != nil || dry {

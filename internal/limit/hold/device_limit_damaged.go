@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
@@ -14,7 +15,11 @@ import (
 
 // parse returns the record in an entry, or why it is damaged.
 func (w *DeviceLimits) parse(e journal.Entry) (n DeviceLimit, bad *journal.DamagedError) {
-	if err := json.Unmarshal(e.Payload, &n); err != nil {
+	err := json.Unmarshal(e.Payload, &n)
+	if err == nil && n.Daemon != "" && slices.ContainsFunc(n.Limits.Keys(), func(k limit.Key) bool { return n.rule(k) == nil }) {
+		err = errors.New("it is not a record of a daemon of this version")
+	}
+	if err != nil {
 		return n, &journal.DamagedError{Path: w.journal.Path(e.Kind, e.ID), ID: e.ID, Err: err}
 	}
 	if len(n.ForBytes) > 0 {

@@ -55,11 +55,11 @@ func TestFormerOfTheLiving(t *testing.T) {
 	}
 	_, heldToo := other.Hold(t.Context(), "another run", spot, limit.Limits{WriteBPS: 3 << 20})
 	for name, err := range map[string]error{
-		"Hold":  heldToo,
-		"Free":  other.Free(spot),
-		"Claim": other.Claim(t.Context(), k.state, spot.Number(), spot.Name, limit.Limits{WriteBPS: 3 << 20}),
-		"set":   k.set(t.Context(), limit.Limits{WriteBPS: 3 << 20}),
-		"clear": k.clear(t.Context()),
+		"Hold":   heldToo,
+		"Free":   other.Free(spot),
+		"daemon": takes(t.Context(), other, k.state, spot, limit.Limits{WriteBPS: 3 << 20}),
+		"set":    k.set(t.Context(), limit.Limits{WriteBPS: 3 << 20}),
+		"clear":  k.clear(t.Context()),
 	} {
 		var taken *refusal.Error
 		if !errors.As(err, &taken) || !strings.Contains(err.Error(), "which still runs, set it when another device had that number; once it has ended, plimsoll limit clear --device-wide --device /dev/vda removes it") {

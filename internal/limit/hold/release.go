@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
-// remove removes limits from the root group, or with dry plans that. Limits that another program has set instead stay.
-// back restores what was removed.
+// remove removes limits from the root group, or with dry plans that. A daemon's limit gives way to the value before it.
+// Limits that another program has set instead stay. back restores what was removed.
 func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back func() error, err error) {
 	var undo []func() error
 	back = func() error {
@@ -35,7 +35,7 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 			continue
 		}
 		d := Done{GroupSet: n.groupSet(root), Notes: notes}
-		want := cgroup.Want{Change: limit.Change{Remove: keys}, Devices: []device.Number{n.Device}}
+		want := cgroup.Want{Change: to(keys, n.before()), Devices: []device.Number{n.Device}}
 		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
 			d.Writes, err = d.Diff.Apply()
 		}
@@ -43,11 +43,7 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 			return nil, back, errors.Join(fmt.Errorf("%s: %w", d.GroupSet.Name, err), back())
 		}
 		undo = append(undo, func() error {
-			before := limit.Change{}
-			for _, k := range keys {
-				before.Set = before.Set.With(k, was)
-			}
-			diff, err := w.groups.Plan(root, cgroup.Want{Change: before, Devices: want.Devices})
+			diff, err := w.groups.Plan(root, cgroup.Want{Change: to(keys, was), Devices: want.Devices})
 			if err == nil {
 				_, err = diff.Apply()
 			}
@@ -58,34 +54,36 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 	return done, back, nil
 }
 
+// to returns the change that gives some keys the values of l.
+func to(keys []limit.Key, l limit.Limits) (c limit.Change) {
+	for _, k := range keys {
+		if c.Set = c.Set.With(k, l); !l.Has(k) {
+			c.Remove = append(c.Remove, k)
+		}
+	}
+	return c
+}
+
 // groupSet returns the root group as far as n is concerned.
 func (n DeviceLimit) groupSet(root *cgroup.Target) GroupSet {
 	return GroupSet{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
 }
 
-// removable returns the rates of n that the kernel still has; now is what it has. notes say which were changed by
+// removable returns the limits of n that the kernel still has; now is what it has. notes say which were changed by
 // another program.
 func (n DeviceLimit) removable(now limit.Limits) (keys []limit.Key, notes []string) {
-	for _, k := range n.Limits.Keys() {
+	before := n.before()
+	for _, k := range n.keys() {
 		switch text := now.Text(k); {
-		case !now.Has(k):
 		case n.has(k, text):
-			keys = append(keys, k)
-		default:
+			if now.Has(k) || before.Has(k) {
+				keys = append(keys, k)
+			}
+		case now.Has(k):
 			notes = append(notes, fmt.Sprintf("%s=%s on %s is not the value that was set for %s: another program set it, so it stays", k, text, n.Disk, n.For))
 		}
 	}
 	return keys, notes
-}
-
-// only returns n with only the rates of some keys.
-func (n DeviceLimit) only(keys []limit.Key) DeviceLimit {
-	for _, k := range n.Limits.Keys() {
-		if !slices.Contains(keys, k) {
-			n.Limits = n.Limits.Without(k)
-		}
-	}
-	return n
 }
 
 // without removes keys from the record of n's device and owner.
@@ -93,8 +91,8 @@ func without(all []DeviceLimit, n DeviceLimit, keys []limit.Key) []DeviceLimit {
 	all = slices.Clone(all)
 	for i := range all {
 		if all[i].For == n.For && all[i].Device == n.Device {
-			all[i].Limits = all[i].Limits.Without(keys...)
+			all[i] = all[i].less(keys)
 		}
 	}
-	return slices.DeleteFunc(all, func(o DeviceLimit) bool { return o.Limits.IsZero() })
+	return slices.DeleteFunc(all, DeviceLimit.IsZero)
 }

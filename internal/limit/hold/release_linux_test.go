@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
@@ -33,7 +32,7 @@ func TestOneOwner(t *testing.T) {
 		return w.Hold(t.Context(), "plimsoll run (r1)", d, limit.Limits{WriteBPS: 2 << 20})
 	}
 	daemon := func() error {
-		return w.Claim(t.Context(), "/run/x", d.Number(), d.Name, limit.Limits{WriteBPS: 1 << 20})
+		return takes(t.Context(), w, "/run/x", d, limit.Limits{WriteBPS: 1 << 20})
 	}
 	refused := func(when string, err error, owner string) {
 		t.Helper()
@@ -99,7 +98,7 @@ func TestOneOwner(t *testing.T) {
 	refused("a target beside a daemon", err, "plimsoll daemon of /run/x")
 	_, err = run()
 	refused("a run beside a daemon", err, "plimsoll daemon of /run/x")
-	if err := w.Disclaim(t.Context(), "/run/x", func(device.Number) bool { return false }); err != nil {
+	if err := w.Record(t.Context(), "/run/x", nil); err != nil {
 		t.Error(err)
 	}
 	one(limit.Limits{WriteBPS: 6 << 20})

@@ -27,7 +27,7 @@ func (w DeviceLimit) fix() string {
 	case w.By != nil && !w.Ended:
 		return fmt.Sprintf("process %d removes it at its end", w.By.PID)
 	case w.Daemon != "":
-		return fmt.Sprintf("change the policy of that daemon, or, when it has ended, remove it: plimsoll limit clear --device-wide --device %s --run %s", clean.Shell(node(w.Disk)), clean.Shell(w.Daemon))
+		return fmt.Sprintf("change the policy of that daemon, or, when it has ended, remove it: %s", w.cleared())
 	}
 	return w.cleared() + " removes it"
 }

@@ -246,9 +246,9 @@ func (k *Keeper) applyRoot() {
 	}
 	old := faultTexts(k.root.broken)
 	k.root.broken = nil
-	granted, faults, err := k.ownDevices(over(slices.Collect(maps.Values(last)), k.inherited()))
+	granted, faults, err := k.vacate(over(slices.Collect(maps.Values(last)), k.inherited()))
 	if err != nil {
-		// Without a claim, the keeper neither sets nor gives up limits that may be another owner's.
+		// The keeper neither sets nor removes limits that may be another owner's.
 		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
 		k.schedule(k.root, old)
 		return
@@ -258,9 +258,6 @@ func (k *Keeper) applyRoot() {
 	if err == nil {
 		n, err = k.reapply(k.root, granted, overwritten)
 		k.root.broken = append(k.root.broken, faults...)
-	}
-	if err == nil {
-		err = k.giveUpDevices()
 	}
 	k.writes.Add(int64(n))
 	if err != nil {

@@ -314,11 +314,7 @@ func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error)
 	for _, s := range away {
 		delete(e.held, s)
 	}
-	err = k.store.save(e)
-	if err == nil && e == k.root {
-		err = k.giveUpDevices()
-	}
-	return writes, err
+	return writes, k.store.save(e)
 }
 
 // check compares an entry's limits with the kernel's, and writes those that differ. Without drift it writes nothing.

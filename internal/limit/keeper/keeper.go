@@ -54,7 +54,8 @@ type Options struct {
 	// Check is the interval between checks of all limits, Sync that between listings of all engines' containers, and
 	// Poll that between looks at the policy file. 0 is DefaultCheck, DefaultSync and DefaultPoll.
 	Check, Sync, Poll time.Duration
-	// DeviceLimits are the records of the limits in the root group, with their owners; nil: the keeper is the only one.
+	// DeviceLimits are the records of the limits in the root group, with their owners; nil: those of the folder Run, which
+	// no other program uses.
 	DeviceLimits *hold.DeviceLimits
 	// Ceilings are the base of percentages; nil: none are known.
 	Ceilings Ceilings
@@ -164,10 +165,11 @@ func New(opt Options) (*Keeper, error) {
 	if err := k.firstPolicy(); err != nil {
 		return nil, errors.Join(err, k.store.release())
 	}
-	k.recall(k.root)
-	if err := k.giveUpDevices(); err != nil {
-		k.logf("the root group: %v", err)
+	if k.opt.DeviceLimits == nil {
+		k.opt.DeviceLimits = opt.Holder.DeviceLimits(opt.Run)
 	}
+	k.store.root = k.opt.DeviceLimits
+	k.recall(k.root)
 	k.watch = newGroupWatch(k)
 	return k, nil
 }

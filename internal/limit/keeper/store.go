@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/state/filelock"
 	"plimsoll/internal/state/journal"
 )
@@ -28,13 +29,15 @@ const (
 	containerKind = "container-limits"
 	// groupKind is for groups that several containers share.
 	groupKind = "group-limits"
-	rootKind  = "root-limits"
 )
 
 // A store records limits in a journal, with an entry for each target, so that the next keeper knows what to remove.
-// Like control groups, the folder should not outlive a boot.
+// Like control groups, the folder should not outlive a boot. The root group's limits are recorded in the machine's
+// folder.
 type store struct {
 	journal *journal.Journal
+	// root are the records of the root group; nil for a store that doesn't need them.
+	root *hold.DeviceLimits
 	// run is the folder of the journal; locks has a lock file for each target that a keeper or hook is changing.
 	run, locks string
 	// boot identifies this boot, in case run outlives one after all.
@@ -46,7 +49,7 @@ type store struct {
 
 // A kept is the payload of an entry.
 type kept struct {
-	// Process is the target's; the root group and shared groups only have its boot.
+	// Process is the target's; shared groups only have its boot.
 	Process procfs.Process `json:"process"`
 	Name    string         `json:"name"`
 	ID      string         `json:"id,omitempty"`
@@ -68,14 +71,9 @@ type keptHeld struct {
 	Prior *limit.Limits `json:"prior,omitempty"`
 }
 
-// storeIn returns the store of a folder, and creates no file.
-func storeIn(run, proc string) *store {
-	return &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: procfs.Boot(proc)}
-}
-
-// newStore is storeIn, and creates the folders.
+// newStore returns the store of a folder, which it creates if needed.
 func newStore(run, proc string) (*store, error) {
-	s := storeIn(run, proc)
+	s := &store{journal: journal.In(run), run: run, locks: filepath.Join(run, "locks"), boot: procfs.Boot(proc)}
 	return s, os.MkdirAll(s.locks, 0o700)
 }
 
@@ -100,15 +98,10 @@ func (s *store) failed(err error) error {
 // idMax is the length up to which a key is the entry's id: escaped, it is a file name.
 const idMax = 64
 
-// entryID is the kind and id of a target's entry. The key comes from outside, and may be longer than a file name.
+// entryID is the kind and id of a target's entry, which is not the root group. The key comes from outside, and may be longer than a file name.
 func (e *entry) entryID() (kind, id string) {
-	switch {
-	case e.key == "":
-		return rootKind, "root"
-	case e.budget:
+	if kind = containerKind; e.budget {
 		kind = groupKind
-	default:
-		kind = containerKind
 	}
 	if len(e.key) <= idMax {
 		return kind, e.key
@@ -132,6 +125,12 @@ func change(f func(context.Context) error) error {
 // save records an entry's limits. Without limits it removes the record, unless that can't be read: the next keeper
 // must report it, too.
 func (s *store) save(e *entry) error {
+	if e.key == "" {
+		if err := s.saveRoot(e.slots()); err != nil {
+			return fmt.Errorf("record the limits: %w", err)
+		}
+		return nil
+	}
 	if len(e.held) == 0 {
 		if e.unknown != "" {
 			return nil
@@ -165,6 +164,10 @@ func (s *store) forget(e *entry) error {
 // load reads an earlier keeper's record of a target: its limits, and what was known of it; nil without a record. The
 // error is why an existing record can't be read.
 func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
+	if e.key == "" {
+		held, err := s.loadRoot()
+		return held, nil, err
+	}
 	held := map[Slot]*Held{}
 	j, err := s.journal.Get(e.entryID())
 	if errors.Is(err, fs.ErrNotExist) {

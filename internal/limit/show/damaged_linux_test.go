@@ -2,7 +2,6 @@ package show
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,14 +10,13 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/treetest"
 )
 
-// TestDamaged: if the daemon's record of the root group can't be read, a target's own limits and those of all groups are shown, with a note. A
-// target's were not shown, and in the list the daemon's limits became another program's.
+// TestDamaged: if a record of the root group can't be read, a target's own limits and those of all groups are shown, with a note, and so are a
+// daemon's other limits. A target's were not shown, and in the list the daemon's limits became another program's.
 func TestDamaged(t *testing.T) {
 	root := treetest.Make(t, map[string]string{
 		"proc/self/mountinfo":                     "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:30 / ROOT/cg rw - cgroup cgroup rw,blkio\n",
@@ -29,7 +27,7 @@ func TestDamaged(t *testing.T) {
 		"cg/blkio.throttle.write_bps_device":      "254:0 6291456\n",
 		"cg/shop/cgroup.procs":                    "",
 		"cg/shop/blkio.throttle.write_bps_device": "254:0 1048576\n",
-		"run/journal/root-limits/root.json":       "{",
+		"state/journal/device-limit/7:98.json":    "{",
 	})
 	machine := device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 	h, err := hold.New(machine, target.New(target.Options{Proc: machine.Proc}))
@@ -37,14 +35,12 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Reader{Holder: h, Machine: filepath.Join(root, "state"), Run: filepath.Join(root, "run"), Daemon: func() (*keeper.Status, error) { return nil, fs.ErrNotExist }}
-	if err := os.Mkdir(r.Machine, 0o700); err != nil {
+	if err := h.DeviceLimits(r.Machine).Record(t.Context(), r.Run, []hold.DeviceLimit{{
+		Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 6 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
+	}}); err != nil {
 		t.Fatal(err)
 	}
-	vda := explain.Spot{Name: "vda", Major: 254}
-	if err := h.DeviceLimits(r.Machine).Claim(t.Context(), r.Run, vda.Number(), vda.Name, limit.Limits{WriteBPS: 6 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	const unknown = "plimsoll daemon's limits on the root group are not known: "
+	const unknown = "limits in the root group are not known: "
 	x, err := r.Target(t.Context(), target.Ref{Kind: target.Cgroup, Name: "/shop"}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -52,18 +48,18 @@ func TestDamaged(t *testing.T) {
 	if text := x.Text(); !strings.Contains(text, "write_bps=1MiB") || !strings.Contains(text, unknown) {
 		t.Errorf("of the target is shown:\n%s", text)
 	}
-	if _, err := r.AllDeviceLimits(); err == nil || !strings.Contains(err.Error(), "root.json") {
+	if _, err := r.AllDeviceLimits(); err == nil || !strings.Contains(err.Error(), "7:98.json") {
 		t.Errorf("AllDeviceLimits() = %v, want that the record can't be read", err)
 	}
 	list, err := r.List(t.Context())
-	if err != nil || !slices.ContainsFunc(list.Notes, func(n string) bool { return strings.HasPrefix(n, unknown) }) {
+	if err != nil || !slices.ContainsFunc(list.Notes, func(n string) bool { return strings.Contains(n, unknown) }) {
 		t.Fatalf("List() = %+v, %v", list, err)
 	}
 	if !slices.ContainsFunc(list.Limited, func(l Limited) bool { return l.Group == "/" }) {
 		t.Errorf("List() has no limit of the root group: %+v", list.Limited)
 	}
 	for _, l := range list.Limited {
-		if l.Group == "/" && !strings.HasPrefix(l.By, "set for plimsoll daemon of ") {
+		if l.Group == "/" && !strings.HasPrefix(l.By, "set for rule one of plimsoll daemon ") {
 			t.Errorf("the root group's limit is %s's, want the daemon's", l.By)
 		}
 	}

@@ -67,11 +67,9 @@ func (r *Reader) List(ctx context.Context) (*List, error) {
 	owners, notes := r.owners(ctx)
 	deviceLimits, err := r.DeviceLimits(r.Machine).List()
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
+		notes = append(notes, fmt.Sprintf("limits in the root group are not known: %v", err))
 	}
-	if deviceLimits, err = r.keepers(deviceLimits, &Answer{}); err != nil {
-		notes = append(notes, fmt.Sprintf(daemonUnknown, err))
-	}
+	deviceLimits = r.byRule(deviceLimits)
 	settings, err := r.Settings(r.Machine).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set are not known: %v", err))

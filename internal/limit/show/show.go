@@ -8,9 +8,7 @@ package show
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 
@@ -80,7 +78,7 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, deviceWide bool) (*
 	if unknown != nil && deviceWide {
 		return nil, unknown
 	}
-	records = slices.DeleteFunc(records, func(w hold.DeviceLimit) bool { return w.For != s.Owner() })
+	records = slices.DeleteFunc(records, func(w hold.DeviceLimit) bool { return w.For != s.Owner() && w.Daemon == "" })
 	if !deviceWide {
 		if x.Shown, err = r.shown(ctx, s); err != nil {
 			return nil, err
@@ -91,7 +89,7 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, deviceWide bool) (*
 	}
 	s.Notes = append(s.Notes, together(s, x.Shown)...)
 	s.Notes = append(s.Notes, r.strayNotes(x.Shown)...)
-	return x, r.addDeviceLimits(x, records, deviceWide)
+	return x, r.addDeviceLimits(x, records)
 }
 
 // gone returns the limits in the root group of a target that isn't found, with the reason why. A volume that has gone
@@ -103,7 +101,7 @@ func (r *Reader) gone(ref target.Ref, why error) (*Answer, error) {
 	}
 	s := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{why.Error()}}
 	x := &Answer{Scope: s, Shown: []Shown{}, name: r.deviceName}
-	return x, r.addDeviceLimits(x, records, false)
+	return x, r.addDeviceLimits(x, records)
 }
 
 // AllDeviceLimits returns the limits that were set in the root group for any target.
@@ -113,25 +111,28 @@ func (r *Reader) AllDeviceLimits() (*Answer, error) {
 		return nil, err
 	}
 	x := &Answer{Shown: []Shown{}, name: r.deviceName}
-	return x, r.addDeviceLimits(x, records, true)
+	return x, r.addDeviceLimits(x, records)
 }
 
-// addDeviceLimits adds the limits in the root group, including those of plimsoll daemon. If the daemon's can't be read, that is
-// an error of an answer about the root group alone, and a note of any other.
-func (r *Reader) addDeviceLimits(x *Answer, records []hold.DeviceLimit, alone bool) (err error) {
-	records, err = r.keepers(records, x)
-	if err != nil && alone {
-		return err
-	}
-	if err != nil {
-		x.Notes = append(x.Notes, fmt.Sprintf(daemonUnknown, err))
-	}
-	x.DeviceLimits, err = r.deviceLimitsNow(records)
+// addDeviceLimits adds limits in the root group; for a target, of the daemons' limits only those on the devices of its
+// data.
+func (r *Reader) addDeviceLimits(x *Answer, records []hold.DeviceLimit) (err error) {
+	records = slices.DeleteFunc(records, func(w hold.DeviceLimit) bool { return w.Daemon != "" && !x.concerns(w.Device) })
+	x.DeviceLimits, err = r.deviceLimitsNow(r.byRule(records))
 	return err
 }
 
-// daemonUnknown says that the daemon's limits on the root group can't be read, and why.
-const daemonUnknown = "plimsoll daemon's limits on the root group are not known: %v"
+// byRule names the rules of daemons as the owners of their limits.
+func (r *Reader) byRule(records []hold.DeviceLimit) (all []hold.DeviceLimit) {
+	for _, w := range records {
+		if w.Daemon == "" {
+			all = append(all, w)
+		} else {
+			all = append(all, keeper.ByRule(w, r.Run)...)
+		}
+	}
+	return all
+}
 
 // shown reads the limits of the group sets of a scope. For a volume, only limits on its devices count.
 func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
@@ -183,26 +184,6 @@ func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 		}
 	}
 	return places
-}
-
-// keepers adds the limits that plimsoll daemon holds in the root group or has left there; for a target, those on the
-// devices of its data. The daemon's own records say more than those among records, which they replace if they can be
-// read.
-func (r *Reader) keepers(records []hold.DeviceLimit, out *Answer) ([]hold.DeviceLimit, error) {
-	held, err := keeper.RootGroup(r.Holder, r.Run)
-	if errors.Is(err, fs.ErrPermission) {
-		return records, nil // The daemon of another user is not visible to this one.
-	}
-	if err != nil {
-		return records, err
-	}
-	records = slices.DeleteFunc(records, func(w hold.DeviceLimit) bool { return w.OfDaemon(r.Run) })
-	for _, h := range held {
-		if w := h.Noted(); out.concerns(w.Device) {
-			records = append(records, w)
-		}
-	}
-	return records, nil
 }
 
 // concerns reports whether data of the target is on a device; without a target every device counts.

@@ -1,0 +1,113 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/state/journal"
+	"plimsoll/internal/testkit/journaltest"
+)
+
+// takes is what a daemon of the folder run does before it sets rates of a device.
+func takes(ctx context.Context, w *DeviceLimits, run string, d explain.Spot, rates limit.Limits) error {
+	n := DeviceLimit{Device: d.Number(), Disk: d.Name, Limits: rates}
+	for _, k := range rates.Keys() {
+		n.Rules = append(n.Rules, RuleLimit{Key: k, Rule: "one"})
+	}
+	if err := w.Vacate(ctx, run, d.Number()); err != nil {
+		return err
+	}
+	return w.Record(ctx, run, []DeviceLimit{n})
+}
+
+// TestDaemonBefore: what a killed daemon has left in the root group gives way to the values before it, by limit clear of any folder. What another program
+// has set since stays, and so does the limit of another device's former owner.
+func TestDaemonBefore(t *testing.T) {
+	k, _ := newStuck(t)
+	w := k.DeviceLimits(k.state)
+	spot := k.scope.Devices()[0]
+	put := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(filepath.Dir(k.state), "machine/cg", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const writes, reads, ops = "blkio.throttle.write_bps_device", "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device"
+	if err := w.Record(t.Context(), "/run/x", []DeviceLimit{{Device: spot.Number(), Disk: spot.Name, Limits: limit.Limits{WriteBPS: 2 << 20, ReadIOPS: 70}, Rules: []RuleLimit{
+		{Key: limit.ReadBPS, Before: limit.Limits{ReadBPS: 5 << 20}}, // The rule says none.
+		{Key: limit.WriteBPS, Before: limit.Limits{WriteBPS: 6 << 20}, Prior: "1MiB"},
+		{Key: limit.ReadIOPS, Before: limit.Limits{ReadIOPS: 90}},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	put(writes, "254:0 1048576\n") // It was killed before it wrote 2 MiB.
+	put(ops, "254:0 80\n")
+	all, err := w.List()
+	if err != nil || len(all) != 1 || len(all[0].Rules) != 3 {
+		t.Fatalf("List() = %+v, %v", all, err)
+	}
+	done, err := w.Clear(t.Context(), all, nil, false)
+	if err != nil || len(done) != 1 || len(done[0].Notes) != 1 || !strings.Contains(done[0].Notes[0], "another program set it, so it stays") {
+		t.Errorf("Clear() = %+v, %v", done, err)
+	}
+	for file, want := range map[string]string{writes: "254:0 6291456", reads: "254:0 5242880", ops: "254:0 80"} {
+		if has := k.has(t, "cg/"+file); has != want {
+			t.Errorf("%s has %q, want %q", file, has, want)
+		}
+		put(file, "")
+	}
+	k.untouched(t, "clear")
+}
+
+// TestDaemonRecords: a daemon's records are those of its last list, the other daemon's stay, and a list without changes needs no lock.
+func TestDaemonRecords(t *testing.T) {
+	k, becomes := withDiskseq(t)
+	w := k.DeviceLimits(k.state)
+	spot := k.scope.Devices()[0]
+	entries := func(want int) {
+		t.Helper()
+		if has := journaltest.Entries(t, k.state); len(has) != want {
+			t.Errorf("recorded are %q, want %d", has, want)
+		}
+	}
+	if err := takes(t.Context(), w, "/run/x", spot, limit.Limits{WriteBPS: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Record(t.Context(), "/run/y", nil); err != nil {
+		t.Fatal(err)
+	}
+	entries(1)
+	locked, end := context.WithCancel(t.Context())
+	end()
+	if err := w.journal.Alone(t.Context(), deviceLimitKind, func() error {
+		return takes(locked, k.DeviceLimits(k.state), "/run/x", spot, limit.Limits{WriteBPS: 1 << 20})
+	}); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	// Another device has the number now, which has none of the limits.
+	becomes("2")
+	if err := takes(t.Context(), w, "/run/y", spot, limit.Limits{WriteBPS: 1 << 20}); err != nil {
+		t.Errorf("on another device: %v", err)
+	}
+	entries(1)
+	if all, err := w.List(); err != nil || len(all) != 1 || !all[0].OfDaemon("/run/y") {
+		t.Errorf("List() = %+v, %v", all, err)
+	}
+	if err := w.Record(t.Context(), "/run/y", nil); err != nil {
+		t.Fatal(err)
+	}
+	entries(0)
+	// A record without the rules is none of a daemon.
+	if err := w.journal.Keep(t.Context(), deviceLimitKind, "254:0", DeviceLimit{Daemon: "/run/x", Device: spot.Number(), Limits: limit.Limits{WriteBPS: 1}, Boot: w.boot}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Vacate(t.Context(), "/run/x", spot.Number()); !errors.As(err, new(*journal.DamagedError)) {
+		t.Errorf("Vacate() = %v, want that the record is damaged", err)
+	}
+}
