@@ -13,9 +13,8 @@ import (
 )
 
 func (a *app) resultsExportCommand() *cobra.Command {
-	var file string
+	var file, format string
 	var asJSON bool
-	var opt export.Options
 	cmd := &cobra.Command{
 		Use:   "export RUN...",
 		Short: "Write every recorded trial of runs as JSON, JSON lines or CSV",
@@ -27,8 +26,7 @@ percentiles in base units. docs/reference/results.md lists the fields.
 The format is that of --format, else that of the ending of the file given with
 -o (.json, .jsonl, .csv), else JSON. A file is written whole or not at all.
 
-Trials that failed are exported too. A trial that was tried again is exported
-as its last attempt; --attempts adds the earlier ones.`,
+Trials that failed are exported too.`,
 		Example: `  plimsoll results export last -o trials.csv
   plimsoll results export last~1 last --format jsonl | gzip > runs.jsonl.gz`,
 		ValidArgsFunction: a.completeRuns,
@@ -41,35 +39,34 @@ as its last attempt; --attempts adds the earlier ones.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if asJSON {
-				if opt.Format != "" && opt.Format != "json" {
-					return usageError("--json and --format %s contradict each other", opt.Format)
+				if format != "" && format != "json" {
+					return usageError("--json and --format %s contradict each other", format)
 				}
-				opt.Format = "json"
+				format = "json"
 			}
-			if opt.Format, err = export.FormatOf(file, opt.Format); err != nil {
+			if format, err = export.FormatOf(file, format); err != nil {
 				return err
 			}
-			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.exportTo(cmd.Context(), db, ids, opt, file) })
+			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.exportTo(cmd.Context(), db, ids, format, file) })
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "-", "`FILE` to write, - is standard output")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
-	cmd.Flags().StringVar(&opt.Format, "format", "", "json, jsonl or csv (default: by the file's ending, else json)")
-	cmd.Flags().BoolVar(&opt.Attempts, "attempts", false, "add the failed attempts that were tried again")
+	cmd.Flags().StringVar(&format, "format", "", "json, jsonl or csv (default: by the file's ending, else json)")
 	return cmd
 }
 
 // exportTo writes a file. It writes the file even if some records can't be read: the database may be beyond repair.
-func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt export.Options, file string) error {
+func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, format, file string) error {
 	if file == "-" || file == "" {
-		return export.Write(a.stdout, db, ids, opt, a.damaged)
+		return export.Write(a.stdout, db, ids, format, a.damaged)
 	}
 	if err := a.spareDatabase(file); err != nil {
 		return err
 	}
 	var missing *export.MissingError
 	err := writeFile(ctx, file, func(w io.Writer) error {
-		err := export.Write(w, db, ids, opt, a.damaged)
+		err := export.Write(w, db, ids, format, a.damaged)
 		if errors.As(err, &missing) {
 			return nil
 		}

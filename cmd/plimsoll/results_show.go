@@ -21,9 +21,8 @@ func (a *app) resultsShowCommand() *cobra.Command {
 each cell, the failed trials with their last output, and the warnings. It compares
 nothing: for that, use plimsoll report.
 
-With --trial it shows the cell's trial of the first block, or of --block, with every attempt
-if there were several. KEY is a cell's key as in the list of cells. Blocks count from 1 here, as
-in reports, and from 0 in JSON and CSV.
+With --trial it shows the cell's trial of the first block, or of --block. KEY is a cell's key
+as in the list of cells. Blocks count from 1 here, as in reports, and from 0 in JSON and CSV.
 
 --plan prints the plan as it was run, with the changes by flags: 'plimsoll run -'
 reads it, so a plan from standard input can run again.
@@ -66,15 +65,15 @@ func (a *app) show(db *store.Store, id, key string, block int, planOnly, asJSON 
 	case planOnly:
 		return results.WritePlan(a.stdout, db, id)
 	case key != "" && asJSON:
-		trials, err := results.Attempts(db, id, key, block)
+		t, err := results.Trial(db, id, key, block)
 		if err != nil {
 			return err
 		}
-		return a.printJSON(trials)
+		return a.printJSON(t)
 	case key != "":
 		return results.WriteTrial(a.stdout, db, id, key, block)
 	case asJSON:
-		return export.Write(a.stdout, db, []string{id}, export.Options{Format: "json", Attempts: true}, a.damaged)
+		return export.Write(a.stdout, db, []string{id}, "json", a.damaged)
 	}
 	return results.WriteRun(a.stdout, db, id, a.damaged)
 }

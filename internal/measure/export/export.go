@@ -38,14 +38,6 @@ func FormatOf(file, named string) (string, error) {
 	return named, nil
 }
 
-// Options select what is written.
-type Options struct {
-	// Format is one of Formats.
-	Format string
-	// Attempts adds the failed attempts at trials that were retried.
-	Attempts bool
-}
-
 // A MissingError says that the output is incomplete.
 type MissingError struct{ store.Missing }
 
@@ -63,10 +55,10 @@ type exporter interface {
 }
 
 // Write writes runs with their trials one at a time, because ten thousand trials need more memory than a small machine
-// has. A record that can't be read is omitted and reported to damaged; the error is then a *MissingError.
-func Write(w io.Writer, db *store.Store, ids []string, opt Options, damaged func(error)) error {
+// has. format is one of Formats. A record that can't be read is omitted and reported to damaged; the error is then a *MissingError.
+func Write(w io.Writer, db *store.Store, ids []string, format string, damaged func(error)) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	e := newExporter(opt.Format, out)
+	e := newExporter(format, out)
 	var missing MissingError
 	// lost counts err if it is about one record, and returns all other errors.
 	lost := func(err error) error {
@@ -89,7 +81,7 @@ func Write(w io.Writer, db *store.Store, ids []string, opt Options, damaged func
 		if err := e.run(&run); err != nil {
 			return err
 		}
-		for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true, Attempts: opt.Attempts}) {
+		for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true}) {
 			if err == nil {
 				err = e.trial(&t)
 			}

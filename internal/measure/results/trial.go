@@ -18,9 +18,9 @@ import (
 	"plimsoll/load"
 )
 
-// WriteTrial writes all attempts at one cell in one block.
+// WriteTrial writes the trial of one cell in one block.
 func WriteTrial(w io.Writer, db *store.Store, id, key string, block int) error {
-	trials, err := Attempts(db, id, key, block)
+	t, err := Trial(db, id, key, block)
 	if err != nil {
 		return err
 	}
@@ -30,25 +30,20 @@ func WriteTrial(w io.Writer, db *store.Store, id, key string, block int) error {
 	}
 	// Record.Order also counts the cells that could not be run, so it is not a number for people.
 	nth := 1 + slices.IndexFunc(slots, func(s store.Slot) bool { return s.Key == key && s.Block == block })
-	for i := range trials {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if len(trials) > 1 {
-			fmt.Fprintf(w, "Attempt %d of %d\n", i+1, len(trials))
-		}
-		printTrial(w, &trials[i], nth, len(slots))
-	}
+	printTrial(w, t, nth, len(slots))
 	return nil
 }
 
-// Attempts reads all attempts at one cell in one block. The error is a *usage.Error if there is none.
-func Attempts(db *store.Store, id, key string, block int) ([]record.Trial, error) {
-	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true, Key: key, Block: &block, Attempts: true})
-	if err == nil && len(trials) == 0 {
-		err = usage.Errorf("run %s has no trial %s in %s: 'plimsoll results show %s' lists the keys", id, key, record.BlockName(block), id)
+// Trial reads the trial of one cell in one block. The error is a *usage.Error if there is none.
+func Trial(db *store.Store, id, key string, block int) (*record.Trial, error) {
+	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true, Key: key, Block: &block})
+	if err != nil {
+		return nil, err
 	}
-	return trials, err
+	if len(trials) == 0 {
+		return nil, usage.Errorf("run %s has no trial %s in %s: 'plimsoll results show %s' lists the keys", id, key, record.BlockName(block), id)
+	}
+	return &trials[0], nil
 }
 
 // printCommand prints how a program ended, and its output.
@@ -72,7 +67,7 @@ func printCommand(line func(name, format string, args ...any), end *workload.Com
 	}
 }
 
-// printTrial prints one attempt at a trial, number nth of the run's trials.
+// printTrial prints a trial, number nth of the run's trials.
 func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {

@@ -70,7 +70,7 @@ type decoder struct {
 	// All trials of a cell have the same spec, and almost always the same fingerprint. These are half of the text, so
 	// they are decoded once.
 	specs  cache[workload.Spec]
-	wheres cache[perClient[record.Where]]
+	wheres cache[[]record.Where]
 }
 
 // A cache holds values by their JSON text.
@@ -98,26 +98,8 @@ func (c *cache[T]) get(text []byte) (T, error) {
 // trialText is a trial whose Spec and Where are not decoded yet: the outer fields hide the inner ones of the same name.
 type trialText struct {
 	record.Trial
-	Spec  json.RawMessage         `json:"spec"`
-	Where json.RawMessage         `json:"where"`
-	Truth perClient[record.Truth] `json:"truth"`
-}
-
-// perClient is a list with one entry per client. In schema 1 it was a single entry for all clients, not in a list; that
-// becomes a list of one.
-type perClient[T any] []T
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *perClient[T]) UnmarshalJSON(text []byte) error {
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return json.Unmarshal(text, (*[]T)(l))
-	}
-	var one T
-	if err := json.Unmarshal(text, &one); err != nil {
-		return err
-	}
-	*l = []T{one}
-	return nil
+	Spec  json.RawMessage `json:"spec"`
+	Where json.RawMessage `json:"where"`
 }
 
 // decode unpacks blob into v. The zlib checksum guards what is decoded.
@@ -160,7 +142,6 @@ func (d *decoder) decodeTrial(rec, histograms []byte) (record.Trial, error) {
 		return record.Trial{}, err
 	}
 	t := text.Trial
-	t.Truth = text.Truth
 	if t.Spec, err = d.specs.get(text.Spec); err != nil {
 		return record.Trial{}, fmt.Errorf("spec: %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 // ErrAlive says that a run is being measured by a living process.
 var ErrAlive = errors.New("the run is being measured")
 
-// ErrDone says that a trial is already done: a measurement is never overwritten by another.
-var ErrDone = errors.New("the trial is done already")
+// ErrRecorded says that the cell has a trial in that block: a measurement is never overwritten by another.
+var ErrRecorded = errors.New("another trial of that cell and block is recorded")
 
 // A RefError says that a reference matches no run, or several.
 type RefError struct {
@@ -45,9 +45,9 @@ func (e *RefError) Error() string {
 // A DamageError says that one record, or all those on damaged pages, can't be read. Others still can.
 type DamageError struct {
 	Run string
-	// Key, Block and Attempt name the trial; Key is empty for the run's own record and for pages.
-	Key            string
-	Block, Attempt int
+	// Key and Block name the trial; Key is empty for the run's own record and for pages.
+	Key   string
+	Block int
 	// Lost is the number of trials on the damaged pages: 0 for one record, LostUnknown if the index is damaged too.
 	Lost int
 	Err  error
@@ -66,7 +66,7 @@ func (e *DamageError) Error() string {
 	case e.Key == "":
 		return fmt.Sprintf("the record of run %s is damaged: %v", e.Run, e.Err)
 	}
-	return fmt.Sprintf("the record of run %s, trial %s, %s, attempt %d is damaged: %v", e.Run, e.Key, record.BlockName(e.Block), e.Attempt, e.Err)
+	return fmt.Sprintf("the record of run %s, trial %s, %s is damaged: %v", e.Run, e.Key, record.BlockName(e.Block), e.Err)
 }
 
 // Unwrap returns the cause.
@@ -74,8 +74,8 @@ func (e *DamageError) Unwrap() error { return e.Err }
 
 // explain adds to an error of SQLite the path and what would help.
 func (s *Store) explain(verb string, err error) error {
-	var newer *NewerError
-	if errors.As(err, &newer) {
+	var version *VersionError
+	if errors.As(err, &version) {
 		return err
 	}
 	fix := ""

@@ -250,7 +250,7 @@ func TestDelete(t *testing.T) {
 	if after := fileSize(t, s.path); after > before/10 {
 		t.Errorf("the database has %d bytes after the removal, and had %d before", after, before)
 	}
-	if got, err := s.Trials("big", TrialsOptions{Attempts: true}); err != nil || len(got) != 0 {
+	if got, err := s.Trials("big", TrialsOptions{}); err != nil || len(got) != 0 {
 		t.Errorf("%d trials of the removed run are left, %v", len(got), err)
 	}
 	if got, err := s.Trials("keep", TrialsOptions{}); err != nil || len(got) != 1 {

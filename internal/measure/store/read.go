@@ -22,8 +22,6 @@ type TrialsOptions struct {
 	// Key, if set, selects one cell; Block, if not nil, one block.
 	Key   string
 	Block *int
-	// Attempts also asks for failed attempts that were retried, each before its successors.
-	Attempts bool
 }
 
 // Trials returns trials of the run of that full id, in the order of blocks and
@@ -76,7 +74,7 @@ const batchSize = 16
 // A rawTrial is a row before decoding.
 type rawTrial struct {
 	key             string
-	block, attempt  int
+	block           int
 	rec, histograms []byte
 }
 
@@ -143,7 +141,7 @@ func (b *batch) decode(d *decoder, run string) {
 			err = fmt.Errorf("it holds %s", name(t))
 		}
 		if err != nil {
-			b.out[i].err = &DamageError{Run: run, Key: r.key, Block: r.block, Attempt: r.attempt, Err: err}
+			b.out[i].err = &DamageError{Run: run, Key: r.key, Block: r.block, Err: err}
 			continue
 		}
 		b.out[i].t = t
@@ -197,14 +195,14 @@ func (s *Store) walk(ctx context.Context, run string, opt TrialsOptions, each fu
 
 // A rowName identifies a trial of a run.
 type rowName struct {
-	key            string
-	block, attempt int
+	key   string
+	block int
 }
 
-func (r *rawTrial) name() rowName { return rowName{r.key, r.block, r.attempt} }
+func (r *rawTrial) name() rowName { return rowName{r.key, r.block} }
 
 func (r *rawTrial) scan(rows *sql.Rows) error {
-	return rows.Scan(&r.key, &r.block, &r.attempt, &r.rec, &r.histograms)
+	return rows.Scan(&r.key, &r.block, &r.rec, &r.histograms)
 }
 
 // salvage reads the trials of a run that are not in seen one by one, past damaged pages, and adds them to seen. Neither
@@ -243,7 +241,7 @@ func (s *Store) lost(ctx context.Context, run string, opt TrialsOptions, read in
 const salvageRows = 100_000
 
 func (s *Store) queryTrials(ctx context.Context, run string, opt TrialsOptions) (*sql.Rows, error) {
-	return s.query(ctx, "run = ?", run, opt, " ORDER BY block, ord, attempt")
+	return s.query(ctx, "run = ?", run, opt, " ORDER BY block, ord")
 }
 
 // queryRow reads one row by its number, without an index, which may be damaged.
@@ -257,16 +255,13 @@ func (s *Store) query(ctx context.Context, condition, run string, opt TrialsOpti
 		what = "histograms"
 	}
 	where, args := opt.where(condition, run)
-	return s.db.QueryContext(ctx, "SELECT key, block, attempt, record, "+what+
+	return s.db.QueryContext(ctx, "SELECT key, block, record, "+what+
 		" FROM trials WHERE "+where+order, args...)
 }
 
 // where adds the selection to a condition on the run.
 func (opt TrialsOptions) where(where, run string) (string, []any) {
 	args := []any{run}
-	if !opt.Attempts {
-		where += " AND superseded = 0"
-	}
 	if opt.Key != "" {
 		where, args = where+" AND key = ?", append(args, opt.Key)
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 )
@@ -31,13 +30,10 @@ func unwritable(path string) string {
 }
 
 // prepareRead checks that a database that may not be written can be understood.
-func (s *Store) prepareRead(migrations []string) error {
-	have, err := s.version(context.Background(), s.db, len(migrations))
-	if err != nil {
-		return err
+func (s *Store) prepareRead() error {
+	isNew, err := s.isNew(context.Background(), s.db)
+	if err == nil && isNew {
+		err = errors.New("it is empty, and may not be written: name another state folder with --state")
 	}
-	if have < len(migrations) {
-		return fmt.Errorf("it has schema version %d, which is brought to %d by writing, and it may not be written: copy it, and name the copy's folder with --state", have, len(migrations))
-	}
-	return nil
+	return err
 }

@@ -32,11 +32,11 @@ func (s *Store) PutRun(run record.Run) error {
 	defer s.write.Unlock()
 	err = s.transact(func(tx *sql.Tx) error {
 		// Not INSERT OR REPLACE, which deletes the old row together with its trials.
-		_, err := tx.Exec(`INSERT INTO runs (id, plan, status, started, ended, blocks, record)
-			VALUES (?, ?, ?, ?, ?, ?, ?)
+		_, err := tx.Exec(`INSERT INTO runs (id, plan, status, started, record)
+			VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, status = excluded.status, started = excluded.started,
-				ended = excluded.ended, blocks = excluded.blocks, record = excluded.record`,
-			run.ID, run.Plan, run.Status, micros(run.Started), micros(run.Ended), run.Blocks, string(text))
+				record = excluded.record`,
+			run.ID, run.Plan, run.Status, micros(run.Started), string(text))
 		return err
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ type Filter struct {
 	Limit int
 }
 
-// A Summary is a run with counts of its trials. Trials that were retried count once, as the last attempt.
+// A Summary is a run with counts of its trials.
 type Summary struct {
 	record.Run
 	// Trials is the number of trials recorded, Failed the number of those that failed.

@@ -15,26 +15,21 @@ import (
 // (https://sqlite.org/pragma.html#pragma_application_id).
 const applicationID = 0x706c696d
 
-// migrations take a database from one schema version to the next; the version of a database is the number of migrations
-// applied to it (PRAGMA user_version). A released entry is never edited: add another.
-var migrations = []string{schema1, schema2}
+// schemaVersion is the version of a database (PRAGMA user_version). Databases of other versions are refused: it changes
+// with the tables, and when a key of the records changes its meaning or is removed.
+const schemaVersion = 3
 
-// schema1 is the first schema. Times are microseconds since 1970, 0 unknown.
-//
-// A cell that failed in a block may be tried again: the rows of one (run, key,
-// block) differ in attempt, and all but the last have superseded = 1.
+// schema makes the tables. Times are microseconds since 1970, 0 unknown.
 //
 // The blobs come last, so that SQLite doesn't read them on its way to a scalar.
 // trials_order lets Trials walk in order without sorting blobs, and counts
 // without touching rows.
-const schema1 = `
+const schema = `
 CREATE TABLE runs (
 	id      TEXT PRIMARY KEY,
 	plan    TEXT NOT NULL,
 	status  TEXT NOT NULL,
 	started INTEGER NOT NULL,
-	ended   INTEGER NOT NULL,
-	blocks  INTEGER NOT NULL,
 	record  TEXT NOT NULL
 );
 CREATE INDEX runs_started ON runs (started, id);
@@ -42,93 +37,69 @@ CREATE TABLE trials (
 	run        TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
 	key        TEXT NOT NULL,
 	block      INTEGER NOT NULL,
-	attempt    INTEGER NOT NULL,
-	superseded INTEGER NOT NULL,
 	ord        INTEGER NOT NULL,
-	workload   TEXT NOT NULL,
-	engine     TEXT NOT NULL,
-	place      TEXT NOT NULL,
-	limits     TEXT NOT NULL,
-	clients    INTEGER NOT NULL,
-	control    INTEGER NOT NULL,
 	status     TEXT NOT NULL,
-	metric     TEXT NOT NULL,
-	unit       TEXT NOT NULL,
-	value      REAL NOT NULL,
 	started    INTEGER NOT NULL,
 	record     BLOB NOT NULL,
 	histograms BLOB,
-	PRIMARY KEY (run, key, block, attempt)
+	PRIMARY KEY (run, key, block)
 );
-CREATE INDEX trials_order ON trials (run, superseded, block, ord, status, key, attempt);
+CREATE INDEX trials_order ON trials (run, block, ord, status, key);
 `
 
-// schema2 changes no table. Since then a trial's blob has the truth and the where of each client in lists, and a
-// plimsoll that knows only schema 1 must refuse what it would misread. Blobs of schema 1 are read as they are
-// (perClient); rewriting a large database would take minutes and as much space again.
-const schema2 = `SELECT 1;`
-
-// A NewerError says that a database was made by a later plimsoll.
-type NewerError struct {
+// A VersionError says that a database was made by another version of plimsoll.
+type VersionError struct {
 	Path string
-	// Have is the schema version of the database, Know the newest that this
-	// plimsoll knows.
-	Have, Know int
+	// Have is the schema version of the database.
+	Have int
 }
 
 // Error implements error.
-func (e *NewerError) Error() string {
-	return fmt.Sprintf("the database %s has schema version %d, and this plimsoll knows versions up to %d: "+
-		"update plimsoll, or name another state folder with --state", e.Path, e.Have, e.Know)
+func (e *VersionError) Error() string {
+	which := "an earlier"
+	if e.Have > schemaVersion {
+		which = "a later"
+	}
+	return fmt.Sprintf("the database %s was made by %s version of plimsoll (schema version %d, and this one knows %d): "+
+		"read it with that version, or name another state folder with --state", e.Path, which, e.Have, schemaVersion)
 }
 
-// prepare turns on the write-ahead log and applies missing migrations.
-func (s *Store) prepare(migrations []string) error {
+// prepare turns on the write-ahead log and makes the tables of a new database.
+func (s *Store) prepare() error {
 	ctx := context.Background()
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	have, err := s.version(ctx, c, len(migrations))
+	isNew, err := s.isNew(ctx, c)
 	if err != nil {
 		return err
 	}
-	if have == 0 {
+	if isNew {
 		// This lets Delete return space piecemeal. It must come before anything is written, and it writes to the header
 		// each time, so it is done for new databases only.
 		if _, err := c.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
 			return err
 		}
 	}
-	if err := walMode(ctx, c); err != nil {
+	if err := walMode(ctx, c); err != nil || !isNew {
 		return err
 	}
-	if have == len(migrations) {
-		return nil
-	}
-	return s.migrate(ctx, c, migrations)
+	return s.makeTables(ctx, c)
 }
 
-// migrate applies missing migrations in one transaction.
-func (s *Store) migrate(ctx context.Context, c *sql.Conn, migrations []string) error {
+// makeTables makes the tables in one transaction, unless another process has.
+func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 	tx, err := c.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	// Check again, now that no other process can migrate.
-	have, err := s.version(ctx, tx, len(migrations))
-	if err != nil {
+	if isNew, err := s.isNew(ctx, tx); err != nil || !isNew {
 		return err
 	}
-	for i, m := range migrations[have:] {
-		if _, err := tx.ExecContext(ctx, m); err != nil {
-			return fmt.Errorf("bring the schema to version %d: %w", have+i+1, err)
-		}
-	}
-	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", len(migrations), applicationID))
-	if err != nil {
+	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", schemaVersion, applicationID)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -139,26 +110,24 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns the schema version, 0 for an empty database. It refuses databases of other programs, and versions
-// above known.
-func (s *Store) version(ctx context.Context, q querier, known int) (int, error) {
+// isNew reports whether a database is empty. It refuses databases of other programs and of other versions.
+func (s *Store) isNew(ctx context.Context, q querier) (bool, error) {
 	var version, app, tables int
 	// A single statement, so that all three values are of the same moment.
 	err := q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
 		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).
 		Scan(&version, &app, &tables)
-	if err != nil {
-		return 0, err
-	}
 	switch {
-	case tables > 0 && app != applicationID:
-		return 0, fmt.Errorf("%w: move it away, or name another state folder with --state", errForeign)
-	case version > known:
-		return 0, &NewerError{s.path, version, known}
-	case version < 0:
-		return 0, fmt.Errorf("%w: schema version %d", errForeign, version)
+	case err != nil:
+		return false, err
+	case tables == 0:
+		return true, nil
+	case app != applicationID:
+		return false, fmt.Errorf("%w: move it away, or name another state folder with --state", errForeign)
+	case version != schemaVersion:
+		return false, &VersionError{s.path, version}
 	}
-	return version, nil
+	return false, nil
 }
 
 var errForeign = errors.New("it is a database of another program")

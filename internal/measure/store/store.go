@@ -53,14 +53,10 @@ type Store struct {
 	owned sync.Map // of *os.File
 }
 
-// Open opens the database at path and updates its schema. It creates the database, and its folders with mode 0700, if
+// Open opens the database at path. It creates the database, and its folders with mode 0700, if
 // they are missing. A database that may not be written, as on a read-only file system, can be read; its Puts fail. The
-// error names the path and what would help; it is a *NewerError for a database of a later plimsoll.
+// error names the path and what would help; it is a *VersionError for a database of another version.
 func Open(path string) (*Store, error) {
-	return open(path, migrations)
-}
-
-func open(path string, migrations []string) (*Store, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("find the database %s: %w", path, err)
@@ -84,7 +80,7 @@ func open(path string, migrations []string) (*Store, error) {
 	if s.readOnly {
 		prepare = s.prepareRead
 	}
-	if err := prepare(migrations); err != nil {
+	if err := prepare(); err != nil {
 		db.Close()
 		return nil, s.explain("open", err)
 	}

@@ -33,13 +33,16 @@ func TestOpenRefuses(t *testing.T) {
 		{"a short text", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("dear"), 0o600)) }, "not a database"},
 		{"a header and no more", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(sqliteMagic), 0o600)) }, "not a database"},
 		{"another program's database", func(t *testing.T, path string) { sqliteFile(t, path, "CREATE TABLE bookmarks (url)") }, "another program"},
+		{"an earlier schema", func(t *testing.T, path string) {
+			sqliteFile(t, path, "CREATE TABLE runs (id); PRAGMA user_version = 2; PRAGMA application_id = 1886153069")
+		}, "an earlier version of plimsoll (schema version 2, and this one knows 3)"},
 		{"a later schema", func(t *testing.T, path string) {
 			s, err := Open(path)
 			must(t, err)
 			_, err = s.db.Exec("PRAGMA user_version = 99")
 			must(t, err)
 			must(t, s.Close())
-		}, "schema version 99, and this plimsoll knows versions up to 2: update plimsoll"},
+		}, "a later version of plimsoll (schema version 99, and this one knows 3)"},
 		{"a damaged database", func(t *testing.T, path string) {
 			sqliteFile(t, path, "CREATE TABLE a (b)")
 			b, err := os.ReadFile(path)
@@ -229,7 +232,7 @@ func TestRuns(t *testing.T) {
 	must(t, err)
 	defer release()
 	put("empty", record.Interrupted, 3)
-	_, err = s.db.Exec("INSERT INTO runs VALUES ('bad', 'places', 'done', 0, 0, 1, '{')")
+	_, err = s.db.Exec("INSERT INTO runs VALUES ('bad', 'places', 'done', 0, '{')")
 	must(t, err)
 
 	type row struct {

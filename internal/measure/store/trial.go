@@ -12,9 +12,8 @@ import (
 
 // PutTrial records a trial of a recorded run. Once it returns nil, the trial survives the death of this process.
 //
-// A second trial of the same cell and block is a new attempt if the first one failed: both are kept, and readers get
-// the last one unless they ask for all. If the first one is done, the error is ErrDone. If the same trial is put again
-// (with the same start), it replaces the earlier record.
+// The same trial (with the same start) replaces its earlier record. For another trial of a recorded cell and block the
+// error is ErrRecorded.
 func (s *Store) PutTrial(t record.Trial) error {
 	if err := checkTrial(t); err != nil {
 		return err
@@ -32,7 +31,7 @@ func (s *Store) PutTrial(t record.Trial) error {
 	defer s.write.Unlock()
 	err = s.transact(func(tx *sql.Tx) error { return insertTrial(tx, t, rec, histograms) })
 	switch {
-	case errors.Is(err, ErrDone):
+	case errors.Is(err, ErrRecorded):
 		return fmt.Errorf("%s: %w", name(t), err)
 	case code(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return fmt.Errorf("%s: its run is not in the database %s", name(t), s.path)
@@ -83,63 +82,32 @@ func (s *Store) try(f func(*sql.Tx) error) error {
 }
 
 func insertTrial(tx *sql.Tx, t record.Trial, rec, histograms []byte) error {
-	attempt, err := nextAttempt(tx, t)
-	if err != nil {
+	var started int64
+	err := tx.QueryRow("SELECT started FROM trials WHERE run = ? AND key = ? AND block = ?", t.Run, t.Key, t.Block).Scan(&started)
+	switch {
+	case err == nil && started != micros(t.Started):
+		return ErrRecorded
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
-	if attempt > 1 {
-		_, err := tx.Exec("UPDATE trials SET superseded = 1 WHERE run = ? AND key = ? AND block = ? AND attempt < ?", t.Run, t.Key, t.Block, attempt)
-		if err != nil {
-			return err
-		}
-	}
-	c := t.Cell
-	_, err = tx.Exec(`INSERT OR REPLACE INTO trials (run, key, block, attempt, superseded, ord,
-			workload, engine, place, limits, clients, control,
-			status, metric, unit, value, started, record, histograms)
-		VALUES (?, ?, ?, ?, 0, ?,  ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?)`,
-		t.Run, t.Key, t.Block, attempt, t.Order,
-		c.Workload, c.Engine, c.Place, c.Limits, c.Clients, c.Control,
-		t.Status, t.Metric.Name, t.Metric.Unit, t.Value, micros(t.Started), rec, histograms)
+	_, err = tx.Exec(`INSERT OR REPLACE INTO trials (run, key, block, ord, status, started, record, histograms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Run, t.Key, t.Block, t.Order, t.Status, micros(t.Started), rec, histograms)
 	return err
-}
-
-// nextAttempt returns the number of t among the attempts at its cell and block, from 1.
-func nextAttempt(tx *sql.Tx, t record.Trial) (int, error) {
-	var attempt int
-	var status string
-	var started int64
-	err := tx.QueryRow(`SELECT attempt, status, started FROM trials
-		WHERE run = ? AND key = ? AND block = ? ORDER BY attempt DESC LIMIT 1`, t.Run, t.Key, t.Block).
-		Scan(&attempt, &status, &started)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return 1, nil
-	case err != nil:
-		return 0, err
-	case started == micros(t.Started):
-		return attempt, nil
-	case status == record.Done:
-		return 0, ErrDone
-	}
-	return attempt + 1, nil
 }
 
 // A Slot is one cell in one block: what a resumed run must know about a trial.
 type Slot struct {
 	Key   string
 	Block int
-	// Status is the status of the last attempt, record.Done or record.Failed.
+	// Status is record.Done or record.Failed.
 	Status string
-	// Attempts is the number of attempts.
-	Attempts int
 }
 
-// Slots returns what was attempted in a run, in the order of blocks and trials. It doesn't read the trials themselves.
+// Slots returns what was tried in a run, in the order of blocks and trials. It doesn't read the trials themselves.
 // For an unknown run it returns nothing.
 func (s *Store) Slots(run string) ([]Slot, error) {
-	rows, err := s.db.Query(`SELECT key, block, status, attempt FROM trials
-		WHERE run = ? AND superseded = 0 ORDER BY block, ord`, run)
+	rows, err := s.db.Query(`SELECT key, block, status FROM trials
+		WHERE run = ? ORDER BY block, ord`, run)
 	if err != nil {
 		return nil, s.explain("list the trials of run "+run+" in", err)
 	}
@@ -147,7 +115,7 @@ func (s *Store) Slots(run string) ([]Slot, error) {
 	var slots []Slot
 	for rows.Next() {
 		var l Slot
-		if err := rows.Scan(&l.Key, &l.Block, &l.Status, &l.Attempts); err != nil {
+		if err := rows.Scan(&l.Key, &l.Block, &l.Status); err != nil {
 			return nil, s.explain("list the trials of run "+run+" in", err)
 		}
 		slots = append(slots, l)

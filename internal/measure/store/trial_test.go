@@ -92,40 +92,28 @@ func TestTrialRoundTrip(t *testing.T) {
 	}
 }
 
-func TestAttempts(t *testing.T) {
+// TestPutTwice: the same trial replaces its record, and another one doesn't.
+func TestPutTwice(t *testing.T) {
 	s := openTemp(t)
 	must(t, s.PutRun(sampleRun("r")))
 	first := sampleTrial("r", 0, 1)
-	first.Status, first.Error = record.Failed, "daemon gone"
 	must(t, s.PutTrial(first))
-	must(t, s.PutTrial(first)) // The same again: no attempt of its own.
-
-	second := sampleTrial("r", 0, 1)
+	first.Warnings = append(first.Warnings, record.Warning{Check: "cache", Severity: record.Doubt, Text: "Late."})
+	must(t, s.PutTrial(first))
+	second := first
 	second.Started = first.Started.Add(time.Hour)
-	must(t, s.PutTrial(second))
-	// A doubt that was found later.
-	second.Warnings = append(second.Warnings, record.Warning{Check: "cache", Severity: record.Doubt, Text: "Late."})
-	must(t, s.PutTrial(second))
-
-	third := second
-	third.Started = second.Started.Add(time.Hour)
-	if err := s.PutTrial(third); !errors.Is(err, ErrDone) {
-		t.Errorf("PutTrial over a trial that is done = %v, want ErrDone", err)
+	if err := s.PutTrial(second); !errors.Is(err, ErrRecorded) {
+		t.Errorf("PutTrial over another trial = %v, want ErrRecorded", err)
 	}
 	slots, err := s.Slots("r")
 	must(t, err)
-	if d := cmp.Diff([]Slot{{first.Key, 0, record.Done, 2}}, slots); d != "" {
+	if d := cmp.Diff([]Slot{{first.Key, 0, record.Done}}, slots); d != "" {
 		t.Errorf("Slots (-want +got):\n%s", d)
 	}
 	got, err := s.Trials("r", TrialsOptions{Histograms: true})
 	must(t, err)
-	if d := cmp.Diff([]record.Trial{second}, got); d != "" {
-		t.Errorf("last attempt (-want +got):\n%s", d)
-	}
-	got, err = s.Trials("r", TrialsOptions{Histograms: true, Attempts: true})
-	must(t, err)
-	if d := cmp.Diff([]record.Trial{first, second}, got); d != "" {
-		t.Errorf("all attempts (-want +got):\n%s", d)
+	if d := cmp.Diff([]record.Trial{first}, got); d != "" {
+		t.Errorf("trials (-want +got):\n%s", d)
 	}
 }
 
