@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/load"
 )
 
@@ -22,7 +25,8 @@ func limitedRun(blocks int, cells map[string]float64) (record.Run, []record.Tria
 	run := record.Run{ID: "r", Plan: "neighbours", PlanText: "name: neighbours\n", Blocks: blocks, Status: record.Done, Margin: 0.05, Started: start, Baseline: map[string]string{}}
 	var trials []record.Trial
 	for b := range blocks {
-		for name, pace := range cells {
+		for _, name := range slices.Sorted(maps.Keys(cells)) {
+			pace := cells[name]
 			limits, clients, _ := strings.Cut(name, "/")
 			cell := record.Cell{Workload: "direct", Engine: "oci", Place: "disk", Limits: limits, Clients: len(clients)}
 			t := record.Trial{Run: "r", Cell: cell, Key: key(cell), Block: b, Order: len(trials), Started: start, Status: record.Done, Metric: workload.Metric{Unit: "B/s"},
@@ -58,9 +62,9 @@ func TestInterference(t *testing.T) {
 	if math.Abs(float64(own.Score)) > 0.001 || own.Verdict != "unhindered" {
 		t.Errorf("with limits: %+v", own)
 	}
+	golden.Check(t, "interference-120.txt", text(t, r, Terminal{Width: 120}))
+	golden.Check(t, "interference.md", render(t, "md", Terminal{}, NewSet(r)))
 	for format, want := range map[string][]string{
-		"text": {"a client loses this much of its pace: 49 to 51 % without limits, nothing under own.", "1 of 2 limits held; 1 NOT held", "━━ interference", "direct, oci, 2 clients\n     disk", "unhindered", "━━ limits", "NOT held"},
-		"md":   {"## interference", "50 %", "1 of 2 limits held; 1 NOT held", "## limits", "| held |"},
 		"html": {"<h2>interference</h2>", "50 %", "<h2>limits</h2>", `<p>1 of 2 limits held; 1 NOT held`, `class="l k-faster">held<`},
 		"json": {`"interference":`, `"score": 0.5`, `"limits":`, `"write_bps=10MiB on loop0 (7:0) in /plimsoll-1"`},
 	} {

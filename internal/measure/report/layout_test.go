@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/golden"
 )
 
 // text renders one report for a terminal of a width.
@@ -45,18 +46,8 @@ func TestQuickRunIsShort(t *testing.T) {
 	if n := strings.Count(out, "All CPUs were busy"); n != 1 {
 		t.Errorf("one kind of doubt is told %d times:\n%s", n, out)
 	}
-	flat := strings.Join(strings.Fields(out), " ")
-	for _, want := range []string{"All CPUs were busy, 89 % of them", "96 trials in 28 of 28 cells; this is the worst: wal, oci bind)", "The p99 rests on only the slowest 1 of 100 operations"} {
-		if !strings.Contains(flat, want) {
-			t.Errorf("the text lacks %q:\n%s", want, out)
-		}
-	}
-	if strings.Contains(out, "95 % interval  ") {
-		t.Errorf("a quick run has tables:\n%s", out)
-	}
-	if !strings.HasSuffix(out, "Page: x/report.html\n") {
-		t.Errorf("the text doesn't end with where the page is:\n%s", out)
-	}
+	golden.Check(t, "quick-100.txt", out)
+	golden.Check(t, "quick.md", render(t, "md", Terminal{}, NewSet(r)))
 	full := text(t, r, Terminal{Width: 100, Full: true})
 	if n := strings.Count(full, "All CPUs were busy"); n != len(specs) {
 		t.Errorf("a full text has the doubt %d times, want it with each of %d tables", n, len(specs))
@@ -154,14 +145,7 @@ func TestInterruptedIsShort(t *testing.T) {
 	if n := strings.Count(out, "\n"); n > 22 {
 		t.Errorf("%d lines, want few:\n%s", n, out)
 	}
-	for _, want := range []string{"5 of 6 blocks complete", "91 trials measured", "━━ at a glance"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the text lacks %q:\n%s", want, out)
-		}
-	}
-	if strings.Contains(out, "Repeat:") || strings.Contains(out, "no difference proven") {
-		t.Errorf("an interrupted run is told at length:\n%s", out)
-	}
+	golden.Check(t, "interrupted-100.txt", out)
 }
 
 // TestFailedBaseline: without ratios every part says why.
@@ -170,15 +154,15 @@ func TestFailedBaseline(t *testing.T) {
 	f.fill(thePlaces, 1)
 	f.failBaseline()
 	r := built(f.run, f.trials)
-	for _, format := range []string{"text", "md", "html"} {
-		out := render(t, format, Terminal{}, NewSet(r))
-		if !strings.Contains(out, "no ratios: the baseline, host dir, failed") {
-			t.Errorf("%s doesn't say why there are no ratios", format)
-		}
-		for _, bad := range []string{"ratio to ;", "atio to ;", "rates to :", "Compared with  "} {
-			if strings.Contains(out, bad) {
-				t.Errorf("%s has %q", format, bad)
-			}
+	golden.Check(t, "failed-baseline.txt", text(t, r, Terminal{Width: 100}))
+	golden.Check(t, "failed-baseline.md", render(t, "md", Terminal{}, NewSet(r)))
+	page := render(t, "html", Terminal{}, NewSet(r))
+	if !strings.Contains(page, "no ratios: the baseline, host dir, failed") {
+		t.Error("the page doesn't say why there are no ratios")
+	}
+	for _, bad := range []string{"ratio to ;", "atio to ;", "rates to :", "Compared with  "} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/load"
 )
 
@@ -106,23 +107,20 @@ func renderPaced(t *testing.T, format string) string {
 // TestPaceIsNextToTheNumbers: in every form for people, the offered and achieved rate, late arrivals, both
 // times, and whether a cell was ever steady.
 func TestPaceIsNextToTheNumbers(t *testing.T) {
-	plain := strings.NewReplacer("\\", "", "&#34;", `"`, "&gt;", ">")
-	for _, format := range []string{"text", "md", "html"} {
-		got := strings.Join(strings.Fields(plain.Replace(renderPaced(t, format))), " ")
-		for _, want := range []string{
-			"open loop at 1000/s, latencies from when an I/O was due",
-			"host dir: open loop, 1,000 I/Os per second offered, 980 achieved; of 30,000 due, 1,494 started late, at worst by 249 ms, and 600 never; p99 of the response time 200 ms, of the service time 205 µs",
-			"until five rounds of 2 s are steady, for 1 min at most",
-			"host dir: steady in all 6 trials, after 8 s, in rounds of 2 s",
-			"oci bind: never steady, in all 6 trials, in rounds of 2 s; the figures are of the last ones",
-			"Never steady: in 18 s (9 rounds of 2 s) no 5 rounds in a row were steady. The figure shows the last ones, in which the throughput varied by 88 % of its mean and drifted by 88 %, the mean latency by 0 % and 0 %",
-		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s lacks %q:\n%.3000s", format, want, got)
-			}
-		}
-		if format == "html" && !strings.Contains(got, "Left: read response time, logarithmic") {
-			t.Error("the page doesn't say that its picture is of response times")
+	golden.Check(t, "paced-full-160.txt", renderPaced(t, "text"))
+	golden.Check(t, "paced.md", renderPaced(t, "md"))
+	page := strings.Join(strings.Fields(strings.NewReplacer("&#34;", `"`, "&gt;", ">").Replace(renderPaced(t, "html"))), " ")
+	for _, want := range []string{
+		"open loop at 1000/s, latencies from when an I/O was due",
+		"host dir: open loop, 1,000 I/Os per second offered, 980 achieved; of 30,000 due, 1,494 started late, at worst by 249 ms, and 600 never; p99 of the response time 200 ms, of the service time 205 µs",
+		"until five rounds of 2 s are steady, for 1 min at most",
+		"host dir: steady in all 6 trials, after 8 s, in rounds of 2 s",
+		"oci bind: never steady, in all 6 trials, in rounds of 2 s; the figures are of the last ones",
+		"Never steady: in 18 s (9 rounds of 2 s) no 5 rounds in a row were steady. The figure shows the last ones, in which the throughput varied by 88 % of its mean and drifted by 88 %, the mean latency by 0 % and 0 %",
+		"Left: read response time, logarithmic",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%.3000s", want, page)
 		}
 	}
 }
