@@ -207,28 +207,13 @@ func engineOptions(t *testing.T) map[string]string {
 	return all
 }
 
-// A value that fio takes and that can't be kept names what comes nearest.
-func TestValuesNameTheNearest(t *testing.T) {
-	for arg, want := range map[string]string{
-		"--rw=randrw:sequential": "rw_sequencer",
-		"--rw=read:x":            "as in read:4k",
-		"--thp=1":                "huge pages; the nearest is ioengine",
-	} {
-		if _, err := Parse([]string{"--name=x", "--size=1m", arg}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", arg, err, want)
-		}
-	}
-}
-
 // Engines' options without a value, which fio takes, are taken or refused for what they are; "needs a value" was said of them.
 func TestEnginesOptionsStandAlone(t *testing.T) {
-	for option, want := range map[string]string{
-		"fixedbufs": "", "registerfiles": "", "hipri": "", "sqthread_poll": "", "userspace_reap": "", "bs_unaligned": "",
-	} {
+	for _, option := range []string{"fixedbufs", "registerfiles", "hipri", "sqthread_poll", "userspace_reap", "bs_unaligned"} {
 		for where, args := range map[string][]string{"line": {"--name=x", "--size=1m", "--" + option, "--rw=randread"}, "file": {"x.fio"}} {
 			_, err := Parse(args, memory(map[string]string{"x.fio": "[x]\nsize=1m\n" + option + "\n"}, nil))
-			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), "is not supported") || !strings.Contains(err.Error(), want)) {
-				t.Errorf("%s on a %s: %v, want %q", option, where, err, want)
+			if err != nil {
+				t.Errorf("%s on a %s: %v", option, where, err)
 			}
 		}
 	}
