@@ -12,7 +12,7 @@ import (
 )
 
 // boundTasks counts the process's threads that may run on processor c only.
-// living: those of a run that goes on.
+// If living, it counts only the threads of a running job.
 func boundTasks(t *testing.T, c int, living bool) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/self/task/*/status")
@@ -23,7 +23,7 @@ func boundTasks(t *testing.T, c int, living bool) (n int) {
 		if f == fmt.Sprintf("/proc/self/task/%d/status", os.Getpid()) && !living {
 			continue // Go never ends its first thread; it parks it.
 		}
-		p, _ := os.ReadFile(f) // a thread may be gone
+		p, _ := os.ReadFile(f) // the thread may have ended
 		if strings.Contains(string(p), fmt.Sprintf("Cpus_allowed_list:\t%d\n", c)) {
 			n++
 		}
@@ -56,7 +56,7 @@ func TestThreadsRunWhereTheyMay(t *testing.T) {
 	if _, err := Prepare(Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, CPUs: []int{1023}}); err == nil || !strings.Contains(err.Error(), "cpus_allowed") {
 		t.Errorf("a processor that isn't there: %v", err)
 	}
-	// A thread ends a little after its last word.
+	// A thread ends a little after its result.
 	for range 100 {
 		if boundTasks(t, last, false) == 0 || may.Count() == 1 {
 			return
@@ -66,8 +66,7 @@ func TestThreadsRunWhereTheyMay(t *testing.T) {
 	t.Error("bound threads are left after the run")
 }
 
-// TestSplitWithoutAList: the jobs are spread over what the process may use, and the threads of one job
-// stay together.
+// TestSplitWithoutAList: jobs are spread over the processors that the process may use, and the threads of one job stay together.
 func TestSplitWithoutAList(t *testing.T) {
 	cpus, err := allowedCPUs()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TestWindowsBindsThreads: threads run on the processors of the job, and a processor that isn't there is refused.
+// TestWindowsBindsThreads: threads run on the job's processors, and a processor that doesn't exist is refused.
 func TestWindowsBindsThreads(t *testing.T) {
 	cpus, err := allowedCPUs()
 	if err != nil || len(cpus) == 0 {
@@ -20,7 +20,7 @@ func TestWindowsBindsThreads(t *testing.T) {
 		go func() {
 			runtime.LockOSThread() // and the thread ends with the function
 			_, err := bindThread(Job{CPUs: cpus, SplitCPUs: true, SplitFrom: len(cpus) - 1 - n}, n)
-			// The mask before is what a second call answers.
+			// A second call returns the mask that the first one set.
 			before, _, _ := setThreadAffinityMask.Call(uintptr(windows.CurrentThread()), 1<<last)
 			if before != 1<<last {
 				err = errors.Join(err, errors.New("the thread was not bound"))

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// TestRateOfOneDirection: the writes, or the reads, of a mixed job keep to their rate while the others are as
-// many as can be done.
+// TestRateOfOneDirection: the writes, or the reads, of a mixed job keep to their rate while the others run as fast as they can.
 func TestRateOfOneDirection(t *testing.T) {
 	path := written(t, 1<<20)
 	for _, c := range []struct {
 		name   string
 		change func(*Job)
 		held   string
-		near   float64 // the share of what was asked that may be too much
+		near   float64 // the share of the rate by which it may be exceeded
 	}{
 		{"writes, null", func(j *Job) { j.IOEngine, j.IODepth, j.RateIOPS, j.RateOnly = Null, 32, 20000, "write" }, "write", 0.02},
 		{"reads, null", func(j *Job) { j.IOEngine, j.IODepth, j.RateIOPS, j.RateOnly = Null, 32, 20000, "read" }, "read", 0.02},
@@ -47,7 +46,7 @@ func TestRateOfOneDirection(t *testing.T) {
 		if seen/asked > 1+c.near+2/asked/seconds || seen < asked/2 {
 			t.Errorf("%s: %.0f %ss a second, asked for %.0f", c.name, seen, c.held, asked)
 		}
-		// Whatever the machine does: much more than the mix would have given beside the rate.
+		// On any machine this is far more than the mix would have allowed beside the rate.
 		if free.Ops < 3*held.Ops {
 			t.Errorf("%s: %d %ss beside %d that are held", c.name, free.Ops, other, held.Ops)
 		}

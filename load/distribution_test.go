@@ -19,8 +19,7 @@ func visits(t *testing.T, dist string, n, total int) []float64 {
 	return seen
 }
 
-// chi is the chi-squared statistic of the counts against the probabilities, cells of
-// under 10 expected visits taken together.
+// chi is the chi-squared statistic of the counts against the probabilities, with all cells of under 10 expected visits taken as one.
 func chi(seen, prob []float64, total float64) (sum float64, cells int) {
 	restSeen, restWant := 0.0, 0.0
 	add := func(s, w float64) { sum += (s - w) * (s - w) / w; cells++ }
@@ -58,7 +57,7 @@ func TestZipfHasItsProbabilities(t *testing.T) {
 		for k := range prob {
 			prob[k] /= sum
 		}
-		// Sorting makes the rare ones too regular, so only the frequent ones count.
+		// Sorting makes the rare ones too even, so only the frequent ones count.
 		if c, cells := chi(seen[:20], prob[:20], total); c > limit(cells) {
 			t.Errorf("zipf:%s: chi squared %v over %d cells", theta, c, cells)
 		}

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// sparseIn is a file of 64 MiB of which a file system of 8 MiB has nothing yet.
+// sparseIn returns a sparse file of 64 MiB on a file system of 8 MiB, without any allocated space.
 func sparseIn(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(disktest.Tmpfs(t, "size=8m"), "sparse")
@@ -24,7 +24,8 @@ func sparseIn(t *testing.T) string {
 	return path
 }
 
-// A job goes on after the errors that it names, does all of its I/Os, and counts those that failed apart; after others it ends.
+// A job continues after the errors that it names, does all of its I/Os, and counts the failed ones apart; after other errors it
+// ends.
 func TestJobGoesOnAfterErrors(t *testing.T) {
 	for _, engine := range realEngines() {
 		t.Run(engine, func(t *testing.T) {
@@ -47,7 +48,7 @@ func TestJobGoesOnAfterErrors(t *testing.T) {
 	}
 }
 
-// A job that is to use all the room ends without an error when there is none.
+// A job that shall use all space ends without an error when there is none left.
 func TestJobFills(t *testing.T) {
 	for _, engine := range realEngines() {
 		t.Run(engine, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestJobFills(t *testing.T) {
 	}
 }
 
-// A write that failed, after which the job goes on or ends, is not read back: there is nothing that was written.
+// A failed write is not read back, whether the job continues or ends: nothing was written.
 func TestFailedWritesAreNotReadBack(t *testing.T) {
 	for _, engine := range realEngines() {
 		t.Run(engine, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// faulty stands between a thread and its engine and spoils what comes back.
+// faulty wraps a thread's engine and spoils its completions.
 type faulty struct {
 	asyncEngine
 	bs    int32
@@ -36,7 +36,7 @@ func (f *faulty) run(batch []uint32, want int, timeout time.Duration) ([]complet
 	return out, err
 }
 
-// spoil puts a faulty engine under each thread of r, which isn't started yet.
+// spoil wraps the engine of each thread of r, which isn't started yet.
 func spoil(r *Run, how func(n int, s *slot, c *completion)) {
 	for _, t := range r.threads {
 		t.async = &faulty{asyncEngine: t.async, bs: int32(r.job.BS), slots: t.slots, spoil: how}
@@ -96,7 +96,7 @@ func TestFailedIOCarriesWhereAndWhat(t *testing.T) {
 					c.res = -int32(unix.EIO)
 				}
 			})
-			// The other thread must not call the function's shared variables.
+			// The other thread must not touch the function's shared variables.
 			r.threads[1].async = r.threads[1].async.(*faulty).asyncEngine
 			res, err := r.Start(context.Background(), nil)
 			var e *IOError
@@ -182,8 +182,8 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// 400 I/Os came due in the stall: those of the first 300 ms of it waited 100 ms
-			// and more, but only as many as were in flight had a long service time.
+			// 400 I/Os came due in the stall. Those of its first 300 ms waited 100 ms and more, but only those in flight had a long
+			// service time.
 			c := res.Class("read")
 			waited, served := 0, 0
 			bucket := hist.Index(100e6)
@@ -204,12 +204,12 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 	}
 }
 
-// broken is an engine of which nothing comes back but an error.
+// broken is an engine that returns only an error.
 type broken struct{ asyncEngine }
 
 func (broken) run([]uint32, int, time.Duration) ([]completion, error) { return nil, syscall.EBADF }
 
-// TestBrokenEngineNamesAFile: also that of a job with several.
+// TestBrokenEngineNamesAFile: the error names a file, also if the job has several.
 func TestBrokenEngineNamesAFile(t *testing.T) {
 	needEngine(t, IOUring)
 	files := []string{written(t, 1<<20), written(t, 1<<20)}
@@ -222,7 +222,7 @@ func TestBrokenEngineNamesAFile(t *testing.T) {
 	}
 }
 
-// TestLatenessIsOfTheWindow: what was late in the ramp is no figure of the window.
+// TestLatenessIsOfTheWindow: late I/Os of the ramp do not count in the window.
 func TestLatenessIsOfTheWindow(t *testing.T) {
 	needEngine(t, IOUring)
 	path := written(t, 1<<20)

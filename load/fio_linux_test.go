@@ -12,15 +12,15 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// outcome is what one program says that it did, and what the kernel says.
+// outcome has the counts of one program, and the kernel's.
 type outcome struct {
 	readOps, readBytes, writeOps, writtenBytes, syncs int64
 	kernel                                            disktest.Counters
-	// touched lists the blocks that are no zeros any more.
+	// touched lists the blocks that are not all zeros.
 	touched []int64
 }
 
-// observe runs f on a device that was cleared, and looks at it from below.
+// observe clears a device, runs f on it, and reads the device's counters and contents.
 func observe(t *testing.T, dev, image string, bs int64, f func(*outcome)) outcome {
 	t.Helper()
 	st, err := os.Stat(image)
@@ -81,7 +81,7 @@ func (o *outcome) fio(t *testing.T, j Job) {
 		args = append(args, fmt.Sprint("--fdatasync=", j.FDataSync))
 	}
 	cmd := exec.Command("fio", args...)
-	cmd.Dir = t.TempDir() // It may leave a file of its own state.
+	cmd.Dir = t.TempDir() // fio may leave a state file.
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("fio %v: %v: %s", args, err, out)
@@ -92,7 +92,7 @@ func (o *outcome) fio(t *testing.T, j Job) {
 				Bytes int64 `json:"io_bytes"`
 				Ops   int64 `json:"total_ios"`
 			}
-			// fio 3.33 has a total_ios here that stays 0.
+			// In fio 3.33 this total_ios stays 0.
 			Sync struct {
 				Lat struct{ N int64 } `json:"lat_ns"`
 			}
@@ -105,9 +105,8 @@ func (o *outcome) fio(t *testing.T, j Job) {
 	o.readOps, o.readBytes, o.writeOps, o.writtenBytes, o.syncs = w.Read.Ops, w.Read.Bytes, w.Write.Ops, w.Write.Bytes, w.Sync.Lat.N
 }
 
-// TestAgreesWithFio does the same jobs with fio and with this package on a loop device:
-// operations, bytes, the requests, sectors and flushes that the kernel counted, and the
-// blocks that were written must be the same.
+// TestAgreesWithFio does the same jobs with fio and with this package on a loop device. The operations, the bytes, the kernel's
+// counts of requests, sectors and flushes, and the written blocks must be the same.
 func TestAgreesWithFio(t *testing.T) {
 	if _, err := exec.LookPath("fio"); err != nil {
 		t.Skipf("needs fio: %v", err)
@@ -137,7 +136,7 @@ func TestAgreesWithFio(t *testing.T) {
 	}
 }
 
-// compare holds our outcome a against fio's b.
+// compare compares our outcome a with fio's b.
 func compare(t *testing.T, j Job, a, b outcome) {
 	t.Helper()
 	if a.readOps != b.readOps || a.readBytes != b.readBytes || a.writeOps != b.writeOps || a.writtenBytes != b.writtenBytes || a.syncs != b.syncs {
@@ -147,7 +146,7 @@ func compare(t *testing.T, j Job, a, b outcome) {
 	if a.kernel != b.kernel {
 		t.Errorf("the kernel counted for ours %+v, for fio %+v", a.kernel, b.kernel)
 	}
-	// Our counts are the kernel's, which counts a flush as a write of no sector, too.
+	// Our counts must be the kernel's, which also counts a flush as a write of no sector.
 	k := a.kernel
 	if k.Reads != a.readOps || k.BytesRead != a.readBytes || k.Writes-a.writeOps != 0 && k.Writes-a.writeOps != k.Flushes || k.BytesWritten != a.writtenBytes || k.Flushes != a.syncs {
 		t.Errorf("ours says %+v", a)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHintSaysHowFarToReadAhead: after one read of a cold file in its middle, what is in the cache is what was
-// read with the hint random, and more without.
+// TestHintSaysHowFarToReadAhead: after one read in the middle of a cold file, the cache holds only the data read if the hint is
+// random, and more without it.
 func TestHintSaysHowFarToReadAhead(t *testing.T) {
 	path := written(t, 1<<20)
 	cached := func(hint string) int64 {
@@ -32,7 +32,7 @@ func TestHintSaysHowFarToReadAhead(t *testing.T) {
 		}
 		return int64(info.Resident * (1 << 20))
 	}
-	// From its beginning a file is taken to be read in sequence.
+	// The kernel takes a read at the beginning of a file for a sequential one.
 	plain, random, sequential := cached(""), cached(Random), cached(Sequential)
 	if random != 4096 || plain <= random || sequential < plain {
 		t.Errorf("%d bytes are cached after a read of 4096 with no hint, %d with random, %d with sequential", plain, random, sequential)

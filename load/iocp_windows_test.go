@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// scratchFile is written, and removed as Wine 8 can: it has no FileDispositionInformationEx, by which
+// scratchFile makes a file, and removes it in a way that Wine 8 supports: it has no FileDispositionInformationEx, with which
 // os.RemoveAll empties folders.
 func scratchFile(t *testing.T) string {
 	path := written(t, 1<<20)
@@ -21,7 +21,7 @@ func scratchFile(t *testing.T) string {
 	return path
 }
 
-// TestIOCP: what overlapped I/O writes is there, with and without buffers, at every depth.
+// TestIOCP: data written with overlapped I/O is in the file, with and without buffers, at every depth.
 func TestIOCP(t *testing.T) {
 	for _, direct := range []bool{false, true} {
 		for _, depth := range []int{1, 7, 32} {
@@ -44,8 +44,8 @@ func TestIOCP(t *testing.T) {
 	}
 }
 
-// TestIOCPEnds: a run ends at its time and keeps to its rate on the way, however slow the machine is; it ends when it is
-// broken off, with what it did until then.
+// TestIOCPEnds: a run ends at its time and keeps its rate until then, however slow the machine is. If it is cancelled, it ends with
+// the results so far.
 func TestIOCPEnds(t *testing.T) {
 	path := scratchFile(t)
 	const rate, runtime = 500, 300 * time.Millisecond

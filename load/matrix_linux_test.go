@@ -38,8 +38,8 @@ func every(j Job, n int) int {
 	return 0
 }
 
-// TestInvariants runs every engine with every pattern and every way to end, and asks of
-// each what must always hold: figures that agree with each other and with the file.
+// TestInvariants runs every engine with every pattern and every way to end. Each time the figures must agree with each other and
+// with the file.
 func TestInvariants(t *testing.T) {
 	const bs, blocks = 4096, 128
 	dir := t.TempDir()
@@ -80,8 +80,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// checkResult checks what must hold of any result. want is the number of reads and
-// writes, -1 if the time decides.
+// checkResult checks the invariants of any result. want is the number of reads and writes, -1 if the time decides.
 func checkResult(t *testing.T, r *Run, res *Result, want int64) {
 	t.Helper()
 	j := r.Job()
@@ -142,7 +141,7 @@ func checkResult(t *testing.T, r *Run, res *Result, want int64) {
 	}
 	if n := j.RateIOPS * int64(j.NumJobs); n > 0 && j.Runtime > 0 {
 		asked := int64(j.Runtime.Seconds() * float64(n))
-		// Each lane has one at time zero; the rate is an end on its own only for what came due.
+		// Each lane has an I/O at time zero; the rate bounds only the I/Os that came due.
 		if got := res.Ops() + res.InFlight() + res.Missed; got < asked-int64(j.NumJobs) || got > asked+int64(j.NumJobs) {
 			t.Errorf("%d I/Os done, left or missed at %d/s in %v, want %d", got, n, j.Runtime, asked)
 		}
@@ -178,8 +177,8 @@ func checkSyncs(t *testing.T, r *Run, res *Result) {
 	}
 }
 
-// checkStamps reads the file back: every block that was written has its own offset in
-// it, no other was touched, and there are as many as the job's figures allow.
+// checkStamps reads the file back: every written block has its own offset in it, no other block was touched, and their number agrees
+// with the job's figures.
 func checkStamps(t *testing.T, j Job, res *Result, blocks int64) {
 	t.Helper()
 	data, err := os.ReadFile(j.Filename)
@@ -205,7 +204,7 @@ func checkStamps(t *testing.T, j Job, res *Result, blocks int64) {
 	if !j.writes() && touched > 0 {
 		t.Errorf("%d blocks were written by rw=%s", touched, j.RW)
 	}
-	// Those of the ramp and those that were cut off are on the disk and in no figure.
+	// The I/Os of the ramp, and those that were cut off, are on the disk and in no figure.
 	if j.RampTime == 0 && touched > writes+res.InFlight() {
 		t.Errorf("%d blocks were written, %d counted", touched, writes)
 	}

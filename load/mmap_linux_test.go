@@ -10,14 +10,14 @@ import (
 	"unsafe"
 )
 
-// TestMMap: a mapping reads and writes what the other engines do, in files that are large enough.
+// TestMMap: a mapping reads and writes the same data as the other engines, in files that are large enough.
 func TestMMap(t *testing.T) {
 	path := written(t, 1<<20)
 	res := start(t, Job{RW: RandRW, BS: 4096, IODepth: 3, NumJobs: 2, Filename: path, NumberIOs: 500, Hint: Random, IOEngine: MMap, Sync: "dsync"})
 	if res.Ops() != 1000 || res.Engine != MMap || res.Class("write").Lat.Count() == 0 {
 		t.Errorf("%d I/Os by %s", res.Ops(), res.Engine)
 	}
-	// Written blocks begin with their offset; Verify reads what was sealed.
+	// Written blocks begin with their offset; Verify reads the stamped ones.
 	start(t, Job{RW: Write, BS: 8192, Offset: 4096, Size: 512 << 10, Filename: path, IOEngine: MMap, Verify: true, RandSeed: 7, EndFsync: true})
 	start(t, Job{RW: Read, BS: 8192, Offset: 4096, Size: 512 << 10, Filename: path, IOEngine: PSync, Verify: true, RandSeed: 7})
 	start(t, Job{RW: Read, BS: 8192, Offset: 4096, Size: 512 << 10, Filename: path, IOEngine: MMap, Verify: true, RandSeed: 7})
@@ -37,7 +37,7 @@ func TestMMap(t *testing.T) {
 	}
 }
 
-// TestMMapOfAFileThatWasCut: what the kernel answers with a signal is an error of the I/O.
+// TestMMapOfAFileThatWasCut: a signal of the kernel becomes an error of the I/O.
 func TestMMapOfAFileThatWasCut(t *testing.T) {
 	path := written(t, 1<<20)
 	r := prepare(t, Job{RW: Read, BS: 4096, Filename: path, Size: 1 << 20, IOEngine: MMap})
@@ -51,7 +51,7 @@ func TestMMapOfAFileThatWasCut(t *testing.T) {
 	}
 }
 
-// TestMMapHidesNoBug: a panic that is no fault of the mapping is none of the disk.
+// TestMMapHidesNoBug: a panic that is not the mapping's fault is not reported as the disk's.
 func TestMMapHidesNoBug(t *testing.T) {
 	f, err := openTarget(Job{RW: Read, Size: 1 << 20, IOEngine: MMap}, written(t, 1<<20))
 	if err != nil {
@@ -68,7 +68,7 @@ func TestMMapHidesNoBug(t *testing.T) {
 	f.copy(&s)
 }
 
-// TestMMapIsNeverChosen: it is no stronger engine than others, and slower to fail.
+// TestMMapIsNeverChosen: it is not stronger than other engines, and slower to fail.
 func TestMMapIsNeverChosen(t *testing.T) {
 	if res := start(t, Job{RW: RandRead, Filename: written(t, 1<<20), Runtime: 10 * time.Millisecond}); res.Engine == MMap {
 		t.Error("mmap was chosen")

@@ -164,7 +164,7 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// deflated is the share of its size that data has after compression.
+// deflated returns the compressed size of data as a share of its size.
 func deflated(t *testing.T, p []byte) float64 {
 	t.Helper()
 	var out bytes.Buffer
@@ -329,7 +329,7 @@ func TestRunsSideBySide(t *testing.T) {
 	}
 }
 
-// TestSizesFillTheRegion: I/Os of several sizes end where the region does, and are as many bytes as it has, as fio's are.
+// TestSizesFillTheRegion: I/Os of several sizes end at the end of the region and move exactly its bytes, as fio's do.
 func TestSizesFillTheRegion(t *testing.T) {
 	const size = 2<<20 + 12<<10
 	path := written(t, size)
@@ -343,7 +343,7 @@ func TestSizesFillTheRegion(t *testing.T) {
 					j.ReadSplit, j.WriteSplit = nil, split
 				}
 				if synchronous(engine) {
-					j.IODepth = 1 // Threads that share a budget may all take a last I/O.
+					j.IODepth = 1 // Threads that share a budget may each take a last I/O.
 				}
 				n := int64(0)
 				for _, c := range start(t, j).Classes {
@@ -381,7 +381,7 @@ func TestSyncsFollowReadsToo(t *testing.T) {
 	}
 }
 
-// TestMixedJobsOnlyStamp: a mixed job reads what it hasn't written yet; a job of reads finds what it wrote.
+// TestMixedJobsOnlyStamp: a mixed job may read blocks that it has not written yet; a job of reads finds the blocks that it wrote.
 func TestMixedJobsOnlyStamp(t *testing.T) {
 	for _, engine := range realEngines() {
 		needEngine(t, engine)

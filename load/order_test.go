@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestThreadsHaveTheirOwnOrder: threads that visit each block of one region once do so each in another order, as fio's clones do. In one
-// order all would want the same block at a time, which a cache has for all but the first.
+// TestThreadsHaveTheirOwnOrder: threads that visit each block of one region once do so in different orders, as fio's clones do. In
+// the same order all would want the same block at a time, and the cache would have it for all but the first.
 func TestThreadsHaveTheirOwnOrder(t *testing.T) {
 	const blocks = 256
 	for _, j := range []Job{
@@ -33,13 +33,13 @@ func TestThreadsHaveTheirOwnOrder(t *testing.T) {
 				alike++
 			}
 		}
-		if alike > blocks/8 { // By chance it is one.
+		if alike > blocks/8 { // By chance one block is in the same place.
 			t.Errorf("%+v: %d of %d visits are to one block at a time", j, alike, blocks)
 		}
 	}
 }
 
-// TestNoRandomMap: a job of as many I/Os as a pass has, whose offsets repeat.
+// TestNoRandomMap: a job with as many I/Os as a pass, whose offsets repeat.
 func TestNoRandomMap(t *testing.T) {
 	const blocks = 4096
 	j := Job{RW: RandRead, BS: 4096, NumJobs: 1, NoRandomMap: true, RandSeed: 5}

@@ -25,7 +25,7 @@ func TestReadsAndWritesKeepTheirOwnRates(t *testing.T) {
 	}
 }
 
-// TestScheduleOfAYear: a Poisson schedule that is over a year old goes on, and what never comes due isn't due now.
+// TestScheduleOfAYear: a Poisson schedule continues after more than a year, and an I/O that never comes due isn't due now.
 func TestScheduleOfAYear(t *testing.T) {
 	const years = 3 * 365 * 24 * int64(time.Hour)
 	for _, j := range []Job{
@@ -52,7 +52,7 @@ func TestScheduleOfAYear(t *testing.T) {
 	}
 }
 
-// TestPoissonGapsAreUnbiased: also where they are short, the gaps have the mean of the rate.
+// TestPoissonGapsAreUnbiased: short gaps too have the mean of the rate.
 func TestPoissonGapsAreUnbiased(t *testing.T) {
 	th := prepare(t, Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, RateIOPS: 1e8, RateProcess: Poisson, Runtime: time.Second}).threads[0]
 	const n = 1 << 20
@@ -66,8 +66,8 @@ func TestPoissonGapsAreUnbiased(t *testing.T) {
 	}
 }
 
-// TestRatesOfBothDirections: whatever runs the I/Os, and however the sizes are, there are as many of
-// each kind as the rates say. One more or less may have been due when the job ended.
+// TestRatesOfBothDirections: with any engine and any sizes, the numbers of reads and of writes follow their rates. One more or less
+// may have been due when the job ended.
 func TestRatesOfBothDirections(t *testing.T) {
 	path := written(t, 1<<20)
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func TestRatesOfBothDirections(t *testing.T) {
 			j.IOEngine, j.IODepth, j.Rate, j.WriteRate = Null, 8, 4<<30, 1<<30
 			j.ReadSplit, j.WriteSplit = []SizeShare{{4096, 50}, {16384, 50}}, []SizeShare{{65536, 100}}
 		}, 0.8, 0.01, true},
-		// Of 2000 I/Os of a Poisson process as many as this are five deviations.
+		// For 2000 I/Os of a Poisson process this is five deviations.
 		{"poisson", func(j *Job) { j.IOEngine, j.RateIOPS, j.WriteRateIOPS, j.RateProcess = Null, 3e6, 1e6, Poisson }, 0.75, 0.05, false},
 	} {
 		j := Job{RW: RandRW, Filename: path, Size: 1 << 20, NumberIOs: 2000}
@@ -110,10 +110,10 @@ func TestRatesOfBothDirections(t *testing.T) {
 	}
 }
 
-// TestMissedOfBothDirections: what neither schedule's I/Os were taken up for by the end is missed.
+// TestMissedOfBothDirections: I/Os of both schedules that no thread had started by the end are missed.
 func TestMissedOfBothDirections(t *testing.T) {
 	for _, process := range []string{Linear, Poisson} {
-		// One I/O at a time that takes no less than a pause of 1 ms: a tenth of what is asked.
+		// One I/O at a time, which takes at least a pause of 1 ms: a tenth of the rate.
 		res := start(t, Job{
 			RW: RandRW, Size: 1 << 20, IOEngine: Null, RateIOPS: 9000, WriteRateIOPS: 1000, RateProcess: process,
 			ThinkTime: time.Millisecond, Runtime: 300 * time.Millisecond,
@@ -124,7 +124,7 @@ func TestMissedOfBothDirections(t *testing.T) {
 	}
 }
 
-// TestMissedOfSeveralSizes: bytes that a rate asked for and no thread moved are counted as missed I/Os of the mean size.
+// TestMissedOfSeveralSizes: bytes of a rate that no thread moved count as missed I/Os of the mean size.
 func TestMissedOfSeveralSizes(t *testing.T) {
 	for _, process := range []string{Linear, Poisson} {
 		res := start(t, Job{
@@ -137,7 +137,7 @@ func TestMissedOfSeveralSizes(t *testing.T) {
 	}
 }
 
-// TestPausesPutTheScheduleOff: with RateIgnoreThinkTime what came due in a pause is not made up for.
+// TestPausesPutTheScheduleOff: with RateIgnoreThinkTime the I/Os that came due in a pause are not made up for.
 func TestPausesPutTheScheduleOff(t *testing.T) {
 	for _, engine := range []string{Null, PSync} {
 		j := Job{RW: RandRead, Size: 1 << 20, IOEngine: engine, RateIOPS: 1000, NumberIOs: 100, ThinkTime: 10 * time.Millisecond, ThinkTimeBlocks: 10, RateIgnoreThinkTime: true}
@@ -149,7 +149,7 @@ func TestPausesPutTheScheduleOff(t *testing.T) {
 			t.Errorf("%s: %d I/Os in %v, want 100 in 190 ms or more", engine, res.Ops(), res.Elapsed)
 		}
 	}
-	// Time spent in pauses is not missed: the rate asks for no more than the rest of the time allows. Two jobs, all but always in pauses.
+	// Pauses are not missed time: the rate only counts the rest of the time. Two jobs that are almost always in a pause.
 	res := start(t, Job{
 		RW: RandRead, Size: 1 << 20, NumJobs: 2, IOEngine: Null, RateIOPS: 1000, Runtime: 200 * time.Millisecond,
 		ThinkTime: 50 * time.Millisecond, RateIgnoreThinkTime: true,
@@ -167,7 +167,7 @@ func TestPausesPutTheScheduleOff(t *testing.T) {
 	}
 }
 
-// TestOfferedOfBothDirections: what is offered is the sum of both schedules, and the mean block is that of their I/Os.
+// TestOfferedOfBothDirections: the offered rate is the sum of both schedules, and the mean block is that of all their I/Os.
 func TestOfferedOfBothDirections(t *testing.T) {
 	for _, c := range []struct {
 		job     Job

@@ -6,7 +6,7 @@ import (
 	"plimsoll/hist"
 )
 
-// TestPerFile: what each job did in each file adds up to what it did.
+// TestPerFile: the I/Os of each job in each file add up to those of the job.
 func TestPerFile(t *testing.T) {
 	a, b := written(t, 1<<20), written(t, 1<<20)
 	for _, engine := range []string{PSync, IOUring, Null} {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPriorityShares: each I/O that has a share's size has its priority as often as was asked for, the others have the job's, and the
-// latencies of all priorities together are those of all I/Os.
+// TestPriorityShares: of the I/Os with a share's size, the requested percentage has the share's priority and the others have the
+// job's. The latencies of all priorities together are those of all I/Os.
 func TestPriorityShares(t *testing.T) {
 	path := written(t, 8<<20)
 	own, low, high := NewPriority(BestEffort, 7), NewPriority(Idle, 2), NewPriority(BestEffort, 1)
@@ -73,8 +73,8 @@ func TestPriorityShares(t *testing.T) {
 	}
 }
 
-// TestPriorityReachesTheKernel: the kernel looks at the priority of each I/O, and refuses one of a class that there is not; and the
-// threads have the job's.
+// TestPriorityReachesTheKernel: the kernel checks the priority of each I/O, and refuses an unknown class; the threads have the job's
+// priority.
 func TestPriorityReachesTheKernel(t *testing.T) {
 	path := written(t, 1<<20)
 	for _, engine := range []string{IOUring, LinuxAIO} {
@@ -103,7 +103,7 @@ func TestPriorityReachesTheKernel(t *testing.T) {
 	}
 }
 
-// TestPriorityMistakes: a job says what is wrong with its priorities.
+// TestPriorityMistakes: errors in a job's priorities are reported.
 func TestPriorityMistakes(t *testing.T) {
 	high := NewPriority(RealTime, 0)
 	for want, change := range map[string]func(*Job){

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// pinned is how many KiB of this process's memory devices may write to: a ring's registered
-// buffers, until the ring is gone.
+// pinned returns how many KiB of this process's memory devices may write to: the registered buffers of a ring, until the ring is
+// gone.
 func pinned(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -33,12 +33,11 @@ func pinned(t *testing.T) int {
 	return n
 }
 
-// TestProbesLeaveNoRing: a ring that is registered with its thread outlives its descriptor for as long
-// as the thread lives.
+// TestProbesLeaveNoRing: a ring that is registered with its thread outlives its descriptor, until the thread ends.
 func TestProbesLeaveNoRing(t *testing.T) {
 	needEngine(t, IOUring)
 	dir := t.TempDir()
-	// The thread of the test goes on: what is left with it stays.
+	// The test's thread does not end, so a ring that is left stays.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := pinned(t)
@@ -54,8 +53,8 @@ func TestProbesLeaveNoRing(t *testing.T) {
 	t.Errorf("%d KiB are pinned after the probes, %d before: rings are left", pinned(t), before)
 }
 
-// TestRingGoesBeforeItsThread: a closed ring holds no file, although its thread goes on, as the first
-// of a process does after its goroutine. The disk of the file can be unmounted.
+// TestRingGoesBeforeItsThread: a closed ring holds no file, although its thread runs on, as the first thread of a process does after
+// its goroutine. So the disk of the file can be unmounted.
 func TestRingGoesBeforeItsThread(t *testing.T) {
 	needEngine(t, IOUring)
 	runtime.LockOSThread()
@@ -69,8 +68,7 @@ func TestRingGoesBeforeItsThread(t *testing.T) {
 	}
 }
 
-// TestProbeOfADevice: the engine for a device is chosen by reading the device. Nothing is made in
-// the folder of its node.
+// TestProbeOfADevice: the engine for a device is chosen by reading the device. No file is made in the folder of its node.
 func TestProbeOfADevice(t *testing.T) {
 	needEngine(t, IOUring)
 	dev := disktest.Loop(t, disktest.Image(t, 1<<20), false)
@@ -103,7 +101,7 @@ func TestProbeOfADevice(t *testing.T) {
 	}
 }
 
-// TestProbeWithoutAFolderToWrite: where no scratch file can be made the file itself is read.
+// TestProbeWithoutAFolderToWrite: if no scratch file can be made, the file itself is read.
 func TestProbeWithoutAFolderToWrite(t *testing.T) {
 	needEngine(t, IOUring)
 	dir := disktest.Tmpfs(t, "size=2m")
@@ -115,14 +113,14 @@ func TestProbeWithoutAFolderToWrite(t *testing.T) {
 	if r := prepare(t, Job{RW: RandRead, Filename: path, NumberIOs: 1}); r.Job().IOEngine != IOUring {
 		t.Errorf("the engine is %s, notes %q", r.Job().IOEngine, r.notes)
 	}
-	// Nothing can be proven on a file that is gone.
+	// A removed file proves nothing.
 	r := &Run{job: Job{RW: RandRead, Filename: filepath.Join(dir, "gone")}}
 	if got := r.strongest(); got != PSync || len(r.notes) != 1 || !strings.Contains(r.notes[0], "psync") {
 		t.Errorf("the engine is %s, notes %q; want psync and why", got, r.notes)
 	}
 }
 
-// TestBuffersBeyondOnePiece: the kernel takes 1 GiB as one buffer, so more is registered in pieces.
+// TestBuffersBeyondOnePiece: the kernel takes at most 1 GiB as one buffer, so more is registered in pieces.
 func TestBuffersBeyondOnePiece(t *testing.T) {
 	needEngine(t, IOUring)
 	defer func(n int64) { registerMost = n }(registerMost)
@@ -141,8 +139,7 @@ func TestBuffersBeyondOnePiece(t *testing.T) {
 	}
 }
 
-// TestBlockBeyondOnePiece: blocks that are larger than what the kernel takes as one buffer do without, and
-// the note says so.
+// TestBlockBeyondOnePiece: blocks that are larger than one of the kernel's buffers are not registered, and the note says so.
 func TestBlockBeyondOnePiece(t *testing.T) {
 	needEngine(t, IOUring)
 	defer func(n int64) { registerMost = n }(registerMost)
@@ -158,7 +155,7 @@ func TestBlockBeyondOnePiece(t *testing.T) {
 	}
 }
 
-// TestNoteNamesTheRefusal: the note blames what refused the buffers.
+// TestNoteNamesTheRefusal: the note names the cause of the buffers' refusal.
 func TestNoteNamesTheRefusal(t *testing.T) {
 	for errno, want := range map[error]string{unix.ENOMEM: "RLIMIT_MEMLOCK is ", unix.EFAULT: "bad address"} {
 		r := &ring{readOp: opcodeRead}

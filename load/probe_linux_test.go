@@ -38,8 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// restricted runs the child called name and decodes its answer. The test is skipped
-// if the restriction can't be had.
+// restricted runs the child called name and decodes its answer. It skips the test if the restriction can't be set.
 func restricted(t *testing.T, name string, answer any) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -57,11 +56,10 @@ func restricted(t *testing.T, name string, answer any) {
 	}
 }
 
-// A refusal is what a process without io_uring sees.
+// A refusal is the result in a process without io_uring.
 type refusal struct {
 	Probes []Probe
-	// Prepare is the error for a job that insists on io_uring, Chosen the engine of
-	// one that doesn't.
+	// Prepare is the error for a job that requires io_uring, Chosen the engine of one that doesn't.
 	Prepare string
 	Chosen  string
 }
@@ -89,8 +87,7 @@ func probeWithoutRings(dir string) (any, error) {
 	return a, nil
 }
 
-// readWithoutMemlock reads with io_uring as an unprivileged process does that may lock
-// little memory.
+// readWithoutMemlock reads with io_uring like an unprivileged process that may lock little memory.
 func readWithoutMemlock(dir string) (any, error) {
 	path := filepath.Join(dir, "f")
 	if _, err := Layout(context.Background(), path, 1<<20, LayoutOptions{}); err != nil {
@@ -101,9 +98,8 @@ func readWithoutMemlock(dir string) (any, error) {
 		return nil, err
 	}
 	if os.Geteuid() == 0 {
-		// What is locked is counted by user, and the rings of root's containers beside
-		// this test take from the same 64 KiB: a user of its own, which has no
-		// CAP_IPC_LOCK either.
+		// The kernel counts locked memory by user, and the rings of root's containers beside this test take from the same 64 KiB. So
+		// the child is a user of its own, without CAP_IPC_LOCK.
 		user := 1_900_000_000 + os.Getpid()
 		if err := errors.Join(os.Chown(path, user, -1), os.Chmod(filepath.Dir(dir), 0o711), syscall.Setuid(user)); err != nil {
 			return nil, err

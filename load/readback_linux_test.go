@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// damage changes one byte of the block at off, as storage that loses or mixes up data does.
+// damage changes one byte of the block at off, like storage that loses or mixes up data.
 func damage(t testing.TB, path string, off int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -27,7 +27,7 @@ func damage(t testing.TB, path string, off int64) {
 	}
 }
 
-// A job of reads of only what another wrote finds a damaged block of that, and is no judge of the rest.
+// A job that reads only what another job wrote finds a damaged block of that job, and does not judge the rest.
 func TestOnlyWhatWasWrittenIsVerified(t *testing.T) {
 	for _, engine := range []string{PSync, LinuxAIO, IOUring} {
 		path := written(t, 1<<20)
@@ -69,7 +69,8 @@ func TestOnlyWhatWasWrittenIsVerified(t *testing.T) {
 	}
 }
 
-// What a backlog reads back is not left to be read back, and a block that is damaged right after its write ends the run while it writes.
+// Blocks that a backlog has read back are not read back again. A block that is damaged right after its write ends the run while it
+// still writes.
 func TestBacklogFindsDamageBetweenTheWrites(t *testing.T) {
 	for _, engine := range []string{PSync, LinuxAIO, IOUring} {
 		path := written(t, 1<<20)
@@ -100,7 +101,7 @@ func TestBacklogFindsDamageBetweenTheWrites(t *testing.T) {
 	}
 }
 
-// Ranges that are none are errors, not memory.
+// Invalid ranges are errors, and allocate no memory.
 func TestRangesThatAreNone(t *testing.T) {
 	for _, text := range []string{`1`, `"!"`, `"gA=="`, `"AA=="`, `"AAA="`, `"////////////AQE="`} {
 		var r Ranges
@@ -123,7 +124,7 @@ func TestRangesThatAreNone(t *testing.T) {
 	}
 }
 
-// A block that is written while it is read back says nothing, and is still to be read back.
+// A block that is being written while it is read back proves nothing, and is read back again later.
 func TestOvertakenReadSaysNothing(t *testing.T) {
 	b := &readBack{unit: 4096, open: make([]units, 1)}
 	b.open[0].set(0, 4)

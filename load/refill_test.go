@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// unitsOf are the different units of 4 KiB of a file, without the stamps that they begin with.
+// unitsOf returns the different units of 4 KiB of a file, without their stamps.
 func unitsOf(t *testing.T, path string) (different map[string]int, all int) {
 	t.Helper()
 	p, err := os.ReadFile(path)
@@ -21,13 +21,13 @@ func unitsOf(t *testing.T, path string) (different map[string]int, all int) {
 	return different, all
 }
 
-// TestRefillIsNew: with Refill no write has data of another, where else a thread's writes cycle through its data; zeros and copies are
-// as many as they were asked to be.
+// TestRefillIsNew: with Refill no write repeats the data of another; otherwise a thread's writes cycle through its data. The shares
+// of zeros and copies are as requested.
 func TestRefillIsNew(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		job  Job
-		// some reports whether so many different units of all are right.
+		// some reports whether the number of different units of all is right.
 		some func(different, all int) bool
 	}{
 		{"without", Job{}, func(n, all int) bool { return n <= all/2 }},
@@ -53,8 +53,8 @@ func TestRefillIsNew(t *testing.T) {
 	}
 }
 
-// TestRefillTakesItsTime: what making the data takes is part of the job's time, and of the latency with RefillWithin only. On the null engine
-// nothing else takes any.
+// TestRefillTakesItsTime: the time to make the data counts in the job's time, and in the latency with RefillWithin only. On the null
+// engine nothing else takes time.
 func TestRefillTakesItsTime(t *testing.T) {
 	mean := map[string]time.Duration{}
 	each := map[string]time.Duration{}

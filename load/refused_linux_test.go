@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuse makes the kernel answer a system call of the calling thread with EAGAIN from now on, as it does where it has no memory for
-// requests: a seccomp filter, which ends with the thread.
+// refuse makes the kernel answer a system call of the calling thread with EAGAIN from now on, as it does when it has no memory for
+// requests. It is a seccomp filter, which ends with the thread.
 func refuse(nr uint32) error {
 	const load, jump, answer = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	program := []unix.SockFilter{
@@ -28,8 +28,8 @@ func refuse(nr uint32) error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&p)), 0, 0)
 }
 
-// TestRequestsThatTheKernelRefuses: an endless wait for what could not even be submitted comes back, with each I/O once, and those that
-// go again do what they should.
+// TestRequestsThatTheKernelRefuses: an endless wait for I/Os that could not be submitted returns, with each I/O once. I/Os that are
+// submitted again are done.
 func TestRequestsThatTheKernelRefuses(t *testing.T) {
 	for engine, nr := range map[string]uint32{IOUring: sysRingEnter, LinuxAIO: unix.SYS_IO_SUBMIT} {
 		t.Run(engine, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestRequestsThatTheKernelRefuses(t *testing.T) {
 			answer := make(chan error, 1)
 			var out []completion
 			go func() {
-				runtime.LockOSThread() // And never unlocked: the filter has to end with the thread.
+				runtime.LockOSThread() // It is never unlocked: the filter has to end with the thread.
 				answer <- func() error {
 					f, err := openTarget(Job{RW: Read}, path)
 					if err != nil {
@@ -55,7 +55,7 @@ func TestRequestsThatTheKernelRefuses(t *testing.T) {
 						return err
 					}
 					defer e.close()
-					// One is done before, so that the queue has turned.
+					// One I/O is done before, so that the queue has wrapped.
 					if got, err := e.run([]uint32{3}, 1, forever); err != nil || len(got) != 1 || got[0].res != 4096 {
 						return errors.Join(err, errors.New("the first I/O wasn't done"))
 					}
@@ -92,7 +92,7 @@ func TestRequestsThatTheKernelRefuses(t *testing.T) {
 	}
 }
 
-// TestRefusedRunEnds: a run of which the kernel takes nothing any more ends with its time, and when it is told to.
+// TestRefusedRunEnds: if the kernel refuses all requests, a run ends at its time, and when it is cancelled.
 func TestRefusedRunEnds(t *testing.T) {
 	for _, engine := range []string{IOUring, LinuxAIO} {
 		for name, c := range map[string]struct {

@@ -21,8 +21,8 @@ func roundsOf(t *testing.T, r *Run) ([]Round, *Result) {
 	return all, res
 }
 
-// wantWhole fails unless rounds follow one another and hold all of res, each I/O once; a busy machine may leave a rest
-// of less than half a round.
+// wantWhole fails unless the rounds follow one another and hold all of res, each I/O once. A busy machine may leave a rest of less
+// than half a round.
 func wantWhole(t *testing.T, round time.Duration, rounds []Round, res *Result) {
 	t.Helper()
 	sums := map[string]*Class{}
@@ -89,7 +89,7 @@ func TestRoundsHoldAllOfTheWindow(t *testing.T) {
 	}
 }
 
-// wantSampled fails unless there is a sample at the end of each round, up to which the samples hold what the rounds do.
+// wantSampled fails unless there is a sample at the end of each round, and the samples up to it add up to the rounds.
 func wantSampled(t *testing.T, rounds []Round, res *Result) {
 	t.Helper()
 	var ops, bytes, want, wantBytes int64
@@ -112,14 +112,13 @@ func wantSampled(t *testing.T, rounds []Round, res *Result) {
 		}
 		i++
 	}
-	// The last one ends with the window, and so may the one before it, if a thread handed it in that late.
+	// The last round ends with the window, and so may the one before it, if a thread finished it that late.
 	if i < len(rounds)-2 {
 		t.Errorf("%d of %d rounds end with a sample", i, len(rounds))
 	}
 }
 
-// TestRoundWaitsForAThread: a thread that does nothing for several rounds loses nothing, and makes a round longer
-// instead of leaving it without what it did.
+// TestRoundWaitsForAThread: if a thread does nothing for several rounds, its counts are not lost, and the round is longer instead.
 func TestRoundWaitsForAThread(t *testing.T) {
 	const stuck = 200 * time.Millisecond
 	r := prepare(t, Job{RW: Write, NumJobs: 2, Filename: written(t, 1<<20), Fsync: 1, Runtime: 600 * time.Millisecond, Round: 50 * time.Millisecond, IOEngine: PSync})
@@ -136,13 +135,13 @@ func TestRoundWaitsForAThread(t *testing.T) {
 	for _, o := range rounds {
 		longest = max(longest, o.To-o.From)
 	}
-	// It may have got stuck up to one round before the first ended.
+	// It may have begun to hang up to one round before the first ended.
 	if longest < stuck-60*time.Millisecond {
 		t.Errorf("the longest round has %v, but a thread was stuck for %v", longest, stuck)
 	}
 }
 
-// TestRoundsOfAHang: while a thread hangs that has not handed in a round, what the other did in that round is in the result.
+// TestRoundsOfAHang: while one thread hangs before the end of a round, the other thread's I/Os of that round are in the result.
 func TestRoundsOfAHang(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, Job{RW: Write, NumJobs: 2, Filename: written(t, 1<<20), Fsync: 1, Runtime: 300 * time.Millisecond, Round: 100 * time.Millisecond, IOEngine: PSync})
@@ -151,7 +150,7 @@ func TestRoundsOfAHang(t *testing.T) {
 	r.OnTurn = func(int) { turned.Store(true) }
 	r.OnSync = func(number int, _ int64) {
 		if th := r.threads[number]; number == 0 && turned.Load() {
-			th.syncing = r.clk.now() // A sync that does not end, as others see it.
+			th.syncing = r.clk.now() // A sync that does not end, as other threads see it.
 			th.waits(true)
 			<-told
 			th.waits(false)
@@ -181,7 +180,7 @@ func TestRoundsOfAHang(t *testing.T) {
 	}
 }
 
-// TestRoundsEndTheRun: OnRound may, and what is done after that is in no round that was told.
+// TestRoundsEndTheRun: OnRound may end the run; later I/Os are in no reported round.
 func TestRoundsEndTheRun(t *testing.T) {
 	r := prepare(t, Job{RW: RandRead, Size: 1 << 20, Runtime: time.Hour, Round: 50 * time.Millisecond, IOEngine: Null})
 	turns := 0
@@ -214,7 +213,7 @@ func TestRoundsEndTheRun(t *testing.T) {
 	}
 }
 
-// TestRoundsOfAnOverload: what an open loop can't start is behind, more in each round.
+// TestRoundsOfAnOverload: I/Os that an open loop can't start are behind, more in each round.
 func TestRoundsOfAnOverload(t *testing.T) {
 	for _, process := range []string{Linear, Poisson} {
 		const rate = 1000

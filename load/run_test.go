@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// realEngines are those that do I/O here.
+// realEngines are the engines that do I/O here.
 func realEngines() []string {
 	if runtime.GOOS == "linux" {
 		return []string{IOUring, LinuxAIO, PSync}
@@ -20,7 +20,7 @@ func realEngines() []string {
 	return []string{PSync}
 }
 
-// needEngine skips where an engine doesn't work.
+// needEngine skips the test if an engine doesn't work.
 func needEngine(t testing.TB, name string) {
 	t.Helper()
 	for _, p := range ProbeEngines(t.TempDir()) {
@@ -118,8 +118,7 @@ func TestSyncsAreAClassOfTheirOwn(t *testing.T) {
 			res := start(t, Job{RW: Write, FDataSync: 8, EndFsync: true, IODepth: 4, Filename: path, IOEngine: engine})
 			want := int64(8 + 1)
 			if engine == PSync {
-				// Each of the four threads counts its own writes; how many each
-				// got is the scheduler's choice.
+				// Each of the four threads counts its own writes; the scheduler decides how many each does.
 				want = res.Class("sync").Ops
 				if want < 5 || want > 9 {
 					t.Errorf("%d syncs, want 5 to 9", want)
@@ -143,7 +142,7 @@ func TestTimedWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where a busy machine made the first reading slow, it is repeated.
+	// If a busy machine made the first reading slow, it is repeated.
 	if edges = slices.Compact(edges); len(edges) != 2 || !edges[0] || edges[1] {
 		t.Errorf("OnWindow was called with %v, want true, false", edges)
 	}
@@ -208,8 +207,7 @@ func TestOpenLoop(t *testing.T) {
 			needEngine(t, engine)
 			res := start(t, Job{RW: RandRead, IODepth: 4, RateIOPS: 500, Filename: path, Size: 1 << 20, Runtime: time.Second, IOEngine: engine})
 			c := res.Class("read")
-			// Never more than the schedule has; less only with what was missed or
-			// left in flight.
+			// Never more than the schedule has; less only by the I/Os that were missed or left in flight.
 			if n := c.Ops + res.InFlight() + res.Missed; c.Ops > 501 || n < 499 {
 				t.Errorf("%d I/Os, %d unfinished, %d missed: want 500 together", c.Ops, res.InFlight(), res.Missed)
 			}

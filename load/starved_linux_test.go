@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A frozen is a job of which all threads stand still from before its window begins until after that has ended, and what came of it.
+// A frozen is a job whose threads are all stopped from before its window begins until after the window has ended, and its result.
 type frozen struct {
 	Job Job
-	// Ends has the job ended before its time while they do.
+	// Ends ends the job early, while they are stopped.
 	Ends bool
-	// Held is how long they stand still when it is over.
+	// Held is how long they stay stopped after the window.
 	Held   time.Duration
 	Result *Result
 	Rounds []Round
@@ -31,8 +31,8 @@ type frozen struct {
 	Hung []*Result
 }
 
-// runFrozen is the child that does the job on its standard input. Its lines say when its threads may be stopped, with their
-// numbers, and when they may go on.
+// runFrozen is the child that does the job on its standard input. Its lines say when its threads may be stopped, with their numbers,
+// and when they may run again.
 func runFrozen(string) (any, error) {
 	in := bufio.NewReader(os.Stdin)
 	text, err := in.ReadBytes('\n')
@@ -75,7 +75,7 @@ func runFrozen(string) (any, error) {
 	return f, err
 }
 
-// boundTo are the numbers of this process's threads that run on one processor only.
+// boundTo returns the numbers of this process's threads that run on one processor only.
 func boundTo(cpu int) string {
 	var all []string
 	tasks, _ := os.ReadDir("/proc/self/task")
@@ -108,7 +108,7 @@ func (f *frozen) do(t *testing.T, threads int) {
 // tooLong is how long a child may take until its window is over.
 const tooLong = time.Second
 
-// try stops the threads as a debugger does. It reports whether the child went on without them: a thread that is stopped while it
+// try stops the threads as a debugger does. It reports whether the child ran on without them: a thread that is stopped while it
 // holds a lock of Go's runtime stops the others.
 func (f *frozen) try(t *testing.T, threads int) bool {
 	t.Helper()
@@ -125,7 +125,7 @@ func (f *frozen) try(t *testing.T, threads int) bool {
 		}
 		held = nil
 	}
-	defer release() // Before its end, or the child could not be awaited.
+	defer release() // Before the end of the test, or the child could not be waited for.
 	for _, name := range strings.Fields(<-lines) {
 		id, _ := strconv.Atoi(name)
 		if err := unix.PtraceAttach(id); err != nil {
@@ -157,7 +157,7 @@ func (f *frozen) try(t *testing.T, threads int) bool {
 	return true
 }
 
-// start starts the child; lines are what it writes, and end ends it.
+// start starts the child; lines are its output, and end ends it.
 func (f *frozen) start(t *testing.T) (in io.Writer, lines <-chan string, end func()) {
 	t.Helper()
 	text, err := json.Marshal(f)
@@ -165,7 +165,7 @@ func (f *frozen) start(t *testing.T) (in io.Writer, lines <-chan string, end fun
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	// While a thread stands still, Go can't stop the world for its collector.
+	// While a thread is stopped, Go can't stop the world for its garbage collector.
 	cmd.Env = append(os.Environ(), "LOAD_TEST_CHILD=frozen", "GOGC=off")
 	cmd.Stderr = os.Stderr
 	w, err := cmd.StdinPipe()
@@ -179,7 +179,7 @@ func (f *frozen) start(t *testing.T) (in io.Writer, lines <-chan string, end fun
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	each := make(chan string, 3) // All that it writes, so that nothing waits for a reader.
+	each := make(chan string, 3) // All of its output, so that it never waits for a reader.
 	go func() {
 		defer close(each)
 		for r := bufio.NewReader(out); ; {
@@ -199,8 +199,8 @@ func (f *frozen) start(t *testing.T) (in io.Writer, lines <-chan string, end fun
 	}
 }
 
-// TestStarvedThreads: a window in which no thread of the job runs, so that none begins an I/O, lasts until one I/O has ended that is begun in
-// any case. Before, its result had no I/O, and the trial failed.
+// TestStarvedThreads: if no thread of the job runs in the window, so that no I/O begins, the window lasts until one I/O has ended.
+// Before, the result had no I/O, and the trial failed.
 func TestStarvedThreads(t *testing.T) {
 	cpus, err := allowedCPUs()
 	if err != nil || len(cpus) < 2 {
@@ -215,7 +215,7 @@ func TestStarvedThreads(t *testing.T) {
 			"ramp":   {RW: RandWrite, RateIOPS: rate, RampTime: 30 * time.Millisecond},
 			"rounds": {RW: RandRead, Round: 40 * time.Millisecond},
 			"cool":   {RW: RandRead, CoolDown: 50 * time.Millisecond},
-			// In the window nothing is done, and after it all that was due in it.
+			// Nothing is done in the window; after it, all I/Os that were due in it are done.
 			"open-rounds": {RW: RandRead, RateIOPS: rate, Round: 40 * time.Millisecond},
 			"open-cool":   {RW: RandRead, RateIOPS: rate, CoolDown: 50 * time.Millisecond},
 		} {
@@ -250,7 +250,7 @@ func TestStarvedThreads(t *testing.T) {
 				if late := time.Duration(r.Classes[0].Response.Max()); name == "open" && (late < window || r.Late == 0) {
 					t.Errorf("the I/O ended %v after its time, and %d were late", late, r.Late)
 				}
-				// Four threads take up what was due up to 10 ms after the beginning.
+				// Four threads start the I/Os that came due up to 10 ms after the beginning.
 				if late := time.Duration(r.Classes[0].Response.Max()); name == "open-cool" && late < r.Elapsed-20*time.Millisecond {
 					t.Errorf("the I/O was due at the beginning and ended after %v, and its response time is %v", r.Elapsed, late)
 				}
@@ -268,7 +268,7 @@ func TestStarvedThreads(t *testing.T) {
 	})
 }
 
-// TestStarvedHang: an I/O that is begun after a window without one, and hangs, is in flight.
+// TestStarvedHang: an I/O that begins after a window without any, and hangs, is in flight.
 func TestStarvedHang(t *testing.T) {
 	r := prepare(t, Job{RW: Read, IOEngine: Null, Size: 1 << 20, Runtime: time.Hour})
 	now := r.clk.now()

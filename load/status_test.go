@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestStatus: a run that goes on can be asked how far it is, at any depth and while it sleeps, and the last answers are its result.
+// TestStatus: the Status of a run can be read at any depth and while the run sleeps, and the last one is its result.
 func TestStatus(t *testing.T) {
 	path := written(t, 1<<20)
 	for name, j := range map[string]Job{

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestStoppedThreadIsNoHang: threads that stand still in the middle of their own work, in which what they counted may be half written,
-// are no storage that hangs. Before, a thread that had read the clock within the window counted while others read its account.
+// TestStoppedThreadIsNoHang: threads that are stopped in the middle of their own work, perhaps with half-written counts, do not look
+// like hanging storage. Before, a thread that had read the clock within the window counted while others read its account.
 func TestStoppedThreadIsNoHang(t *testing.T) {
 	t.Parallel()
 	cpus, err := allowedCPUs()

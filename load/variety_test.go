@@ -70,7 +70,7 @@ func TestSplitSharesAndAlignment(t *testing.T) {
 			t.Errorf("%d bytes: %v %%, want %v", e.Size, got, e.Percent)
 		}
 	}
-	// A sequential job of several sizes goes on where the I/O before it ended.
+	// A sequential job of several sizes continues where the I/O before it ended.
 	j.RW = Read
 	at := int64(0)
 	for _, s := range drawMany(t, j, size, 1000) {
@@ -122,8 +122,9 @@ func TestPercentageRandomAndRuns(t *testing.T) {
 	}
 }
 
-// TestRunsBeginAtBlocksOfTheMap: with a map each run begins at a block that none began at before, and goes on from there; a rest that
-// the region has no room for is a new run's. Reads and writes go on apart, and so do the threads of a lane.
+// TestRunsBeginAtBlocksOfTheMap: with a map each run of sequential I/Os begins at a block that no run began at before, and continues
+// from there. If the region has no room for the rest, the rest is another run. Reads and writes continue separately, and so do the
+// threads of a lane.
 func TestRunsBeginAtBlocksOfTheMap(t *testing.T) {
 	const blocks = 256
 	for _, rw := range []string{RandRead, RandRW} {
@@ -162,7 +163,7 @@ func TestRunsBeginAtBlocksOfTheMap(t *testing.T) {
 	}
 }
 
-// TestBlockAlignLeavesNoMap: offsets that blocks overlap at, or that leave some out, are drawn with replacement, as in fio.
+// TestBlockAlignLeavesNoMap: offsets at which blocks overlap or leave gaps are drawn with replacement, as in fio.
 func TestBlockAlignLeavesNoMap(t *testing.T) {
 	for _, c := range []struct{ bs, align int64 }{{4096, 16384}, {65536, 4096}} {
 		seen := map[int64]bool{}

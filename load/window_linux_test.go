@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// readByUs is how many bytes read calls have returned to this process (rchar of
-// /proc/self/io), this one's own answer not included.
+// readByUs returns how many bytes read calls have returned to this process (rchar of /proc/self/io), without the read of that file.
 func readByUs(t *testing.T) int64 {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/io")
@@ -26,8 +25,8 @@ func readByUs(t *testing.T) int64 {
 	return n
 }
 
-// TestWindowHoldsWhatWasCountedOutside: all I/O of the result lies between the two readings of the
-// counters, also when the first comes late, as on a busy machine.
+// TestWindowHoldsWhatWasCountedOutside: all I/O of the result is between the two readings of the counters, even if the first comes
+// late, as on a busy machine.
 func TestWindowHoldsWhatWasCountedOutside(t *testing.T) {
 	for _, ramp := range []time.Duration{0, 20 * time.Millisecond} {
 		const bs, depth = 4096, 2
@@ -52,7 +51,7 @@ func TestWindowHoldsWhatWasCountedOutside(t *testing.T) {
 		if app == 0 || app > outside {
 			t.Errorf("ramp %v: the result has %d bytes, but the process read %d between the readings", ramp, app, outside)
 		}
-		// A reading that took long is repeated, as long as the threads go on meanwhile.
+		// A reading that took long is repeated, as long as the threads still run.
 		if want := map[bool]int{true: 3, false: 1}[ramp > 0]; calls != want {
 			t.Errorf("ramp %v: the beginning was announced %d times, want %d", ramp, calls, want)
 		}
@@ -62,8 +61,8 @@ func TestWindowHoldsWhatWasCountedOutside(t *testing.T) {
 	}
 }
 
-// TestBudgetAfterARamp: a job that ends by a count does so many I/Os, although the window's
-// beginning isn't known when the ramp starts.
+// TestBudgetAfterARamp: a job that ends by a count does that many I/Os, although the beginning of the window isn't known when the
+// ramp starts.
 func TestBudgetAfterARamp(t *testing.T) {
 	path := written(t, 1<<20)
 	for _, engine := range realEngines() {
@@ -77,7 +76,7 @@ func TestBudgetAfterARamp(t *testing.T) {
 	}
 }
 
-// TestCountersAreReadAfterStartDelay: and it can be broken off.
+// TestCountersAreReadAfterStartDelay: and the delay can be cancelled.
 func TestCountersAreReadAfterStartDelay(t *testing.T) {
 	r := prepare(t, Job{RW: RandRead, Filename: written(t, 1<<20), StartDelay: 50 * time.Millisecond, IOEngine: PSync})
 	begin := time.Now()
