@@ -36,18 +36,18 @@ windows: bin/plimsoll.exe ## Make bin/plimsoll.exe, for Windows.
 bin/plimsoll.exe: FORCE workers
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '-s -w -X main.commit=$(COMMIT)' -o $@ ./cmd/plimsoll
 
-# What is missing then, plimsoll names itself, and measures the rest.
+# If something is still missing, plimsoll names it and measures the rest.
 setup-run:
 	@scripts/setup run || echo "going on without it" >&2
 setup-test:
 	scripts/setup test
 	scripts/setup-fio-plot
 
-# A test that fails beside all the others gets a second try alone; what needed one is printed.
-# More than three failures are no noise.
+# A test that fails beside the others gets a second try alone, which is printed. More than three
+# failures are not noise.
 RERUN = --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=out/rerun-$@.txt
 
-# check has vetted all, which go test would do once more.
+# check has run vet on everything; go test would run it again.
 test: setup-test build check ## Everything that CI runs.
 	mkdir -p out && rm -f out/rerun-$@.txt
 	$(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test.json $(RERUN) --packages=./... -- -vet=off -timeout 40m
@@ -59,7 +59,7 @@ golden: workers ## Write the golden files anew; git diff shows what changed.
 
 check: lint cross
 
-# Found without git, which a copy of the sources has nothing for.
+# Found without git, so that it works in a copy of the sources too.
 SOURCES = find . -name '.?*' -prune -o -path ./out -prune -o -path ./bin -prune -o -type f
 
 lint: ## vet, staticcheck, and three linters that find real faults.
@@ -70,14 +70,14 @@ lint: ## vet, staticcheck, and three linters that find real faults.
 	$(TOOL) go-errorlint -errorf -asserts=false -comparison=false ./...
 	$(SOURCES) '(' -name '*.go' -o -name '*.md' -o -name '*.yaml' ')' -print0 | xargs -0 $(TOOL) misspell -error
 
-cross: workers ## Everything but the Linux-only files builds for the others.
+cross: workers ## All but the Linux-only files builds for other systems.
 	GOOS=windows go vet ./...
 	GOOS=darwin GOARCH=arm64 go vet ./...
 	GOOS=windows go build -o /dev/null ./cmd/plimsoll
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 	GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 
-# A machine's kernel is that of the tests where none is installed.
+# The kernel of virtual machines: the tests', if they have fetched one.
 KERNEL = $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/guest/vmlinux)
 bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 leaves the minutes of make run out.
 	go run ./cmd/bench load

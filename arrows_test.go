@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestArrows holds some packages to less than their layer allows (TestLayers): what one must not know, directly or through another.
+// TestArrows checks that some packages import even less than their layer allows (TestLayers), directly or through another package.
 func TestArrows(t *testing.T) {
 	for pkg, never := range map[string][]string{
 		"plimsoll/internal/measure/stats":       {"plimsoll/internal", "database/sql", "os/exec", "net"},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tree is a copy of what CI's scripts need of this repository, with stand-ins before the PATH.
+// tree is a copy of the files that CI's scripts need, with stand-ins for commands first in the PATH.
 type tree struct {
 	t        *testing.T
 	dir, bin string
@@ -34,7 +34,7 @@ func newTree(t *testing.T, files ...string) *tree {
 	return tr
 }
 
-// write makes a file of the tree, which may be run.
+// write makes an executable file in the tree.
 func (tr *tree) write(name, text string) {
 	tr.t.Helper()
 	path := filepath.Join(tr.dir, name)
@@ -46,7 +46,7 @@ func (tr *tree) write(name, text string) {
 	}
 }
 
-// stand puts a script in the place of a command.
+// stand replaces a command by a script.
 func (tr *tree) stand(command, script string) {
 	tr.t.Helper()
 	if err := os.WriteFile(filepath.Join(tr.bin, command), []byte("#!/bin/bash\n"+script+"\n"), 0o755); err != nil {
@@ -58,20 +58,20 @@ func (tr *tree) stand(command, script string) {
 func (tr *tree) run(script string, env ...string) (string, error) {
 	argv := strings.Fields(script)
 	cmd := exec.Command(filepath.Join(tr.dir, argv[0]), argv[1:]...)
-	// Without paths in it, the go run of one tree is that of the next, from the cache.
+	// Without paths in it, the next tree's go run finds it in the cache.
 	cmd.Env = append(append(os.Environ(), "GOFLAGS=-trimpath", "PATH="+tr.bin+":"+os.Getenv("PATH")), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// TestCIRefusesSkips: in each round of CI that goes test by test on this machine, a test that skips and is
-// not on the round's list fails it. make stands in, and writes the logs that a round would.
+// TestCIRefusesSkips: in each round of CI on this machine, a skipped test that is not on the round's list fails the round. A
+// stand-in for make writes the logs of a round.
 func TestCIRefusesSkips(t *testing.T) {
 	log := func(test string) string {
 		return fmt.Sprintf(`{"Action":"output","Package":"plimsoll/internal/measure/engine/docker","Test":%q,"Output":"    x_test.go:1: it is needed\n"}`+"\n"+
 			`{"Action":"skip","Package":"plimsoll/internal/measure/engine/docker","Test":%q}`+"\n", test, test)
 	}
-	// Go's own cache would be in the folder that the stand-in of the engine's is in.
+	// Go's own cache would be in the same folder as the stand-in for Docker's.
 	b, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCIRefusesSkips(t *testing.T) {
 		tr.write("logs/test", log(tt.plain))
 		tr.write("logs/test-current-docker", log(tt.current))
 		tr.stand("make", `mkdir -p out; [ ! -e "logs/$1" ] || cp "logs/$1" "out/$1.json"`)
-		// The guest is another test's; where qemu is installed make stands in for it, too.
+		// TestGuestRefusesSkips is about the guest; if qemu is installed, a stand-in for make replaces it here.
 		tr.write("cache/plimsoll/current-docker/stamp", "")
 		out, err := tr.run(".ci/run", "XDG_CACHE_HOME="+filepath.Join(tr.dir, "cache"), "GOCACHE="+cache)
 		if (err != nil) != tt.bad || strings.Contains(out, "MAY NOT SKIP HERE") != tt.bad {
@@ -98,8 +98,8 @@ func TestCIRefusesSkips(t *testing.T) {
 	}
 }
 
-// TestCIRefusesSecondTries: in each round, what was left behind or a fault that ended otherwise than promised
-// is no noise that a second try may hide, and other failures are.
+// TestCIRefusesSecondTries: in each round, a second try may not hide leftovers, or a fault that ended in another way than promised;
+// it may hide other failures.
 func TestCIRefusesSecondTries(t *testing.T) {
 	const log = `{"Action":"output","Package":"plimsoll/cmd/plimsoll","Test":%[1]q,"Output":"    x_test.go:1: %[2]s\n"}
 {"Action":"fail","Package":"plimsoll/cmd/plimsoll","Test":%[1]q}
@@ -139,15 +139,15 @@ func TestCIRefusesSecondTries(t *testing.T) {
 	}
 }
 
-// TestGuestRefusesSkips: so does the guest's round, whose tests speak as they do on its console; a failed
-// one fails it, and so does one that needed a second try and may have none. The guest stands in: the real one takes minutes.
+// TestGuestRefusesSkips: the same for the guest's round, with the console's output of its tests. A failed test fails it, and so does
+// one that needed a second try and may have none. The guest is a stand-in: the real one takes minutes.
 func TestGuestRefusesSkips(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the guest needs amd64")
 	}
 	const console = "guest: Linux 6.1.0, up after 3.2 s\r\n=== PACKAGE plimsoll/internal/measure/engine\r\n\x16=== RUN   TestOCISuite\r\n%s\x16--- %s: TestOCISuite (0.10s)\r\n\x16%s\r\n" +
 		"%s\tplimsoll/internal/measure/engine\t0.100s (crun)\r\n"
-	// again is a test that failed, and what says that it ran again.
+	// again is a failed test, and the text that says that it ran again.
 	again := func(name string) string {
 		return "\x16--- FAIL: " + name + " (0.10s)\r\n\x16FAIL\r\n=== PACKAGE plimsoll/internal/measure/engine\r\n" +
 			"=== RERUN plimsoll/internal/measure/engine." + name + ": 2 runs, 1 failures\r\n"
@@ -172,7 +172,7 @@ func TestGuestRefusesSkips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The test programs themselves are not built, and neither is that of their containers.
+		// Neither the test programs nor those of their containers are built.
 		tr.stand("go", `case $1 in test | build) ;; *) exec `+real+` "$@" ;; esac`)
 		out, err := tr.run("scripts/test-guest")
 		if (err == nil) != (tt.name == "pass" || tt.name == "second try") || !strings.Contains(out, tt.want) {
@@ -184,7 +184,7 @@ func TestGuestRefusesSkips(t *testing.T) {
 	}
 }
 
-// TestSkipListsNameTests: what a list allows to skip is a test that there is.
+// TestSkipListsNameTests: each entry of the lists of skips matches an existing test.
 func TestSkipListsNameTests(t *testing.T) {
 	lists, err := filepath.Glob(".ci/may-skip*")
 	if err != nil || len(lists) != 3 {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestCleanMachineJudges: the proof on a clean machine fails where it proves nothing: without root or the program
-// that makes the machine, without a page, and without a trial that was done in a container. The machine
-// itself stands in: a real one takes half an hour (make test-clean).
+// TestCleanMachineJudges: the script fails where it proves nothing: without root or mmdebstrap, without a report.html, and without a
+// trial in a container. The machine is a stand-in: a real one takes half an hour (make test-clean).
 func TestCleanMachineJudges(t *testing.T) {
 	row := func(engine, status string) string {
 		return fmt.Sprintf("r,0,0,wal/%[1]s/dir,wal,%[1]s,dir,none,1,false,2026-11-21T15:00:00Z,%[2]s,IOPS,1/s,100\n", engine, status)
@@ -21,7 +20,7 @@ func TestCleanMachineJudges(t *testing.T) {
 	for _, tt := range []struct {
 		name, uid, page, csv string
 		without              string
-		want                 string // in the words of a failure; "" is success
+		want                 string // text of a failure; "" is success
 	}{
 		{"not root", "1000", "<html>", good, "", "nothing was tested: making a root file system needs root"},
 		{"no mmdebstrap", "0", "<html>", good, "mmdebstrap", "nothing was tested: mmdebstrap is missing"},
@@ -37,7 +36,7 @@ func TestCleanMachineJudges(t *testing.T) {
 		tr.stand("mmdebstrap", `for a; do case $a in /*) mkdir -p "$a/etc" "$a/usr/local/share/ca-certificates";; esac; done`)
 		tr.stand("git", "true")
 		tr.stand("chroot", "true")
-		// The inside: it makes what make run would, and says what a report says of cells that were skipped.
+		// Inside, this makes the files of make run, with the text of a report for skipped cells.
 		tr.stand("unshare", `echo "oci layer skipped"
 [ -n "$ROOT" ] || for a; do case $a in */root) ROOT=$a; break;; esac; done
 mkdir -p "$ROOT/root/plimsoll/out"

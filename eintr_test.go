@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// interruptible are functions of golang.org/x/sys/unix that a signal may end with EINTR, on FUSE or a network's file system at least.
+// interruptible are functions of golang.org/x/sys/unix that a signal may end with EINTR, at least on FUSE or a network file system.
 var interruptible = []string{
 	"Access", "Fallocate", "Fdatasync", "Fgetxattr", "FinitModule", "Flock", "Fsetxattr", "Fstatat", "Fstatfs", "Fsync", "Ftruncate", "Futimes", "Mkdirat",
 	"Msync", "NameToHandleAt", "Open", "OpenByHandleAt", "Openat", "Openat2", "Pwrite", "Read", "Readlinkat", "Setxattr", "Statfs", "Syncfs", "Unlinkat", "Write",
 }
 
-// retries are the functions that make a call again.
+// retries are the functions that repeat an interrupted call.
 var retries = []string{"eintr.Retry", "eintr.Value", "uninterrupted"}
 
-// TestInterrupted: no such call of the program or the worker is made once. The runtime's own signals interrupt it, now and then. device imports no
-// other package, and opens only what is no user's.
+// TestInterrupted: the program and the worker repeat every such call if a signal interrupts it. The Go runtime's own signals
+// sometimes do. The package device is left out: it imports no other package, and opens no users' files.
 func TestInterrupted(t *testing.T) {
 	calls := 0
 	for _, dir := range []string{"load", "internal", "cmd/plimsoll", "cmd/worker"} {
@@ -30,7 +30,7 @@ func TestInterrupted(t *testing.T) {
 			case err != nil:
 				return err
 			case d.IsDir() && (strings.HasSuffix(name, "test") || name == "testdata" || path == "internal/host/device"):
-				return fs.SkipDir // What only tests use.
+				return fs.SkipDir // Only tests use these.
 			case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 				return nil
 			}
@@ -47,7 +47,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// once reports the calls of a file that are made once, and counts all.
+// once reports the calls in a file that are not repeated, and counts all.
 func once(t *testing.T, path string) (calls int, err error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, 0)
@@ -78,7 +78,7 @@ func once(t *testing.T, path string) (calls int, err error) {
 	return calls, nil
 }
 
-// called is the name of the function that is called: "unix.Open".
+// called returns the name of the called function: "unix.Open".
 func called(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:

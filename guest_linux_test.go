@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// TestGuestEnds: scripts/guest passes on what its command ended with, and ends a guest that hangs, with its last words. QEMU and what fills its disk
-// stand in for the real ones.
+// TestGuestEnds: scripts/guest returns its command's exit status. If a guest hangs, the script ends it and prints its last lines.
+// QEMU and the programs that make its disk are stand-ins.
 func TestGuestEnds(t *testing.T) {
-	// Read here, so that go test runs again when the script has changed.
+	// The script is read here, so that go test runs again when it has changed.
 	if _, err := os.ReadFile("scripts/guest"); err != nil {
 		t.Fatal(err)
 	}

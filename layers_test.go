@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// A layer is a set of packages that may import each other as far as Go allows, and what its packages may import besides.
+// A layer is a set of packages, which may import each other as far as Go allows, and the layers that they may import.
 type layer struct {
 	name string
-	// rooms are folders of packages, with all below them.
+	// rooms are folders of packages, with all below them. A $ at the end means that one package.
 	rooms []string
 	// below are the layers that its packages may import.
 	below []string
 }
 
-// layers are the layers of CONTRIBUTING.md. A package is in the layer that names the longest part of its path.
+// layers are the layers of CONTRIBUTING.md. A package is in the layer with the longest room that begins its path.
 var layers = []layer{
 	{"generator", []string{"load", "hist"}, nil},
 	{"host", []string{"internal/host", "internal/state", "internal/conf", "internal/text"}, nil},
@@ -36,7 +36,7 @@ var layers = []layer{
 		[]string{"commands", "daemon", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 }
 
-// of is the layer of a package, nil if it is in none.
+// of returns the layer of a package, nil if it is in none.
 func of(pkg string) (in *layer) {
 	longest := 0
 	for i := range layers {
@@ -50,7 +50,7 @@ func of(pkg string) (in *layer) {
 	return in
 }
 
-// TestLayers holds each package's imports to the layers, on Linux and on Windows. A package in no layer fails.
+// TestLayers checks each package's imports against the layers, on Linux and on Windows. A package in no layer fails.
 func TestLayers(t *testing.T) {
 	for _, system := range []string{"linux", "windows"} {
 		c := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
@@ -63,7 +63,7 @@ func TestLayers(t *testing.T) {
 			words := strings.Fields(line)
 			pkg, ours := strings.CutPrefix(words[0], "plimsoll/")
 			if !ours {
-				continue // The root, which holds tests alone.
+				continue // The root, which has only tests.
 			}
 			l := of(pkg)
 			if l == nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestLintWithoutGit: a copy of the sources without git's folder, on a machine without git, is looked at as a whole: the
-// files come from the folder. go stands in, and notes what it was called with.
+// TestLintWithoutGit: lint checks all files of a copy of the sources without git's folder, on a machine without git. A stand-in for
+// go records its arguments.
 func TestLintWithoutGit(t *testing.T) {
 	for _, tt := range []struct {
 		name, source string
@@ -23,8 +23,8 @@ func TestLintWithoutGit(t *testing.T) {
 		tr := newTree(t, "Makefile")
 		tr.write("a/a.go", tt.source)
 		tr.write("docs/a b.md", "Text.\n")
-		tr.write("out/old.go", "package  old\n")    // Of an earlier run.
-		tr.write(".cache/x.go", "package  cache\n") // Somebody else's.
+		tr.write("out/old.go", "package  old\n")    // From an earlier run.
+		tr.write(".cache/x.go", "package  cache\n") // Another program's.
 		tr.stand("go", `printf '%s\n' "$*" >>calls`)
 		for _, tool := range []string{"make", "bash", "sh", "find", "xargs", "gofmt"} {
 			real, err := exec.LookPath(tool)
@@ -40,7 +40,7 @@ func TestLintWithoutGit(t *testing.T) {
 		cmd := exec.CommandContext(ctx, "make", "lint")
 		cmd.Path = filepath.Join(tr.bin, "make")
 		cmd.Dir, cmd.Env = tr.dir, []string{"PATH=" + tr.bin, "HOME=" + tr.dir}
-		// An input that never ends: who reads it, for want of files, hangs.
+		// An input that never ends: a linter that gets no files, and so reads its input, hangs.
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -12,32 +12,29 @@ import (
 	"testing"
 )
 
-// A machine is a PATH of its own for scripts/setup, with an apt-get that notes its calls and
-// "installs" the commands of packages.
+// A machine is a PATH for scripts/setup, with a stand-in for apt-get that records its calls and "installs" the commands of packages.
 type machine struct {
 	t *testing.T
-	// bin is the whole PATH, log what apt-get was called with, policy the file that
-	// keeps services from being started.
+	// bin is the whole PATH, log the calls of apt-get, policy the file that keeps services from being started.
 	bin, log, policy string
 }
 
-// commands are the commands that packages bring.
+// commands are the commands in packages.
 var commands = map[string]string{
 	"docker.io": "dockerd", "containerd": "containerd", "podman": "podman", "crun": "crun", "runc": "runc", "fio": "fio", "apache2-utils": "ab", "sysstat": "iostat", "strace": "strace", "bindfs": "bindfs", "eatmydata": "eatmydata", "python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
 	"e2fsprogs": "mkfs.ext4", "xfsprogs": "mkfs.xfs", "btrfs-progs": "mkfs.btrfs", "iptables": "iptables", "systemd": "systemctl", "cpio": "cpio", "xz-utils": "xz",
 }
 
-// allPackages are those of setup test, in its order.
+// allPackages are the packages of setup test, in its order.
 const allPackages = "docker.io containerd podman crun runc fio apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata"
 
-// newMachine makes a machine of a user with that id, which has these commands besides
-// what every machine has.
+// newMachine makes a machine for a user with this id, with these commands besides those that every machine has.
 func newMachine(t *testing.T, uid string, have ...string) *machine {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("a Linux is needed")
 	}
-	// Read here, so that go test runs again when the script has changed.
+	// The script is read here, so that go test runs again when it has changed.
 	if _, err := os.ReadFile("scripts/setup"); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +54,7 @@ func newMachine(t *testing.T, uid string, have ...string) *machine {
 	}
 	m.add("id", "echo "+uid)
 	for _, c := range have {
-		m.add(c, "echo started $0 >>"+m.log) // Nothing that is there may be started.
+		m.add(c, "echo started $0 >>"+m.log) // No installed program may be started.
 	}
 	return m
 }
@@ -86,7 +83,7 @@ if [ "$1" = install ]; then
 fi`)
 }
 
-// setup runs the script. calls are the lines of the log since the last time.
+// setup runs the script. calls are the new lines of the log.
 func (m *machine) setup(target string) (status int, calls []string, said string) {
 	m.t.Helper()
 	cmd := exec.Command(filepath.Join(m.bin, "bash"), "scripts/setup", target)
@@ -113,8 +110,8 @@ func (m *machine) setup(target string) (status int, calls []string, said string)
 	return cmd.ProcessState.ExitCode(), calls, errs.String()
 }
 
-// TestSetupRoot: root gets what is missing and nothing else, by one call, without a
-// service that starts; the second time there is nothing to do.
+// TestSetupRoot: for root the script installs the missing packages and no others, with one call, and no service starts. The second
+// time there is nothing to do.
 func TestSetupRoot(t *testing.T) {
 	for _, tt := range []struct {
 		target string
@@ -145,11 +142,11 @@ func TestSetupRoot(t *testing.T) {
 	}
 }
 
-// TestSetupVirtioFS: virtiofsd is installed where it is a package of its own, and not asked for where QEMU's brings it.
+// TestSetupVirtioFS: virtiofsd is installed if it is a package of its own, and not if QEMU's package has it.
 func TestSetupVirtioFS(t *testing.T) {
 	for _, tt := range []struct {
 		name, uid string
-		// qemu and virtiofsd are there already, known is what apt-cache knows of the latter.
+		// qemu and virtiofsd are installed already; known is the answer of apt-cache about virtiofsd.
 		qemu, virtiofsd, known bool
 		calls                  int
 		want                   string
@@ -176,7 +173,7 @@ func TestSetupVirtioFS(t *testing.T) {
 			} else {
 				m.add("apt-cache", "exit 100")
 			}
-			// Some of its packages are told by what they hold.
+			// Some packages are recognized by their files.
 			for _, f := range []string{"usr/include/cap-ng.h", "usr/include/seccomp.h", "usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static"} {
 				if err := os.MkdirAll(filepath.Join(filepath.Dir(m.bin), f), 0o755); err != nil {
 					t.Fatal(err)
@@ -190,7 +187,7 @@ func TestSetupVirtioFS(t *testing.T) {
 	}
 }
 
-// TestSetupKeepsPolicy: a policy of the machine's own stays.
+// TestSetupKeepsPolicy: a policy that the machine has already stays.
 func TestSetupKeepsPolicy(t *testing.T) {
 	m := newMachine(t, "0", "go")
 	m.addApt()
@@ -204,7 +201,7 @@ func TestSetupKeepsPolicy(t *testing.T) {
 	}
 }
 
-// TestSetupFails: an apt-get that fails is no success, and leaves no policy behind.
+// TestSetupFails: if apt-get fails the script fails, and leaves no policy behind.
 func TestSetupFails(t *testing.T) {
 	m := newMachine(t, "0", "go")
 	m.add("apt-get", "exit 100")
@@ -216,7 +213,7 @@ func TestSetupFails(t *testing.T) {
 	}
 }
 
-// TestSetupOthers: who can't install is told what to, in words that can be copied.
+// TestSetupOthers: a user who can't install gets the command, ready to be copied.
 func TestSetupOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name, uid, target string

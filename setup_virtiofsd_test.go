@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestSetupVirtiofsd: the daemon is built once, whole or not at all; where it can't be, the set-up goes on, and says why.
+// TestSetupVirtiofsd: the daemon is built once, whole or not at all. If it can't be built, the set-up continues and says why.
 func TestSetupVirtiofsd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a Linux is needed")
 	}
-	// A cargo that notes its words and what it is told of its registry, and "builds" if it is asked rightly.
+	// A stand-in for cargo that records its arguments and its settings for the registry, and "builds" if the arguments are right.
 	const cargo = `#!/bin/sh
 [ "$1" = --version ] && { echo "cargo VERSION (x 2022-01-01)"; exit; }
 echo "$* ${CARGO_UNSTABLE_SPARSE_REGISTRY:-}" >>"$0.log"
@@ -27,7 +27,7 @@ exit STATUS
 	const skipped = "so the tests with the virtiofsd in Rust will be skipped"
 	for _, tt := range []struct {
 		name, version, status, said string
-		// built: it is there afterwards; sparse: the cargo is told to fetch no more of the index than it needs.
+		// built: the program exists afterwards; sparse: cargo is set to fetch only the needed part of the index.
 		built, sparse bool
 	}{
 		{"none", "", "0", "there is no cargo, " + skipped, false, false},

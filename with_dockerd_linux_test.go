@@ -16,11 +16,11 @@ import (
 	"plimsoll/internal/testkit/leaktest"
 )
 
-// envInside says that the test runs as the command of scripts/with-dockerd, and where its note goes.
+// envInside is set if the test runs as the command of scripts/with-dockerd; its value is the path of the test's note.
 const envInside = "PLIMSOLL_TEST_WITH_DOCKERD"
 
-// TestWithDockerd: the daemon of the benchmarks stands alone: no part of it is the machine's, its
-// containers are in a control group of its own, and a container that still runs is gone with it.
+// TestWithDockerd: the benchmarks' daemon is independent: it uses no part of the machine's, its containers are in its own control
+// group, and a running container ends with it.
 func TestWithDockerd(t *testing.T) {
 	if note := os.Getenv(envInside); note != "" {
 		insideDockerd(t, note)
@@ -79,7 +79,7 @@ func TestWithDockerd(t *testing.T) {
 	}
 }
 
-// insideDockerd leaves a container that runs, and looks at what the daemon is part of.
+// insideDockerd starts a container that keeps running, and checks the daemon's surroundings.
 func insideDockerd(t *testing.T, note string) {
 	dir := filepath.Dir(strings.TrimPrefix(os.Getenv("DOCKER_HOST"), "unix://"))
 	api, err := client.New(client.FromEnv)

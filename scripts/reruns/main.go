@@ -1,13 +1,12 @@
-// Command reruns prints which tests passed or failed by a second try, and fails when one of them
-// is on the list of those that may not have one: leftovers that a test finds, or a run that
-// ends by a fault, are not noise of a busy machine, and a second try may hide them.
+// Command reruns prints which tests passed or failed in a second try. It fails if one of them is on the list of tests that may not
+// have one: leftovers that a test finds, or a run that ends with a fault, are not noise of a busy machine, and a second try may hide
+// them.
 //
 //	go run ./scripts/reruns -refuse .ci/may-not-rerun -log out/test.json out/rerun-test.txt
 //
-// The list holds one regular expression a line, matched against "package.TestName" from the
-// beginning to the end. After the word "says" it is matched against each line that a test said when
-// it failed. # begins a comment. The report is that of gotestsum's --rerun-fails-report, with a
-// line "package.TestName: 2 runs, 1 failures" for each test; there is none if no test failed.
+// The list holds one regular expression a line, matched against "package.TestName" from the beginning to the end. After the word
+// "says" it is matched against each line that a failed test printed. # begins a comment. The report is that of gotestsum's
+// --rerun-fails-report, with a line "package.TestName: 2 runs, 1 failures" for each test; there is none if no test failed.
 package main
 
 import (
@@ -68,7 +67,7 @@ func run(refuse, log string, reports []string, out io.Writer) error {
 	return nil
 }
 
-// readRefused reads the list: the names of tests, and the words that they say.
+// readRefused reads the list: the names of tests, and the texts that they print.
 func readRefused(path string) (names, words testlist.List, err error) {
 	lines, err := testlist.Lines(path)
 	if err != nil {
@@ -109,8 +108,7 @@ func readReport(path string) ([]string, error) {
 	return tests, nil
 }
 
-// readFailures reads the lines that tests said in a run in which they failed, by "package.TestName", from
-// a log of go test -json (go doc test2json).
+// readFailures reads the lines that failed tests printed, by "package.TestName", from a log of go test -json (go doc test2json).
 func readFailures(path string) (map[string][]string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// againLog is a log in which one test fails, passes in the second try, and said what it found
-// in the first; another one fails and passes beside it.
+// againLog is a log in which one test fails with a message and passes in the second try; another one fails and passes beside it.
 const againLog = `{"Action":"output","Package":"plimsoll/a","Test":"TestBusy","Output":"    a_test.go:5: took 3 s\n"}
 {"Action":"fail","Package":"plimsoll/a","Test":"TestBusy"}
 {"Action":"output","Package":"plimsoll/a","Test":"TestEngines/oci","Output":"    leaktest.go:28: left behind:\n"}

@@ -1,5 +1,5 @@
-// Command skips prints which tests a `go test -json` log skipped and why, and
-// fails when one of them is not on the list of those that may.
+// Command skips prints which tests a `go test -json` log skipped and why. It fails if one of them is not on the list of tests that
+// may skip.
 //
 //	go run ./scripts/skips -allow .ci/may-skip out/test.json
 //

@@ -1,11 +1,11 @@
-// Command uses prints a regular expression for go test's -run that matches the tests of some
-// folders which use a package, themselves or through the helpers that they call.
+// Command uses prints a regular expression for go test's -run that matches the tests of some folders that use a package, directly or
+// through the helpers that they call.
 //
 //	go run ./scripts/uses -of plimsoll/internal/testkit/dockertest ./cmd/plimsoll ./internal/measure/trial
 //
-// All tests of the package's own folder use it. The command reads names only, so it finds too many rather than too few: whatever mentions the name of
-// a function, method, variable or type that uses the package uses it too. What a test does through a
-// package that isn't among the folders is not seen.
+// All tests of the package's own folder use it. The command reads names only, so it finds too many rather than too few: a
+// declaration that mentions the name of a function, method, variable or type that uses the package is taken to use it too. It does
+// not see uses through a package that isn't among the folders.
 package main
 
 import (
@@ -53,13 +53,13 @@ func run(of string, dirs []string) (string, error) {
 	return "^(" + strings.Join(slices.Compact(tests), "|") + ")$", nil
 }
 
-// testsIn are the tests in a folder that use the package of, or all of them.
+// testsIn returns the tests in a folder that use the package of, or all of them.
 func testsIn(dir, of string, all bool) ([]string, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		return nil, err
 	}
-	// mentions are the names that a declaration mentions; in users are the declarations that use of.
+	// mentions are the names that a declaration mentions; users has the declarations that use of.
 	mentions, users := map[string]map[string]bool{}, map[string]bool{}
 	for _, name := range names {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
@@ -101,7 +101,7 @@ func testsIn(dir, of string, all bool) ([]string, error) {
 	return tests, nil
 }
 
-// importedAs is the name that a file has for a package, "" if it doesn't import it.
+// importedAs returns the name that a file has for a package, "" if the file doesn't import it.
 func importedAs(f *ast.File, of string) string {
 	for _, i := range f.Imports {
 		if p, err := strconv.Unquote(i.Path.Value); err != nil || p != of {
@@ -115,7 +115,7 @@ func importedAs(f *ast.File, of string) string {
 	return ""
 }
 
-// namesOf are the names that a declaration declares, a method's without its receiver.
+// namesOf returns the names that a declaration declares; a method's without its receiver.
 func namesOf(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRun: a test that uses the package itself, through a helper, a method or a table is found; one that doesn't, and
-// one that has the package's name for something else, are not.
+// TestRun finds the tests that use the package directly, through a helper, a method or a table. It doesn't find one that doesn't use
+// it, or that has the package's name for something else.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

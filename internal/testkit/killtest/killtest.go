@@ -1,7 +1,7 @@
-// Package killtest kills a process at every single system call by which it changes something, so that a test can look at what is left.
+// Package killtest kills a process at each of its system calls that change something, so that a test can check the remains.
 //
-// The process is the test's own program: Life, called from an init function, does in it what the test interrupts. strace(1) counts
-// the calls of each name and injects SIGKILL at the n-th.
+// The process is the test's own program: Life, called from an init function, does there the work that the test interrupts. strace(1)
+// counts the calls of each name and injects SIGKILL at the n-th.
 package killtest
 
 import (
@@ -17,14 +17,14 @@ import (
 	"testing"
 )
 
-// Environment variables of the process that is killed.
+// Environment variables of the process to be killed.
 const (
 	lifeName   = "PLIMSOLL_TEST_LIFE"
 	lifeFolder = "PLIMSOLL_TEST_LIFE_FOLDER"
 )
 
-// Life has this program call live with a folder, and end, if it is the one that a Test of that name kills. It must be called from an init function,
-// which runs on the thread that strace counts. What live prints is passed on to the test.
+// Life runs live with a folder and then ends the program, if this program is the one that a Test of that name kills. It must be
+// called from an init function, which runs on the thread that strace counts. The output of live is passed on to the test.
 func Life(name string, live func(dir string) error) {
 	if os.Getenv(lifeName) != name {
 		return
@@ -37,23 +37,24 @@ func Life(name string, live func(dir string) error) {
 	os.Exit(0)
 }
 
-// failed begins the line of a life that ended by itself with an error.
+// failed begins the output of a live that returned an error.
 const failed = "killtest: failed:"
 
-// A Test is what is done around each life. Dir is a folder of each life's own.
+// A Test is what happens around each life. Dir is a folder for each life.
 type Test struct {
 	Name string
 	// Calls are the names of the system calls.
 	Calls []string
-	// Kinds are the kinds of the journal's entries that the process makes. The test fails if no killed one has left an entry of each.
+	// Kinds are the kinds of journal entries that the process makes. The test fails unless a killed process has left an entry of
+	// each.
 	Kinds []string
 	// Before prepares the folder, nil for nothing.
 	Before func(t *testing.T, dir string)
-	// After looks at what is left. at says in words where the life ended, and said is what it had printed.
+	// After checks the remains. at says where the life ended, and said is its output.
 	After func(t *testing.T, dir, at, said string)
 }
 
-// Run has a life end at each call, and looks at a whole one at last. It returns how many were killed. It skips a test without strace.
+// Run ends a life at each call, and last runs a whole one. It returns how many were killed. It skips the test if there is no strace.
 func (k Test) Run(t *testing.T) (killed int) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -79,7 +80,7 @@ func (k Test) Run(t *testing.T) (killed int) {
 	return int(lives.Load())
 }
 
-// note notes of which kinds there are entries in the journals of a folder and of the folders in it.
+// note records the kinds of the entries in the journals of a folder and of its subfolders.
 func (k Test) note(dir string, left *sync.Map) {
 	for _, kind := range k.Kinds {
 		for _, journal := range []string{"journal", "*/journal"} {
@@ -90,7 +91,7 @@ func (k Test) note(dir string, left *sync.Map) {
 	}
 }
 
-// Command returns the command that lives a life with a folder. Before are words that go before it, such as a tracer's.
+// Command returns the command that runs a life with a folder. The words in before precede it, such as a tracer's.
 func Command(name, dir string, before ...string) *exec.Cmd {
 	argv := append(before, os.Args[0])
 	c := exec.Command(argv[0], argv[1:]...)
@@ -98,7 +99,7 @@ func Command(name, dir string, before ...string) *exec.Cmd {
 	return c
 }
 
-// killedAt has a life end with the n-th call of a name. It is false if there are fewer of these calls in a whole life.
+// killedAt ends a life at the n-th call of a name. It returns false if a whole life has fewer of these calls.
 func (k Test) killedAt(t *testing.T, call string, n int, left *sync.Map) (killed bool) {
 	dir, err := os.MkdirTemp(t.TempDir(), "life")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package testlist reads the lists of tests in .ci: one regular expression a line, which
-// stands for a whole text, from its beginning to its end; # begins a comment.
+// Package testlist reads the lists of tests in .ci: one regular expression a line, which has to match a text from its beginning to
+// its end; # begins a comment.
 package testlist
 
 import (
@@ -13,18 +13,18 @@ import (
 // A List is a list's expressions; the zero value matches nothing.
 type List []*regexp.Regexp
 
-// Matches reports whether an expression stands for s as a whole.
+// Matches reports whether an expression matches the whole of s.
 func (l List) Matches(s string) bool {
 	return slices.ContainsFunc(l, func(re *regexp.Regexp) bool { return re.MatchString(s) })
 }
 
-// A Line is what a list has in one line, without the comment and the space around it.
+// A Line is one line of a list, without the comment and the space around it.
 type Line struct {
 	// Where is the file and the line, for errors.
 	Where, Text string
 }
 
-// Lines reads a file's lines that have more than a comment.
+// Lines reads the lines of a file, without empty lines and comments.
 func Lines(path string) ([]Line, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
