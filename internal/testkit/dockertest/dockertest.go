@@ -2,8 +2,9 @@
 // exec root, pid file and socket in a temporary folder, without a bridge and without
 // firewall rules. It never touches a daemon that it did not start.
 //
-// A daemon takes a few seconds to start, so a package's tests share one: a
-// single test function calls Start and runs the others as subtests.
+// A daemon takes a few seconds to start, so a package's tests share one of each
+// kind: SharedDocker, SharedPodman, SharedContainerd. A test that stops, hangs or
+// configures a daemon, or counts all that it has, starts one of its own.
 //
 // PLIMSOLL_DOCKERD names a folder with other programs than the installed ones:
 // dockerd, containerd, containerd-shim-runc-v2 and runc, as

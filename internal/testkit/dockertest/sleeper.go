@@ -48,9 +48,12 @@ var buildSleeper = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "sleeper"))
 })
 
-// ImportSleeper makes SleeperImage in a daemon.
+// ImportSleeper makes SleeperImage in a daemon that hasn't got it.
 func ImportSleeper(t testing.TB, api *client.Client) {
 	t.Helper()
+	if _, err := api.ImageInspect(t.Context(), SleeperImage); err == nil {
+		return
+	}
 	program := Sleeper(t)
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
