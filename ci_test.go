@@ -123,7 +123,7 @@ func TestCIRefusesSecondTries(t *testing.T) {
 		{"test", "TestDocsRun", "left behind:", true},
 		{"test", "TestDocsRun", "the daemon holds {1 0 0}, before {0 0 0}", true},
 		{"test-current-docker", "TestReportIsWritten", "took 3 s", false},
-		{"test-current-docker", "TestRunEngines/DaemonGone", "status 1", true},
+		{"test-current-docker", "TestRunEnd/DaemonGone", "status 1", true},
 	} {
 		tr := newTree(t, ".ci/run", ".ci/may-skip", ".ci/may-skip-current-docker", ".ci/may-not-rerun")
 		tr.write("logs/"+tt.round, fmt.Sprintf(log, tt.test, tt.said))

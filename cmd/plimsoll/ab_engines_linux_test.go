@@ -74,7 +74,7 @@ func TestABInEngines(t *testing.T) {
 		asksIn(t, "oci", strings.Replace(hello(t), "127.0.0.1", "localhost", 1), "--engine", "oci")
 	})
 	t.Run("docker", func(t *testing.T) {
-		d := dockertest.Start(t)
+		d := dockertest.SharedDocker(t)
 		setVariable(t, "DOCKER_HOST", d.Host)
 		asksIn(t, "docker", hello(t), "--engine", "docker", "--network", "host")
 		web := webContainer(t, d)

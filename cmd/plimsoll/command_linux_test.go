@@ -41,7 +41,7 @@ func byKey(t *testing.T, trials []record.Trial) map[string]record.Trial {
 func TestSiteBuild(t *testing.T) {
 	t.Parallel()
 	needJekyll(t)
-	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
 	state := t.TempDir()
 	r := plimsoll(t, t.Context(), state, "", "run", "site-build", "--quick", "--blocks", "1", "--only", noMachines)
 	if r.status != exitDone {
@@ -119,7 +119,7 @@ func TestSiteBuild(t *testing.T) {
 // TestRawWrite is E1's file: dd where it is, the worker everywhere.
 func TestRawWrite(t *testing.T) {
 	needRun(t)
-	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
 	state := t.TempDir()
 	r := plimsoll(t, t.Context(), state, "", "run", "raw-write", "--quick", "--blocks", "1", "--only", noMachines, "--set", "workloads.write.size=8MiB", "--set", "workloads.synced.size=8MiB",
 		"--set", `workloads.dd.argv=[dd, "if=/dev/urandom", "of=largefile", "bs=1048576", "count=8"]`)

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/text/clean"
 )
@@ -82,8 +83,9 @@ func TestDaemon(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs the blkio controller of version 1")
 	}
-	docker, api := ownDocker(t)
-	waiting(t, api, docker, "web")
+	docker := dockertest.SharedDocker(t)
+	api := findsDocker(t, docker)
+	waiting(t, api, docker, "web", "data")
 	dir := t.TempDir()
 	policy, run := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "run")
 	put := func(text string) {

@@ -70,8 +70,8 @@ func TestDialectsInPlaces(t *testing.T) {
 	t.Parallel()
 	needRun(t)
 	oci := station{engine: "oci"}
-	docker := station{"docker", dockertest.Start(t).Host}
-	podman := station{"docker", dockertest.Podman(t, dockertest.PodmanOptions{}).Host}
+	docker := station{"docker", dockertest.SharedDocker(t).Host}
+	podman := station{"docker", dockertest.SharedPodman(t).Host}
 	var tests []subtest
 	in := func(name string, s station, l toolLine, place string) {
 		tests = append(tests, subtest{name + "/" + l.name + "/" + place, func(t *testing.T) { l.runsIn(t, s, place) }})

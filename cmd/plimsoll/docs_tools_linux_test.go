@@ -86,7 +86,7 @@ func TestManualToolLines(t *testing.T) {
 	mustDo(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	defer server.Close()
-	daemon := dockertest.Start(t)
+	daemon := dockertest.SharedDocker(t)
 	web := webContainer(t, daemon)
 	seen := map[string]int{}
 	var lines []subtest

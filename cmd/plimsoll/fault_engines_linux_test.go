@@ -20,32 +20,29 @@ import (
 	"plimsoll/load"
 )
 
-// ownDocker starts a daemon that is the one which plimsoll finds, and makes a client of it.
-func ownDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
+// findsDocker makes a daemon the one that plimsoll finds, and makes a client of it.
+func findsDocker(t *testing.T, d *dockertest.Daemon) *client.Client {
 	t.Helper()
-	d, api := startDocker(t)
 	setVariable(t, "DOCKER_HOST", d.Host)
-	return d, api
+	return clientOf(t, d)
 }
 
-// startDocker starts a daemon, and makes a client of it.
-func startDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
+// clientOf makes a client of a daemon.
+func clientOf(t *testing.T, d *dockertest.Daemon) *client.Client {
 	t.Helper()
-	d := dockertest.Start(t)
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { api.Close() })
-	return d, api
+	return api
 }
 
-// TestRunEngines runs whole plans with the engines host, oci and docker; the tests
-// share one daemon.
+// TestRunEngines runs whole plans with the engines host, oci and docker.
 func TestRunEngines(t *testing.T) {
 	t.Parallel()
 	needRun(t)
-	d, api := ownDocker(t)
+	api := findsDocker(t, dockertest.SharedDocker(t))
 	abreast(t, 2, []subtest{
 		{"Vanished", testDockerVanished},
 		{"Seccomp", testSeccomp},
@@ -53,6 +50,14 @@ func TestRunEngines(t *testing.T) {
 		{"Image", func(t *testing.T) { testImage(t, api) }},
 		{"OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") }},
 	})
+}
+
+// TestRunEnd ends runs in their middle, and looks at all that is in the daemon afterwards, which is their own.
+func TestRunEnd(t *testing.T) {
+	t.Parallel()
+	needRun(t)
+	d := dockertest.Start(t)
+	api := findsDocker(t, d)
 	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
 	t.Run("WorkerKilled", func(t *testing.T) { testDockerWorkerKilled(t, api) })
 	t.Run("OneInterrupt", func(t *testing.T) { testOneInterrupt(t, api) })
@@ -261,7 +266,8 @@ func waitHeld(t *testing.T, api *client.Client, want held) {
 // volumes, mounts, loop devices, cgroups and temporary files as before. It runs alone: it looks at those of the whole machine.
 func TestNothingIsLeft(t *testing.T) {
 	needRun(t)
-	d, api := ownDocker(t)
+	d := dockertest.Start(t)
+	api := findsDocker(t, d)
 	dir, tmp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	group := strings.Trim(d.CgroupParent, "/")

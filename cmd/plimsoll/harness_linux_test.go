@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/state/paths"
+	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/testkit/journaltest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/paralleltest"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv(paths.MachineVar, machine)
-	status := m.Run()
+	status := dockertest.Run(m)
 	os.RemoveAll(machine)
 	for _, folder := range []string{builtFolder, machineFolder} {
 		if folder != "" {

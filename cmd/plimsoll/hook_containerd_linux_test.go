@@ -19,14 +19,14 @@ import (
 // TestHookContainerd: plimsoll is the program that containerd's shim runs, in a script as the manual has it for BinaryName. A container
 // is held before its program begins, and one whose policy can't be kept doesn't start.
 func TestHookContainerd(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	const rules = "rules:\n- {name: web, match: {engine: containerd, name: \"web-*\"}, where: {device: DISK}, limits: {write_bps: 3MiB}}\n"
 	l := newHookLab(t, rules)
 	runc, err := exec.LookPath("runc")
 	if err != nil {
 		t.Skip("needs runc: apt-get install runc")
 	}
-	d := dockertest.Containerd(t)
+	d := dockertest.SharedContainerd(t)
 	script := filepath.Join(l.dir, "held.sh")
 	line := fmt.Sprintf("#!/bin/sh\nexec %s %s --runtime %s -- \"$@\"\n", l.program, strings.Join(l.hook()[1:], " "), runc)
 	writeProgram(t, script, line)

@@ -235,9 +235,9 @@ func hostile(annotations map[string]string) map[string]string {
 
 // TestHookPodman: Podman calls the hook from its folder of hooks.
 func TestHookPodman(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	l := newHookLab(t, "rules:\n- {name: web, match: {engine: podman, name: \"web-*\", image: \"*sleeper*\"}, where: {device: DISK}, limits: {write_bps: 3MiB}}\n")
-	d := dockertest.Podman(t, dockertest.PodmanOptions{})
+	d := dockertest.SharedPodman(t)
 	hooks := filepath.Join(l.dir, "hooks.d")
 	if err := os.Mkdir(hooks, 0o755); err != nil {
 		t.Fatal(err)

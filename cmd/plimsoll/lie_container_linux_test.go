@@ -52,7 +52,7 @@ func TestLieHaltedContainer(t *testing.T) {
 		in("trial stopped in oci", "oci", stopTrial, "a signal had stopped it"),
 		in("worker stopped in oci", "oci", stopWorker, "a signal had stopped it"),
 	})
-	_, api := ownDocker(t)
+	api := findsDocker(t, dockertest.SharedDocker(t))
 	abreast(t, 2, []subtest{
 		in("trial stopped in docker", "docker", stopTrial, "a signal had stopped it"),
 		in("docker pause", "docker", byPause(api), "its control group was frozen"),

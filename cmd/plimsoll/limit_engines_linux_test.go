@@ -118,10 +118,10 @@ func sleeperRoot(t *testing.T) string {
 
 // TestLimitPodman: limits of a container of Podman's hold.
 func TestLimitPodman(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
 	loop, dir := fastDisk(t)
-	d := dockertest.Podman(t, dockertest.PodmanOptions{})
+	d := dockertest.SharedPodman(t)
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)
@@ -154,32 +154,33 @@ func TestLimitPodman(t *testing.T) {
 // TestLimitProbe: a volume that no container uses is tried from one made for it, which goes with the trial, and the
 // volume stays.
 func TestLimitProbe(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
 	image := disktest.Image(t, 256<<20)
 	loop := disktest.Loop(t, image, true)
 	disktest.Format(t, loop, "ext4")
-	d, api := startDocker(t)
-	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
+	d := dockertest.SharedDocker(t)
+	api := clientOf(t, d)
+	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "probed", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := api.VolumeRemove(context.Background(), "data", client.VolumeRemoveOptions{Force: true}); err != nil {
+		if _, err := api.VolumeRemove(context.Background(), "probed", client.VolumeRemoveOptions{Force: true}); err != nil {
 			t.Error(err)
 		}
 	})
 	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
-	text := l.do(t, exitDone, "verify", "volume:data", "--probe", "--write-bps", "8MiB", "--modes", "direct", "--time", "3s")
-	for _, w := range []string{"a probe container, volume data, on " + filepath.Base(loop), "  held: asked 8 MiB/s"} {
+	text := l.do(t, exitDone, "verify", "volume:probed", "--probe", "--write-bps", "8MiB", "--modes", "direct", "--time", "3s")
+	for _, w := range []string{"a probe container, volume probed, on " + filepath.Base(loop), "  held: asked 8 MiB/s"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("verify --probe: no %q in %s", w, text)
 		}
 	}
-	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true})
+	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("volume", "probed")})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("containers %+v, %v", list.Items, err)
 	}
-	if _, err := api.VolumeInspect(t.Context(), "data", client.VolumeInspectOptions{}); err != nil {
+	if _, err := api.VolumeInspect(t.Context(), "probed", client.VolumeInspectOptions{}); err != nil {
 		t.Errorf("the volume: %v", err)
 	}
 	// Its group has gone with it.
@@ -192,9 +193,9 @@ func TestLimitProbe(t *testing.T) {
 		words  string
 		args   []string
 	}{
-		{exitCannot, "no limit on I/O that could be tried", []string{"volume:data"}},
+		{exitCannot, "no limit on I/O that could be tried", []string{"volume:probed"}},
 		{exitUsage, "--probe tries a volume", []string{"pid:1"}},
-		{exitFailure, "there is no volume", []string{"volume:dada"}},
+		{exitFailure, "there is no volume", []string{"volume:prabed"}},
 	} {
 		if text := l.do(t, row.status, append([]string{"verify", "--probe", "--time", "3s"}, row.args...)...); !strings.Contains(text, row.words) {
 			t.Errorf("%v: no %q in %s", row.args, row.words, text)
@@ -204,10 +205,10 @@ func TestLimitProbe(t *testing.T) {
 
 // TestLimitContainerd: limits of a container that ctr runs hold.
 func TestLimitContainerd(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
 	_, dir := fastDisk(t)
-	d := dockertest.Containerd(t)
+	d := dockertest.SharedContainerd(t)
 	ctr := func(words ...string) ([]byte, error) {
 		cmd := exec.Command(d.Command[0], append(slices.Clone(d.Command[1:]), words...)...)
 		cmd.Env = d.Env
@@ -232,7 +233,7 @@ func TestLimitContainerd(t *testing.T) {
 
 // TestLimitRuntimes: limits of containers that runc and crun run alone hold, also of one whose group isn't called after it.
 func TestLimitRuntimes(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
 	parent := fmt.Sprintf("/plimsoll-limit-%d", os.Getpid())
 	t.Cleanup(func() {

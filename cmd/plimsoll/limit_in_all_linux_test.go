@@ -16,7 +16,8 @@ import (
 func TestLimitVolumeShared(t *testing.T) {
 	needRun(t)
 	needBlkio(t)
-	d, api := ownDocker(t)
+	d := dockertest.SharedDocker(t)
+	api := findsDocker(t, d)
 	dockertest.ImportSleeper(t, api)
 	_, dir := fastDisk(t)
 	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "none", "o": "bind", "device": dir}}); err != nil {

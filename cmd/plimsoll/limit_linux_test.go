@@ -31,6 +31,9 @@ import (
 // importWorker makes an image of the worker alone: what a container needs that only waits.
 func importWorker(t *testing.T, api *client.Client, name string) {
 	t.Helper()
+	if _, err := api.ImageInspect(t.Context(), name); err == nil {
+		return
+	}
 	program, err := workerbin.Bytes("linux", runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
@@ -61,20 +64,20 @@ func importWorker(t *testing.T, api *client.Client, name string) {
 }
 
 // waiting starts a container that waits, with a volume on a disk of its own at /data.
-func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name string) {
+func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name, volume string) {
 	t.Helper()
 	image := disktest.Image(t, 512<<20)
 	loop := disktest.Loop(t, image, true)
 	disktest.Format(t, loop, "ext4")
 	importWorker(t, api, "plimsoll-test-limit:1")
-	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
+	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: volume, DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
 		t.Fatal(err)
 	}
 	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name:   name,
 		Config: &container.Config{Image: "plimsoll-test-limit:1", Cmd: []string{"/w", "agent", "--dir", "/data"}, OpenStdin: true},
 		HostConfig: &container.HostConfig{
-			NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}},
+			NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: "/data"}},
 			Resources: container.Resources{CgroupParent: d.CgroupParent},
 		},
 	})
@@ -86,7 +89,7 @@ func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name string
 		if _, err := api.ContainerRemove(ctx, res.ID, client.ContainerRemoveOptions{Force: true}); err != nil {
 			t.Error(err)
 		}
-		if _, err := api.VolumeRemove(ctx, "data", client.VolumeRemoveOptions{Force: true}); err != nil {
+		if _, err := api.VolumeRemove(ctx, volume, client.VolumeRemoveOptions{Force: true}); err != nil {
 			t.Error(err)
 		}
 		disktest.Detach(t, image)
@@ -146,10 +149,11 @@ func triedVerify(t *testing.T, l limitLab, api *client.Client, d *dockertest.Dae
 
 // TestLimit: limits of a container and of its volume are set, shown, proved by measuring, and cleared.
 func TestLimit(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
-	d, api := startDocker(t)
-	waiting(t, api, d, "web")
+	d := dockertest.SharedDocker(t)
+	api := clientOf(t, d)
+	waiting(t, api, d, "web", "data")
 	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
 	do := func(status int, words []string, args ...string) string {
 		t.Helper()

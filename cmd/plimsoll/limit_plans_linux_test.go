@@ -71,7 +71,7 @@ func reportText(t *testing.T, state, text string, args ...string) (report.Report
 // limit at the device closes that.
 func TestNeighbours(t *testing.T) {
 	needThrottle(t)
-	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
 	r, trials := reportOf(t, "neighbours", "--quick", "--blocks", "1")
 	if len(r.Interference) != 12 {
 		t.Errorf("%d scores, want one for each of 2 workloads, 2 engines and 3 sets of limits", len(r.Interference))
@@ -190,7 +190,7 @@ func bit(b bool) int {
 func TestCaps(t *testing.T) {
 	t.Parallel() // It waits for limits, on disks of its own.
 	needThrottle(t)
-	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
 	r, _ := reportOf(t, "caps", "--quick", "--blocks", "1", "--set", "exclude=[{workload: cached, limits: [iops, bandwidth]}, {workload: [mixed, read, write], limits: cpu}, {workload: mixed, engine: docker}]")
 	held := 0
 	for _, l := range r.Limits {

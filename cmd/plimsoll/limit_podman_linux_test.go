@@ -23,32 +23,32 @@ import (
 // TestLimitPodmanVolume: a volume of Podman's is limited in the container that uses it and at its own device; when no container uses it,
 // it is tried from a container that Podman makes for it.
 func TestLimitPodmanVolume(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
 	image := disktest.Image(t, 256<<20)
 	loop := disktest.Loop(t, image, true)
 	disktest.Format(t, loop, "ext4")
 	number := disktest.Number(t, loop)
-	d := dockertest.Podman(t, dockertest.PodmanOptions{})
+	d := dockertest.SharedPodman(t)
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer api.Close()
 	dockertest.ImportSleeper(t, api)
-	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
+	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "stock", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := api.VolumeRemove(context.Background(), "data", client.VolumeRemoveOptions{Force: true}); err != nil {
+		if _, err := api.VolumeRemove(context.Background(), "stock", client.VolumeRemoveOptions{Force: true}); err != nil {
 			t.Error(err)
 		}
 		_ = os.WriteFile(filepath.Join(blkioRoot, "blkio.throttle.write_bps_device"), []byte(number+" 0"), 0)
 		disktest.Detach(t, image)
 	})
 	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
-		Name: "web", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}}},
+		Name: "shop", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "stock", Target: "/data"}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,14 +76,14 @@ func TestLimitPodmanVolume(t *testing.T) {
 	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
 
 	// The volume has a device of its own.
-	l.says(t, exitDone, []string{"container web: set write_bps=8MiB", "the root group", "volume data: on " + filepath.Base(loop)}, "set", "volume:data", "--write-bps", "8MiB")
+	l.says(t, exitDone, []string{"container shop: set write_bps=8MiB", "the root group", "volume stock: on " + filepath.Base(loop)}, "set", "volume:stock", "--write-bps", "8MiB")
 	for _, dir := range []string{group, blkioRoot} {
 		if got := deviceLimit(t, dir, "blkio.throttle.write_bps_device", number); got != "8388608" {
 			t.Errorf("%s has %q for the volume's device, want 8388608", dir, got)
 		}
 	}
-	l.says(t, exitDone, []string{"held: asked 8 MiB/s"}, "verify", "volume:data", "--modes", "direct", "--time", "3s")
-	l.says(t, exitDone, []string{"cleared"}, "clear", "volume:data")
+	l.says(t, exitDone, []string{"held: asked 8 MiB/s"}, "verify", "volume:stock", "--modes", "direct", "--time", "3s")
+	l.says(t, exitDone, []string{"cleared"}, "clear", "volume:stock")
 	for _, dir := range []string{group, blkioRoot} {
 		if got := deviceLimit(t, dir, "blkio.throttle.write_bps_device", number); got != "" {
 			t.Errorf("cleared, %s has %q for the volume's device", dir, got)
@@ -91,7 +91,7 @@ func TestLimitPodmanVolume(t *testing.T) {
 	}
 
 	// --all: its own layer, and what is mounted into it.
-	l.says(t, exitDone, []string{"its own layer: on", "volume data: on " + filepath.Base(loop)}, "set", "web", "--all", "--read-iops", "4000000")
+	l.says(t, exitDone, []string{"its own layer: on", "volume stock: on " + filepath.Base(loop)}, "set", "shop", "--all", "--read-iops", "4000000")
 	layer, err := device.Host().Of(d.Dir)
 	if err != nil || layer.Device == nil {
 		t.Fatalf("the device of Podman's own folder: %+v, %v", layer, err)
@@ -101,22 +101,22 @@ func TestLimitPodmanVolume(t *testing.T) {
 			t.Errorf("--all: the container's group has %q for %s", got, n)
 		}
 	}
-	l.do(t, exitDone, "clear", "web")
+	l.do(t, exitDone, "clear", "shop")
 
 	// Nobody uses it: a container of Podman's is made for the trial, and goes with it.
 	if err := remove(); err != nil {
 		t.Fatal(err)
 	}
 	removed = true
-	text := l.says(t, exitDone, []string{"a probe container, volume data, on " + filepath.Base(loop)}, "verify", "volume:data", "--probe", "--write-bps", "4MiB", "--modes", "direct,dsync", "--time", "3s")
+	text := l.says(t, exitDone, []string{"a probe container, volume stock, on " + filepath.Base(loop)}, "verify", "volume:stock", "--probe", "--write-bps", "4MiB", "--modes", "direct,dsync", "--time", "3s")
 	if strings.Count(text, "held: asked 4 MiB/s") != 2 || strings.Contains(text, "NOT held") {
 		t.Errorf("verify --probe: %s", text)
 	}
-	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true})
+	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("volume", "stock")})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("containers %+v, %v", list.Items, err)
 	}
-	if _, err := api.VolumeInspect(t.Context(), "data", client.VolumeInspectOptions{}); err != nil {
+	if _, err := api.VolumeInspect(t.Context(), "stock", client.VolumeInspectOptions{}); err != nil {
 		t.Errorf("the volume: %v", err)
 	}
 	if got := deviceLimit(t, blkioRoot, "blkio.throttle.write_bps_device", number); got != "" {

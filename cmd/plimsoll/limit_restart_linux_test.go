@@ -22,11 +22,12 @@ import (
 // TestLimitRestart: a container that is started again has lost its limits. Set says so, and prints the policy by which the daemon
 // holds them; the refusal of --keep prints it too; and show without a target lists the limits of the machine with who set each.
 func TestLimitRestart(t *testing.T) {
-	t.Parallel() // It waits most of the time, and its engine is its own.
+	t.Parallel() // It waits most of the time.
 	needBlkio(t)
 	loop, dir := fastDisk(t)
 	number := disktest.Number(t, loop)
-	d, api := startDocker(t)
+	d := dockertest.SharedDocker(t)
+	api := clientOf(t, d)
 	dockertest.ImportSleeper(t, api)
 	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "on", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},

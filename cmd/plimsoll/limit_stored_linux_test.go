@@ -21,7 +21,8 @@ func TestLimitStored(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs the blkio controller of version 1")
 	}
-	d, api := ownDocker(t)
+	d := dockertest.SharedDocker(t)
+	api := findsDocker(t, d)
 	dockertest.ImportSleeper(t, api)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{

@@ -40,7 +40,8 @@ func unifiedGroupOf(t *testing.T, pid int) disktest.Group {
 func TestLimitUnifiedDocker(t *testing.T) {
 	needRun(t)
 	disktest.NewUnifiedGroup(t, "io") // Skips where version 2 has no io controller.
-	d, api := startDocker(t)
+	d := dockertest.SharedDocker(t)
+	api := clientOf(t, d)
 	dockertest.ImportSleeper(t, api)
 	loop, dir := fastDisk(t)
 	number := disktest.Number(t, loop)

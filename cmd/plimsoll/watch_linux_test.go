@@ -54,27 +54,22 @@ func (w writer) start(t *testing.T, command string) (wait func()) {
 	}
 }
 
-// TestWatch watches a container of a daemon of its own, which writes to a volume with a loop device of its own.
+// TestWatch watches a container which writes to a volume with a loop device of its own.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	needRun(t)
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs the blkio controller of version 1")
 	}
-	d := dockertest.Start(t)
-	setVariable(t, "DOCKER_HOST", d.Host)
+	d := dockertest.SharedDocker(t)
+	api := findsDocker(t, d)
 	setVariable(t, "CONTAINER_HOST", "unix://"+filepath.Join(d.Dir, "no-podman.sock"))
-	api, err := client.New(client.WithHost(d.Host))
+	waiting(t, api, d, "shown", "seen")
+	is, err := api.ContainerInspect(t.Context(), "shown", client.ContainerInspectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer api.Close()
-	waiting(t, api, d, "web")
-	is, err := api.ContainerInspect(t.Context(), "web", client.ContainerInspectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := writer{dir: filepath.Join(d.Dir, "root", "volumes", "data", "_data"), group: d.CgroupParent + "/" + is.Container.ID}
+	w := writer{dir: filepath.Join(d.Dir, "root", "volumes", "seen", "_data"), group: d.CgroupParent + "/" + is.Container.ID}
 	state := t.TempDir()
 	do := func(status int, args ...string) string {
 		t.Helper()
@@ -95,21 +90,21 @@ func TestWatch(t *testing.T) {
 	}
 	web := func(i watch.Interval) watch.Usage {
 		t.Helper()
-		n := slices.IndexFunc(i.Subjects, func(u watch.Usage) bool { return u.Ref == "docker:web" })
+		n := slices.IndexFunc(i.Subjects, func(u watch.Usage) bool { return u.Ref == "docker:shown" })
 		if n < 0 {
-			t.Fatalf("docker:web isn't watched: %+v, notes %q", i.Subjects, i.Notes)
+			t.Fatalf("docker:shown isn't watched: %+v, notes %q", i.Subjects, i.Notes)
 		}
 		return i.Subjects[n]
 	}
 	// The kernel counts on the new device from its first limit on.
-	i, text := interval("web")
+	i, text := interval("shown")
 	u := web(i)
-	if n := slices.IndexFunc(u.Devices, func(c watch.Charge) bool { return strings.HasPrefix(c.Name, "loop") }); n < 0 || u.Devices[n].Places[0] != "volume data" {
+	if n := slices.IndexFunc(u.Devices, func(c watch.Charge) bool { return strings.HasPrefix(c.Name, "loop") }); n < 0 || u.Devices[n].Places[0] != "volume seen" {
 		t.Errorf("devices: %+v", u.Devices)
 	} else if c := u.Devices[n]; c.Read == nil && !strings.Contains(text, `"read":null,"write":null,"why":"the kernel counts there only once any group`) {
 		t.Errorf("a device that isn't counted: %s", text)
 	}
-	do(exitDone, "limit", "set", "web", "--volume", "data", "--write-bps", "200MiB")
+	do(exitDone, "limit", "set", "shown", "--volume", "seen", "--write-bps", "200MiB")
 
 	// 100 MiB that are written through the loop device are 100 MiB.
 	wait := w.start(t, "sleep 1; dd if=/dev/zero of="+w.dir+"/file bs=1M count=100 oflag=direct conv=fsync status=none; sleep 3")
@@ -123,9 +118,9 @@ func TestWatch(t *testing.T) {
 	if u.App == nil || u.App.StorageWritten < 100*mib || u.App.StorageWritten > 101*mib || u.App.WriteCalls.Bytes < 100*mib {
 		t.Errorf("the application: %+v", u.App)
 	}
-	// Tests beside this one have volumes of other daemons.
+	// Tests beside this one have volumes, too.
 	n := slices.IndexFunc(i.Volumes, func(v watch.VolumeUse) bool {
-		return v.Ref == "volume:docker:data" && slices.Equal(v.Users, []string{"docker:web"})
+		return v.Ref == "volume:docker:seen" && slices.Equal(v.Users, []string{"docker:shown"})
 	})
 	if n < 0 {
 		t.Errorf("the volume is not among %+v", i.Volumes)
@@ -137,11 +132,11 @@ func TestWatch(t *testing.T) {
 	}
 
 	// At the limit, it waits.
-	do(exitDone, "limit", "set", "web", "--volume", "data", "--write-bps", "4MiB")
+	do(exitDone, "limit", "set", "shown", "--volume", "seen", "--write-bps", "4MiB")
 	for range 5 {
 		wait = w.start(t, "dd if=/dev/zero of="+w.dir+"/file bs=64k count=320 oflag=direct status=none")
 		time.Sleep(500 * time.Millisecond)
-		i, text = interval("web", "--interval", "3s")
+		i, text = interval("shown", "--interval", "3s")
 		u = web(i)
 		if len(u.Rates) != 1 || u.Rates[0].Standing != watch.Below {
 			break
@@ -158,9 +153,9 @@ func TestWatch(t *testing.T) {
 
 	// Bytes left in the page cache are not 0.
 	wait = w.start(t, "sleep 0.5; dd if=/dev/zero of="+w.dir+"/file2 bs=1M count=40 status=none; sleep 2.5")
-	text = do(exitDone, "watch", "web", "volume:data", "--once", "--interval", "2s")
+	text = do(exitDone, "watch", "shown", "volume:seen", "--once", "--interval", "2s")
 	wait()
-	for _, words := range []string{"docker:web", "calls of 3 processes", "for storage", ": volume data", "not charged yet, or to no group", "≥ ", "write_bps 4 MiB/s", "(root group)", "volume:docker:data", "Device            r/s"} {
+	for _, words := range []string{"docker:shown", "calls of 3 processes", "for storage", ": volume seen", "not charged yet, or to no group", "≥ ", "write_bps 4 MiB/s", "(root group)", "volume:docker:seen", "Device            r/s"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("no %q in:\n%s", words, text)
 		}
@@ -173,13 +168,13 @@ func TestWatch(t *testing.T) {
 		args   []string
 	}{
 		{exitFailure, "there is no container wep", []string{"wep", "--once"}},
-		{exitFailure, "there is no container wep", []string{"web", "wep"}},
+		{exitFailure, "there is no container wep", []string{"shown", "wep"}},
 		{exitUsage, "no kind of target", []string{"dokcer:web"}},
 		{exitUsage, "--interval 10ms: write 100ms to 1h", []string{"--interval", "10ms"}},
 		{exitUsage, "--interval", []string{"--interval", "5"}},
 		{exitUsage, "--count -1 is negative", []string{"--count", "-1"}},
 		{exitUsage, "leave out one of them", []string{"--once", "--count", "2"}},
-		{exitUsage, "leave out web or --devices", []string{"--devices", "web"}},
+		{exitUsage, "leave out shown or --devices", []string{"--devices", "shown"}},
 	} {
 		if text := do(row.status, append([]string{"watch"}, row.args...)...); !strings.Contains(text, row.words) {
 			t.Errorf("watch %v: no %q in:\n%s", row.args, row.words, text)
@@ -215,15 +210,15 @@ func testWatchLive(t *testing.T, d *dockertest.Daemon, api *client.Client, state
 			return slices.ContainsFunc(i.Subjects, func(u watch.Usage) bool { return u.Ref == ref && u.App != nil && !u.Ended })
 		}
 	}
-	until("web", running("docker:web"))
-	if _, err := api.ContainerStop(t.Context(), "web", client.ContainerStopOptions{}); err != nil {
+	until("shown", running("docker:shown"))
+	if _, err := api.ContainerStop(t.Context(), "shown", client.ContainerStopOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	until("the end of web", func(i watch.Interval) bool { return !running("docker:web")(i) })
-	if _, err := api.ContainerStart(t.Context(), "web", client.ContainerStartOptions{}); err != nil {
+	until("the end of it", func(i watch.Interval) bool { return !running("docker:shown")(i) })
+	if _, err := api.ContainerStart(t.Context(), "shown", client.ContainerStartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	until("web, started again", running("docker:web"))
+	until("it, started again", running("docker:shown"))
 	cancel()
 	if status := <-done; status != exitDone {
 		t.Errorf("interrupted: status %d, want %d: that is how one ends it", status, exitDone)
