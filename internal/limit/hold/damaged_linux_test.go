@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/testkit/journaltest"
@@ -135,4 +138,30 @@ func TestDamagedWeights(t *testing.T) {
 		t.Error(err)
 	}
 	k.untouched(t, "clear")
+}
+
+// TestSweepOfTheGone: a sweep says of a limit that ended with its boot or its device that it only removes the record, and discards damaged records of
+// devices that are gone. It said that it removed limits, and no command discarded the records.
+func TestSweepOfTheGone(t *testing.T) {
+	k, _ := newStuck(t)
+	one := DeviceLimit{For: "a run", Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 7 << 20}, Boot: "another"}
+	journaltest.Dead(t, k.state, deviceLimitKind, "254:0", one)
+	one.Device, one.Boot = device.Number{Major: 7, Minor: 97}, "one"
+	journaltest.Dead(t, k.state, deviceLimitKind, "7:97", one)
+	torn := k.cut(t, deviceLimitKind, "7:98")
+	journaltest.Dead(t, k.state, deviceLimitKind, "7:99", "no record")
+	removed, err := SweepRuns(t.Context(), k.FS, k.state)
+	want := []string{
+		"the record of a limit of device 254:0: the limit ended with an earlier boot",
+		"the record of a limit of device 7:97: the limit ended with the device",
+		"the damaged record " + torn + ": the limit ended with the device",
+		"the damaged record " + journal.In(k.state).Path(deviceLimitKind, "7:99") + ": the limit ended with the device",
+	}
+	if diff := cmp.Diff(want, removed); err != nil || diff != "" {
+		t.Errorf("SweepRuns(): %v (-want +got):\n%s", err, diff)
+	}
+	there := k.cut(t, deviceLimitKind, "254:0")
+	if removed, err := SweepRuns(t.Context(), k.FS, k.state); len(removed) > 0 || !errors.As(err, new(*journal.DamagedError)) || !strings.Contains(err.Error(), there) {
+		t.Errorf("SweepRuns() with a damaged record of a disk that is there = %q, %v", removed, err)
+	}
 }

@@ -2,7 +2,6 @@ package hold
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,29 +55,32 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 // device by now, nothing is removed: the error says what the number still has, which stays recorded.
 func (w *DeviceLimits) Release(ctx context.Context, n DeviceLimit) error {
 	return w.while(ctx, func([]DeviceLimit) error {
-		if err := w.giveBack(n); err != nil {
+		if _, err := w.giveBack(n); err != nil {
 			return err
 		}
 		return w.journal.Remove(deviceLimitKind, n.Device.String())
 	})
 }
 
-// giveBack removes a run's limits from the root group.
-func (w *DeviceLimits) giveBack(n DeviceLimit) error {
+// giveBack removes a run's limits from the root group. ended says why there was nothing to remove, "" if there was.
+func (w *DeviceLimits) giveBack(n DeviceLimit) (ended string, err error) {
 	if n.Boot != w.boot {
-		return nil // The kernel's limits ended with that boot.
+		return "the limit ended with an earlier boot", nil
 	}
 	m, err := mediumOf(w.fs, n.Device)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // They ended with the device.
+		return endedWithDevice, nil
 	}
 	if err == nil && !n.is(m) && !vacant(w.fs, n.Device) {
 		n.Former = true
-		return errors.New(n.Still(""))
+		return "", errors.New(n.Still(""))
 	}
 	_, _, err = w.remove([]DeviceLimit{n}, false)
-	return err
+	return "", err
 }
+
+// endedWithDevice says why there is no limit of a device that is gone.
+const endedWithDevice = "the limit ended with the device"
 
 // SweepRuns removes the limits that killed runs left in the root group, by the records in the machine's folder.
 func SweepRuns(ctx context.Context, fs device.FS, machine string) (removed []string, err error) {
@@ -100,15 +102,21 @@ func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) 
 	}
 	err = w.journal.Alone(ctx, deviceLimitKind, func() error {
 		removed, err = w.journal.Sweep(ctx, map[string]journal.Undo{deviceLimitKind: func(_ context.Context, e journal.Entry) ([]string, error) {
-			var n DeviceLimit
-			if err := json.Unmarshal(e.Payload, &n); err != nil {
-				return nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
+			n, damaged := w.parse(e)
+			if damaged != nil {
+				return nil, damaged
 			}
-			if err := w.giveBack(n); err != nil {
+			ended, err := w.giveBack(n)
+			if err != nil {
 				return nil, err
+			}
+			if ended != "" {
+				return []string{fmt.Sprintf("the record of a limit of device %s: %s", n.Device, ended)}, nil
 			}
 			return []string{"limit of device " + n.Device.String()}, nil
 		}})
+		gone, err := w.discardGone(ctx, err)
+		removed = append(removed, gone...)
 		return err
 	})
 	return removed, err
