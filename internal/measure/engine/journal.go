@@ -54,7 +54,7 @@ func (j Journal) Clear(id string, paths ...string) error {
 // SweepSessions undoes the sessions of dead owners. end ends a session's processes; it is nil for an engine whose processes
 // end with their owner.
 func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context, id string, s SessionRecord) (did []string, err error)) (removed []string, err error) {
-	return j.Sweep(ctx, map[string]records.Undo{
+	removed, err = j.Sweep(ctx, map[string]records.Undo{
 		j.Kind: func(ctx context.Context, e records.Entry) (did []string, err error) {
 			var s SessionRecord
 			if err := json.Unmarshal(e.Payload, &s); err != nil {
@@ -69,6 +69,11 @@ func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context
 			return append(did, folders...), err
 		},
 	})
+	halves, herr := sweepWorkers(j.state)
+	for _, path := range halves {
+		removed = append(removed, "half-installed worker "+path)
+	}
+	return removed, errors.Join(err, herr)
 }
 
 // removeFolders removes the folders of session id, and lists those that existed.

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+
+	"plimsoll/internal/state/filelock"
 )
 
 // A WorkerSource returns the worker's program for an operating system and an architecture, by Go's names (workerbin.Bytes).
@@ -84,7 +86,7 @@ func installWorker(dir string, source WorkerSource, goos, goarch string) (string
 func writeProgram(path string, b []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".worker-*")
+	tmp, err := filelock.Create(filepath.Dir(path), "."+halfWorker+"*")
 	if err != nil {
 		return err
 	}
@@ -97,6 +99,19 @@ func writeProgram(path string, b []byte) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
+}
+
+// halfWorker begins the names of workers that are being installed, after a dot.
+const halfWorker = "worker-"
+
+// sweepWorkers removes the half-installed workers of killed processes from a state folder.
+func sweepWorkers(state string) (removed []string, err error) {
+	folders, err := filepath.Glob(filepath.Join(state, "cache", "worker-*"))
+	for _, folder := range folders {
+		files, e := filelock.Sweep(folder, halfWorker)
+		removed, err = append(removed, files...), errors.Join(err, e)
+	}
+	return removed, err
 }
 
 // Gone reports why the worker of this machine can't be run from the state folder any more. It returns nil if it can, or if
