@@ -56,20 +56,33 @@ read -r more
 func fakeVM(t *testing.T) (v *Engine, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for name, text := range map[string]string{"qemu-system-x86_64": fakeQEMU, "modules.dep": "", "kernel": "", "initrd": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
+	v, err := fakeVMIn(dir, t.TempDir())
+	if err == nil {
+		v.Worker, err = workertest.Source(t), v.ownCache()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, dir
+}
+
+// fakeVMIn is an engine with a state folder whose QEMU is fakeQEMU, which it writes to dir.
+func fakeVMIn(dir, state string) (*Engine, error) {
+	for name, text := range map[string]string{"qemu-system-x86_64": fakeQEMU, "modules.dep": "9p.ko:\n9pnet_virtio.ko:\n", "kernel": "", "initrd": ""} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			return nil, err
 		}
 	}
-	v = New(Options{State: t.TempDir(), Worker: workertest.Source(t), LookPath: exec.LookPath}).(*Engine)
+	v := New(Options{State: state, LookPath: exec.LookPath}).(*Engine)
 	v.base = &bootFiles{
 		qemu: filepath.Join(dir, "qemu-system-x86_64"), version: "7.0", kernel: guest.Kernel{Version: "6.0", Modules: dir},
 		image: filepath.Join(dir, "kernel"), initrd: filepath.Join(dir, "initrd"), accel: AccelTCG,
 	}
-	if err := v.ownCache(); err != nil {
-		t.Fatal(err)
-	}
-	return v, dir
+	return v, nil
 }
 
 // fakeSpec asks for a machine that needs no device.
