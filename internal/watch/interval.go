@@ -23,7 +23,7 @@ type Interval struct {
 	Volumes  []VolumeUse `json:"volumes"`
 	// RootGroup is what was charged to version 1's root group: processes in no other group, and the buffered writes of
 	// all.
-	RootGroup *RootGroup `json:"nobody,omitempty"`
+	RootGroup *RootGroup `json:"root_group,omitempty"`
 	// Devices are all whole block devices, the busiest first.
 	Devices []DiskUse `json:"devices"`
 	// Notes are sentences for the user.
