@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,16 +45,22 @@ func TestDoctorLeftovers(t *testing.T) {
 		}
 	}
 	journaltest.Dead(t, machine, "keeper", "daemon", nil)
-	if err := journal.In(machine).Keep(t.Context(), "device-limit", "7:0", nil); err != nil {
-		t.Fatal(err)
+	journaltest.Dead(t, dir, "later", "unknown", nil) // Of a later version.
+	for kind, payload := range map[string]any{
+		"device-limit": map[string]string{"disk": "loop0", "for": "volume:docker:data"},
+		"limit-set":    []map[string]string{{"group": "/shop/gone"}, {"group": "/shop/gone/below"}},
+	} {
+		if err := journal.In(machine).Keep(t.Context(), kind, "7:0", payload); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := ask(exitDone, "--leftovers")
-	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended ", "none: it stays"} {
+	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended ", "none: it stays", "loop0 for volume:docker:data\n", " /shop/gone\n", "ended; no sweep knows the kind"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, r.stdout)
 		}
 	}
-	if want := "3 of 5 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
+	if want := "3 of 7 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
 		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
 	}
 	if r := ask(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 || !strings.Contains(r.stdout, "removed the record of a daemon") {
@@ -66,6 +73,9 @@ func TestDoctorLeftovers(t *testing.T) {
 		t.Errorf("--sweep of nothing: %q", r.stdout)
 	}
 	ask(exitUsage, "--sweep", "--leftovers")
+	if err := errors.Join(journal.In(dir).Discard(t.Context(), "later", "unknown"), journal.In(machine).Discard(t.Context(), "limit-set", "7:0")); err != nil {
+		t.Fatal(err)
+	}
 	var list []doctor.Leftover
 	if err := json.Unmarshal([]byte(ask(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 2 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended || !list[1].Kept {
 		t.Errorf("after it: %+v, %v", list, err)

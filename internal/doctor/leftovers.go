@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,11 +23,15 @@ import (
 type Leftover struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
+	// Name is what the record says of the thing: a container, a group, a disk, an owner; empty if it says nothing.
+	Name string `json:"name"`
 	// PID is the process that made it, and Ended is set if that has ended. Kept is set, and PID is 0, if it is to stay without one.
 	PID   int       `json:"pid"`
 	Ended bool      `json:"ended"`
 	Kept  bool      `json:"kept"`
 	Since time.Time `json:"since"`
+	// Swept is set if Sweep removes it.
+	Swept bool `json:"swept"`
 }
 
 // Leftovers lists what the journals of a state folder and of the machine record. The error is about files that can't be read; the others are listed
@@ -43,17 +49,50 @@ func Leftovers(state, machine string) (list []Leftover, err error) {
 			entries, e := j.Entries(kind)
 			err = errors.Join(err, e)
 			for _, e := range entries {
-				list = append(list, Leftover{e.Kind, e.ID, e.Owner.PID, !e.Kept() && !j.Alive(e), e.Kept(), e.Made})
+				l := Leftover{Kind: e.Kind, ID: e.ID, Name: nameIn(e.Payload), PID: e.Owner.PID, Kept: e.Kept(), Since: e.Made}
+				// An earlier sweep, which may go on, found that the owner had ended.
+				l.Ended = !l.Kept && (e.Sweeper != nil || !j.Alive(e))
+				known, _ := journal.KindOf(e.Kind)
+				l.Swept = l.Ended && known.Undone != ""
+				list = append(list, l)
 			}
 		}
 	}
 	return list, err
 }
 
-// Ended counts what belongs to processes that have ended.
-func Ended(list []Leftover) (n int) {
+// nameIn returns the name of a thing in the payload of its record, or in the first of several.
+func nameIn(payload []byte) string {
+	type named struct {
+		Name, Group, Disk, For string
+		GroupBytes             []byte `json:"group_bytes"`
+		Paths                  []string
+	}
+	var n named
+	if json.Unmarshal(payload, &n) != nil {
+		var several []named
+		if json.Unmarshal(payload, &several) != nil || len(several) == 0 {
+			return ""
+		}
+		n = several[0]
+	}
+	if len(n.GroupBytes) > 0 {
+		n.Group = string(n.GroupBytes)
+	}
+	name := cmp.Or(n.Name, n.Group, n.Disk)
+	switch {
+	case name == "" && len(n.Paths) > 0:
+		return n.Paths[0]
+	case n.For != "":
+		return name + " for " + n.For
+	}
+	return name
+}
+
+// Swept counts what a sweep removes.
+func Swept(list []Leftover) (n int) {
 	for _, l := range list {
-		if l.Ended {
+		if l.Swept {
 			n++
 		}
 	}
@@ -63,16 +102,18 @@ func Ended(list []Leftover) (n int) {
 // WriteLeftovers writes them as a table.
 func WriteLeftovers(out io.Writer, list []Leftover) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KIND\tID\tPROCESS\tSINCE")
+	fmt.Fprintln(w, "KIND\tID\tPROCESS\tSINCE\tNAME")
 	for _, l := range list {
 		process := fmt.Sprint(l.PID, " runs")
 		switch {
 		case l.Kept:
 			process = "none: it stays"
+		case l.Ended && !l.Swept:
+			process = fmt.Sprint(l.PID, " ended; no sweep knows the kind")
 		case l.Ended:
 			process = fmt.Sprint(l.PID, " ended")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clean.Line(l.Kind), clean.Line(l.ID), process, l.Since.Local().Format(time.DateTime))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", clean.Line(l.Kind), clean.Line(l.ID), process, l.Since.Local().Format(time.DateTime), clean.Line(l.Name))
 	}
 	return w.Flush()
 }
