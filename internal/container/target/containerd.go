@@ -38,7 +38,7 @@ func (f *Finder) containerdTree(r ContainerdRoot) *tree {
 			return t, err
 		}
 		if pid == 0 {
-			t.Notes = append(t.Notes, "containerd knows no process of it: it has not begun yet, or its runtime keeps it in a virtual machine, whose own group must be named: cgroup:PATH")
+			t.Notes = append(t.Notes, "containerd reports no process of it: it has not begun yet, or its runtime keeps it in a virtual machine; then name the machine's group: cgroup:PATH")
 		}
 		err = f.run(&t, pid, 0)
 		return t, err

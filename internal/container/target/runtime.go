@@ -25,7 +25,7 @@ func (f *Finder) runcTree(root string) *tree {
 			return Target{}, err
 		}
 		if state.ID != filepath.Base(dir) {
-			return Target{}, fmt.Errorf("%s: it is of container %q", name, state.ID)
+			return Target{}, fmt.Errorf("%s: it belongs to container %q", name, state.ID)
 		}
 		var bundle string
 		labels := map[string]string{}

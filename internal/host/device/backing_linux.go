@@ -27,8 +27,8 @@ func sameFile(path string, dev, inode uint64) bool {
 	return unix.Stat(path, &st) == nil && st.Dev == dev && st.Ino == inode
 }
 
-// sameRoot reports whether dir is the upper folder of the overlay mounted at a point. Both then have the same change time, to the
-// nanosecond, and the same size of file system.
+// sameRoot reports whether upper looks like the upper folder of the overlay mounted at overlay: both have the same mode, the same
+// times, to the nanosecond, and the same size of file system.
 func sameRoot(overlay, upper string) bool {
 	var a, b unix.Stat_t
 	var fa, fb unix.Statfs_t

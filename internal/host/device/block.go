@@ -111,7 +111,7 @@ func (t *tracer) multipath(n *Node, dir string, depth int) {
 	}
 }
 
-// hidden returns the layer below a device that shows nothing beneath it, if such a device can have one.
+// hidden returns the reason why the kernel shows nothing below a device that isn't the bottom; "" if it may be the bottom.
 func hidden(n *Node) string {
 	switch name := n.Name; {
 	case n.Kind == KindLoop:
