@@ -63,41 +63,37 @@ func (l badLab) kernel(t *testing.T) string {
 	return strings.ReplaceAll(strings.Join(all, "|"), disktest.Number(t, l.loop)+" ", "")
 }
 
-// TestLimitBadValues: what can't be a limit is refused with what to write, beside good values too, and all stays.
+// TestLimitBadValues: a value that can't be a limit is wrong usage, beside good ones too, and before a target is looked for: there is none
+// here. Which values these are, and what is to be written instead, is package limit's TestAskRefuses.
 func TestLimitBadValues(t *testing.T) {
-	l := newBadLab(t)
-	const before = "|1048576|77|"
-	for _, row := range []struct{ flag, value, words string }{
-		{"--write-bps", "0", "none for no limit"},
-		{"--write-iops", "0", "none for no limit"},
-		{"--write-bps", "1", "1 is too little"},
-		{"--write-iops", "1", "refuses 0 and 1"},
-		{"--write-iops", "4294967296", "32 bits"},
-		{"--write-bps", "18446744073709551615", "is too much"},
-		{"--write-iops", "18446744073709551615", "is too much"},
-		{"--write-bps", "-1", "is negative"},
-		{"--write-iops", "-500", "is negative"},
-		{"--write-bps", "10mb", "10MiB or 10MB"},
-		{"--write-bps", "10M", "ambiguous"},
-		{"--weight", "10001", "write 1 to 10000"},
-		{"--latency", "5", "has no unit"},
-		{"--cpus", "0", "none for no limit"},
-		{"--memory", "1MiB", "is too little"},
+	for _, row := range []struct {
+		words string
+		args  []string
+	}{
+		{"write_bps: 0 is not a limit", []string{"set", "nobody", "--read-bps", "5MiB", "--write-bps", "0"}},
+		{"write_bps: 0 is not a limit", []string{"verify", "nobody", "--read-bps", "5MiB", "--write-bps", "0"}},
+		{"write_iops: 1 is too little", []string{"set", "nobody", "--read-bps", "5MiB", "--write-iops=1"}},
+		{"write_iops: 1 is too little", []string{"verify", "nobody", "--read-bps", "5MiB", "--write-iops=1"}},
+		{"weight: 10001 is too much", []string{"set", "nobody", "--weight", "10001"}},
+		{"latency: ", []string{"set", "nobody", "--latency", "5"}},
+		{"cpus: 0 is not a limit", []string{"set", "nobody", "--cpus", "0"}},
+		{"memory: 1MiB is too little", []string{"set", "nobody", "--memory", "1MiB"}},
+		{"no limit is named", []string{"set", "nobody"}},
+		{"did you mean write_bps", []string{"clear", "nobody", "--only", "write_bsp"}},
 	} {
-		for _, command := range []string{"set", "verify"} {
-			if command == "verify" && !strings.HasSuffix(row.flag, "ps") {
-				continue // It has no such flag: no I/O tries them.
-			}
-			text := l.do(t, exitUsage, command, l.name, "--device", l.loop, "--read-bps", "5MiB", row.flag+"="+row.value)
-			if !strings.Contains(text, row.words) {
-				t.Errorf("%s %s %s: no %q in %s", command, row.flag, row.value, row.words, text)
-			}
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"limit"}, row.args...)...)
+		if r.status != exitUsage {
+			t.Errorf("%v: status %d, want %d: %s", row.args, r.status, exitUsage, r.stderr)
 		}
-		if now := l.kernel(t); now != before {
-			t.Errorf("after %s %s the kernel has %q, want %q", row.flag, row.value, now, before)
+		if !strings.Contains(r.stderr, row.words) {
+			t.Errorf("%v: no %q in %s", row.args, row.words, r.stderr)
 		}
 	}
-	// The ends of what is taken are.
+}
+
+// TestLimitEnds: the least and the most that are taken are what the kernel then has.
+func TestLimitEnds(t *testing.T) {
+	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--read-bps", "2", "--write-bps", "1PiB", "--read-iops", "2", "--write-iops", fmt.Sprint(uint32(math.MaxUint32-1)))
 	if now := l.kernel(t); now != "2|1125899906842624|2|4294967294" {
 		t.Errorf("the kernel has %q", now)

@@ -236,14 +236,8 @@ func TestLimit(t *testing.T) {
 		words  string
 		args   []string
 	}{
-		{exitUsage, `"10mb" reads as bits`, []string{"set", "web", "--write-bps", "10mb"}},
-		{exitUsage, "no limit is named", []string{"set", "web"}},
-		{exitUsage, "is negative", []string{"set", "web", "--write-bps=-1"}},
 		{exitUsage, "no measured rate", []string{"set", "web", "--volume", "data", "--write-bps", "25%"}},
 		{exitUsage, "and this is on 2", []string{"set", "web", "--write-bps", "25%"}},
-		{exitUsage, "there are direct, dsync, buffered+fsync, buffered", []string{"verify", "web", "--modes", "quick"}},
-		{exitUsage, "--time 1s", []string{"verify", "web", "--time", "1s"}},
-		{exitUsage, "did you mean write_bps", []string{"clear", "web", "--only", "write_bsp"}},
 		{exitUsage, "it has data", []string{"set", "web", "--volume", "date", "--write-bps", "1MiB"}},
 		{exitFailure, "there is no container wep", []string{"set", "wep", "--write-bps", "1MiB"}},
 		{exitUsage, "there is no /nowhere in docker:web", []string{"set", "web", "--path", "/nowhere", "--write-bps", "1MiB"}},
