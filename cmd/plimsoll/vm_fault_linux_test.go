@@ -51,7 +51,7 @@ func TestVMKilled(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "run", "-", "--state", dir)
 			cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 			cmd.Stdin = strings.NewReader("name: killed\nworkloads: {append: {kind: append, runtime: 5m}}\n" +
-				"engines: [{name: vm, kind: vm, accel: tcg, kernel: " + kernel + ", share: " + share + "}]\nplaces: {bind: {}}\nblocks: 1\ntimeout: 10m\n")
+				"engines: [{name: vm, kind: vm, accel: tcg, cpus: 1, kernel: " + kernel + ", share: " + share + "}]\nplaces: {bind: {}}\nblocks: 1\ntimeout: 10m\n")
 			var errs bytes.Buffer
 			cmd.Stderr = &errs
 			mustDo(t, cmd.Start())

@@ -64,7 +64,7 @@ func TestVMPlans(t *testing.T) {
 			starts, dir := machineStarts(t), machineState(t)
 			args := []string{"run", plan, "--quick", "--blocks", "1", "--only", "engine=host|vm|virtiofs"}
 			for _, e := range []string{"vm", "virtiofs"} {
-				args = append(args, "--set", "engines."+e+".kernel="+kernel, "--set", "engines."+e+".accel=tcg")
+				args = append(args, "--set", "engines."+e+".kernel="+kernel, "--set", "engines."+e+".accel=tcg", "--set", "engines."+e+".cpus=1")
 			}
 			r := plimsoll(t, t.Context(), dir, "", args...)
 			if r.status != exitDone {

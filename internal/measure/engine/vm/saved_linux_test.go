@@ -64,7 +64,9 @@ func machineMemory(t *testing.T) int64 {
 func TestVMSaved(t *testing.T) {
 	needVM(t)
 	state := t.TempDir()
-	e := vm.New(testOptions(t, state))
+	o := testOptions(t, state)
+	o.CPUs = 0
+	e := vm.New(o)
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
 		t.Run(string(kind), func(t *testing.T) {
 			spec := engine.Spec{Place: place.Spec{Name: "p", Kind: kind}}
@@ -89,10 +91,11 @@ func TestVMSaved(t *testing.T) {
 	}
 }
 
-// TestVMSavedDamaged: a file that is no machine any more costs a boot, whatever daemons serve the machine's folder.
+// TestVMSavedDamaged: a file that is no machine any more costs a boot, whatever daemon serves the machine's folder. Without one it is
+// TestSavedDamaged's.
 func TestVMSavedDamaged(t *testing.T) {
 	needVM(t)
-	for _, share := range []string{vm.Share9P, vm.ShareSMB, vm.ShareNFS} {
+	for _, share := range []string{vm.ShareSMB, vm.ShareNFS} {
 		t.Run(share, func(t *testing.T) {
 			switch share {
 			case vm.ShareSMB:

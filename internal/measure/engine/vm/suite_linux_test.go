@@ -69,12 +69,13 @@ func testKernel(t *testing.T) string {
 	return filepath.Join(cache, "plimsoll/guest/vmlinux")
 }
 
-// testOptions are those of machines with the tests' kernel (scripts/guest).
+// testOptions are those of machines with the tests' kernel (scripts/guest). They have one CPU: with two, which an emulator keeps in step, a boot takes a
+// third more of the computer's time. TestVMSaved's machines have as many as those of users.
 func testOptions(t *testing.T, state string) vm.Options {
 	t.Helper()
 	return vm.Options{
 		State: state, Worker: workertest.Source(t), LookPath: exec.LookPath, Accel: vm.AccelTCG,
-		Kernel: testKernel(t),
+		Kernel: testKernel(t), CPUs: 1,
 	}
 }
 
