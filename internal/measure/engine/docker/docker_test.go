@@ -164,6 +164,24 @@ func TestDockerDaemonWords(t *testing.T) {
 	}
 }
 
+// TestDockerHeadline: an error of a daemon's is short, with its beginning and its end. This is Podman 4.3's of an image of 120 layers, whose
+// names it lists.
+func TestDockerHeadline(t *testing.T) {
+	const begin = "connect to the container: Error response from daemon: mounting storage for container d5c54c3b7a73: creating overlay mount to "
+	const end = `,upperdir=ae52bff2350e/diff,workdir=ae52bff2350e/work,,volatile": mountfrom re-exec output: invalid argument: error: exit status 1`
+	words := begin + `ae52bff2350e/merged, mount_data="lowerdir=` + strings.Repeat("l/KO4IR5OIC4NZMKFRME2ROFGQTY:", 120) + end
+	got := headline{errors.New(words)}.Error()
+	if most := maxHeadline + len(" ... "); len(got) > most {
+		t.Errorf("%d bytes, want %d at most", len(got), most)
+	}
+	if !strings.HasPrefix(got, begin) {
+		t.Errorf("no beginning: %s", got)
+	}
+	if !strings.HasSuffix(got, end) {
+		t.Errorf("no end: %s", got)
+	}
+}
+
 func TestDockerProgress(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"status":"ok"}` + "\n" + `{"errorDetail":{"message":"no space left on device"},"error":"no space"}`: "no space left on device",
