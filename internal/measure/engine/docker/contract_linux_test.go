@@ -62,9 +62,9 @@ func TestDockerContract(t *testing.T) {
 		t.Skip("root is needed")
 	}
 	asked := map[string]int{}
-	t.Run("docker", func(t *testing.T) { maps.Copy(asked, contractOf(t, dockertest.Start(t), true)) })
+	t.Run("docker", func(t *testing.T) { maps.Copy(asked, contractOf(t, dockertest.SharedDocker(t), true)) })
 	t.Run("podman", func(t *testing.T) {
-		maps.Copy(asked, contractOf(t, dockertest.Podman(t, dockertest.PodmanOptions{}), false))
+		maps.Copy(asked, contractOf(t, dockertest.SharedPodman(t), false))
 	})
 	for _, want := range []string{
 		"HEAD /_ping", "GET /version", "GET /info", "GET /events", "GET /containers/json", "GET /containers/{id}/json", "GET /images/json", "GET /images/{name}/json",
@@ -89,6 +89,11 @@ func contractOf(t *testing.T, d *dockertest.Daemon, update bool) map[string]int 
 	if _, err := l.api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "named"}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if _, err := l.api.VolumeRemove(context.Background(), "named", client.VolumeRemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	f := target.New(target.Options{Daemons: []dockerapi.Address{{Host: host}}})
 	defer f.Close()
 	events, stop := context.WithCancel(t.Context())

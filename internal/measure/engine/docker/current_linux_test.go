@@ -30,7 +30,7 @@ func TestDockerCurrent(t *testing.T) {
 	if os.Getenv(dockertest.EnvPrograms) == "" {
 		t.Skip("needs the current Docker Engine: make test-current-docker")
 	}
-	d := dockertest.Start(t)
+	d := dockertest.SharedDocker(t)
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)

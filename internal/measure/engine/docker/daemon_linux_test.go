@@ -56,10 +56,11 @@ var labTests = []struct {
 
 func TestDockerDaemon(t *testing.T) {
 	t.Parallel()
-	l := newDockerLab(t, dockertest.Start(t))
+	l := newDockerLab(t, dockertest.StartWith(t, runtimes(t)))
 	for _, x := range labTests {
 		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
 	}
+	t.Run("Runtime", func(t *testing.T) { testDockerRuntime(t, l) }) // After Probe, which has a daemon without images.
 }
 
 func TestDockerPodman(t *testing.T) {

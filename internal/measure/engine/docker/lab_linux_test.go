@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,24 +38,28 @@ func newDockerLab(t *testing.T, d *dockertest.Daemon) *labDaemon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { api.Close() })
-	return &labDaemon{d: d, api: api, worker: buildDockerWorker(t), state: t.TempDir()}
-}
-
-// buildDockerWorker builds the test worker.
-func buildDockerWorker(t *testing.T) []byte {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "worker")
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/worker")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if b, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the test worker: %v: %s", err, b)
-	}
-	b, err := os.ReadFile(out)
+	worker, err := testWorker()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return &labDaemon{d: d, api: api, worker: worker, state: t.TempDir()}
 }
+
+// testWorker builds the test worker.
+var testWorker = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "plimsoll-test-worker-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "worker")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/worker")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the test worker: %w: %s", err, b)
+	}
+	return os.ReadFile(out)
+})
 
 // engine returns a fresh engine on the daemon. A worker of nil is the lab's.
 func (l *labDaemon) engine(worker []byte) *Engine {

@@ -15,12 +15,15 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// TestDockerRuntime: a container is run by the runtime that was asked for, here runc under another name, and the session says so; one
+// runtimes is a daemon's configuration with runc under another name, and one that can't be started. The daemon's own runc: an
+// older one refuses what it is asked for.
+func runtimes(t *testing.T) string {
+	return fmt.Sprintf(`{"runtimes": {"another": {"path": %q}, "broken": {"path": "/nowhere/runc"}}}`, dockertest.Program(t, "runc"))
+}
+
+// testDockerRuntime: a container is run by the runtime that was asked for, here runc under another name, and the session says so; one
 // that the daemon hasn't got is unsupported, with those that it has.
-func TestDockerRuntime(t *testing.T) {
-	t.Parallel()
-	runc := dockertest.Program(t, "runc") // The daemon's own: an older one refuses what it is asked for.
-	l := newDockerLab(t, dockertest.StartWith(t, fmt.Sprintf(`{"runtimes": {"another": {"path": %q}, "broken": {"path": "/nowhere/runc"}}}`, runc)))
+func testDockerRuntime(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
 	spec := layerSpec()
 	for _, name := range []string{"another", "runc"} {

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"os"
 	"testing"
 
 	"plimsoll/internal/measure/engine"
@@ -12,9 +13,12 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
+func TestMain(m *testing.M) {
+	paralleltest.AtOnce(4)
+	os.Exit(dockertest.Run(m))
+}
 
-// suite runs the suite over a daemon of the test's own.
+// suite runs the suite over a daemon.
 func suite(t *testing.T, d *dockertest.Daemon) {
 	source := workertest.Source(t)
 	state := t.TempDir()
@@ -29,10 +33,10 @@ func suite(t *testing.T, d *dockertest.Daemon) {
 
 func TestDockerSuite(t *testing.T) {
 	enginetest.NeedRoot(t)
-	suite(t, dockertest.Start(t))
+	suite(t, dockertest.SharedDocker(t))
 }
 
 func TestPodmanSuite(t *testing.T) {
 	enginetest.NeedRoot(t)
-	suite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
+	suite(t, dockertest.SharedPodman(t))
 }
