@@ -135,6 +135,7 @@ func TestIostatFormulas(t *testing.T) {
 
 // TestIostat watches a loop device of the test's own beside iostat, while it is written and read.
 func TestIostat(t *testing.T) {
+	t.Parallel() // It waits for iostat, and looks at a disk of its own.
 	dev, dir := disktest.Disk(t, disktest.Options{Direct: true})
 	name := filepath.Base(dev)
 	s, err := NewSampler(device.Host(), nil)

@@ -67,9 +67,10 @@ func job(dir, options string) string {
 // were 0 %.
 func TestLieAsyncWaits(t *testing.T) {
 	t.Parallel()
-	dev, dir := disktest.Disk(t, disktest.Options{Size: 64 * mib, Direct: true})
 	for _, engine := range []string{"libaio", "io_uring"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			dev, dir := disktest.Disk(t, disktest.Options{Size: 64 * mib, Direct: true})
 			l := newLabAny(t, []string{dev}, []string{dir})
 			l.writeIOPS(dev, 50)
 			l.background(job(dir, "--iodepth=16 --ioengine="+engine))

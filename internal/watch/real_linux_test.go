@@ -217,6 +217,7 @@ func TestBufferedOnKernel(t *testing.T) {
 
 // TestLimitOnKernel: a writer that a limit holds back is at the limit, and waits.
 func TestLimitOnKernel(t *testing.T) {
+	t.Parallel() // It waits for a throttled disk.
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 256 * mib, Direct: true, Memory: true})
 	l := newLab(t, []string{loop}, []string{dir})
 	if err := l.group.Put("blkio.throttle.write_bps_device", disktest.Number(t, loop)+" 5242880"); err != nil {

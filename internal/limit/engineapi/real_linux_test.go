@@ -143,6 +143,7 @@ func (l *lab) wantQuota(t *testing.T, got target.Target, when string, quota int)
 // TestDocker: an update of a real daemon's container, and what can't be taken back. PLIMSOLL_DOCKERD
 // makes it the current one, which takes devices.
 func TestDocker(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, dockertest.Start(t))
 	got := l.run(t, "web", &container.HostConfig{})
 	o, err := l.a.Set(t.Context(), got.ID, Resources{CPUs: 0.5, CPUShares: 300, Memory: 64 << 20})
@@ -217,6 +218,7 @@ func TestDocker(t *testing.T) {
 // TestPodman: Podman's own update, which its Docker API has not. With PLIMSOLL_DOCKERD's runc it takes
 // devices; Debian's, 1.1, passes over them and says yes.
 func TestPodman(t *testing.T) {
+	t.Parallel()
 	var opt dockertest.PodmanOptions
 	if dir := os.Getenv(dockertest.EnvPrograms); dir != "" {
 		opt.Runtime = filepath.Join(dir, "runc")
