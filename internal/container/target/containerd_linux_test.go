@@ -67,11 +67,9 @@ func testContainerdNames(t *testing.T, l *containerdLab) {
 	for _, s := range []string{"shop", "web", "containerd:web", "containerd:" + l.d.Namespace() + "/web"} {
 		got := resolve(t, f, s)
 		wantRunning(t, f, got, pid)
-		if got.Engine != Containerd || got.Namespace != l.d.Namespace() || got.ID != "web" || got.Name != "shop" || got.Labels["team"] != "blue" || len(got.Notes) > 0 {
-			t.Errorf("Resolve(%s) = %+v", s, got)
-		}
-		if !slices.ContainsFunc(got.Mounts, func(m Mount) bool { return m.Source == folder && m.Destination == "/data" }) {
-			t.Errorf("Resolve(%s): mounts %+v", s, got.Mounts)
+		wantTold(t, s, got, told{Engine: Containerd, Namespace: l.d.Namespace(), ID: "web", Name: "shop", Team: "blue"})
+		if m := wantMount(t, s, got, "/data"); m.Source != folder {
+			t.Errorf("Resolve(%s): mount %+v, want the folder %s", s, m, folder)
 		}
 		if again := resolve(t, f, got.Ref()); again.PID != pid {
 			t.Errorf("Resolve(%s) = %+v", got.Ref(), again)
@@ -131,8 +129,13 @@ func testContainerdPod(t *testing.T, l *containerdLab) {
 		t.Fatalf("List() = %+v, %v; want one without the sandbox", all, err)
 	}
 	got := all[0]
-	if got.Name != "server" || got.Image != "registry/shop:1" || got.Labels["app"] != "shop" || got.Labels["io.kubernetes.pod.name"] != "shop-1" || got.Labels["io.kubernetes.pod.namespace"] != "default" || got.Labels["io.kubernetes.container.name"] != "server" {
-		t.Errorf("%+v", got)
+	if got.Name != "server" || got.Image != "registry/shop:1" {
+		t.Errorf("the container is %s of %s, want server of registry/shop:1", got.Name, got.Image)
+	}
+	for key, want := range map[string]string{"app": "shop", "io.kubernetes.pod.name": "shop-1", "io.kubernetes.pod.namespace": "default", "io.kubernetes.container.name": "server"} {
+		if is := got.Labels[key]; is != want {
+			t.Errorf("label %s = %q, want %q", key, is, want)
+		}
 	}
 	if p := resolve(t, f, "containerd:pause"); !p.Sandbox || p.PID == 0 {
 		t.Errorf("the sandbox is %+v", p)

@@ -58,23 +58,27 @@ func testAPINames(t *testing.T, l *apiLab, engine Engine) {
 	for _, s := range []string{"web", id, id[:12], string(engine) + ":web", string(engine) + ":" + id[:12]} {
 		got := resolve(t, f, s)
 		wantRunning(t, f, got, l.pid(t, id))
-		if got.Kind != Container || got.Engine != engine || got.Name != "web" || got.ID != id || !strings.HasSuffix(got.Image, dockertest.SleeperImage) || got.State != "running" || got.OS != "linux" || got.Host != l.d.Host || len(got.Notes) > 0 {
-			t.Errorf("Resolve(%s) = %+v", s, got)
+		wantTold(t, s, got, told{Engine: engine, ID: id, Name: "web", Team: "blue"})
+		for what, is := range map[string][2]string{
+			"kind": {string(got.Kind), string(Container)}, "state": {got.State, "running"}, "system": {got.OS, "linux"}, "host": {got.Host, l.d.Host},
+			"project": {got.Labels["com.docker.compose.project"], "shop"}, "ref": {got.Ref(), string(engine) + ":web"},
+		} {
+			if is[0] != is[1] {
+				t.Errorf("Resolve(%s): %s %q, want %q", s, what, is[0], is[1])
+			}
 		}
-		if got.Labels["team"] != "blue" || got.Labels["com.docker.compose.project"] != "shop" {
-			t.Errorf("Resolve(%s): labels %v", s, got.Labels)
+		if !strings.HasSuffix(got.Image, dockertest.SleeperImage) {
+			t.Errorf("Resolve(%s): image %s", s, got.Image)
 		}
-		i := slices.IndexFunc(got.Mounts, func(m Mount) bool { return m.Destination == "/data" })
-		if i < 0 || got.Mounts[i].Volume != "names" || got.Mounts[i].Driver != "local" || !strings.HasSuffix(got.Mounts[i].Source, "/names/_data") {
-			t.Errorf("Resolve(%s): mounts %+v", s, got.Mounts)
+		volume, bound := wantMount(t, s, got, "/data"), wantMount(t, s, got, "/tmp")
+		if volume.Volume != "names" || volume.Driver != "local" {
+			t.Errorf("Resolve(%s): mount %+v, want the volume names", s, volume)
 		}
-		if !slices.ContainsFunc(got.Mounts, func(m Mount) bool {
-			return m.Source == folder && m.Destination == "/tmp" && m.Volume == ""
-		}) {
-			t.Errorf("Resolve(%s): mounts %+v, want the folder %s", s, got.Mounts, folder)
+		if !strings.HasSuffix(volume.Source, "/names/_data") {
+			t.Errorf("Resolve(%s): mount %+v, want the volume's folder", s, volume)
 		}
-		if want := string(engine) + ":web"; got.Ref() != want {
-			t.Errorf("Ref() = %s, want %s", got.Ref(), want)
+		if bound.Source != folder || bound.Volume != "" {
+			t.Errorf("Resolve(%s): mount %+v, want the folder %s", s, bound, folder)
 		}
 	}
 	all, err := f.List(t.Context())
@@ -137,8 +141,12 @@ func testAPIVolume(t *testing.T, l *apiLab, engine Engine) {
 	t.Cleanup(func() { l.api.VolumeRemove(t.Context(), "stock", client.VolumeRemoveOptions{Force: true}) })
 	f := finder(t, l.options())
 	v := resolve(t, f, "volume:stock")
-	if v.Engine != engine || v.Name != "stock" || v.Labels["team"] != "blue" || len(v.Users) > 0 || len(v.Mounts) != 1 || v.Mounts[0].Driver != "local" {
-		t.Errorf("volume:stock = %+v", v)
+	wantTold(t, "volume:stock", v, told{Engine: engine, Name: "stock", Team: "blue"})
+	if len(v.Users) > 0 {
+		t.Errorf("volume:stock has users: %+v", v.Users)
+	}
+	if len(v.Mounts) != 1 || v.Mounts[0].Driver != "local" {
+		t.Fatalf("volume:stock is mounted at %+v, want one local volume", v.Mounts)
 	}
 	if st, err := os.Stat(v.Mounts[0].Source); err != nil || !st.IsDir() {
 		t.Errorf("its folder %s: %v", v.Mounts[0].Source, err)
@@ -194,9 +202,10 @@ func testAPIEvents(t *testing.T, l *apiLab, engine Engine) {
 	l.start(t, id)
 	e := on.next(Started, id)
 	wantRunning(t, f, e.Target, l.pid(t, id))
-	if e.Err != nil || e.Target.Engine != engine || e.Target.Name != "noisy" || e.Target.Labels["team"] != "red" {
+	if e.Err != nil {
 		t.Errorf("event %+v", e)
 	}
+	wantTold(t, "noisy", e.Target, told{Engine: engine, ID: id, Name: "noisy", Team: "red"})
 	if _, err := l.api.ContainerRename(t.Context(), id, client.ContainerRenameOptions{NewName: "quiet"}); err != nil {
 		t.Fatal(err)
 	}

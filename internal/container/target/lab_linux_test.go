@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -106,6 +108,33 @@ func (l *apiLab) pid(t *testing.T, id string) int {
 		t.Fatal(err)
 	}
 	return res.Container.State.Pid
+}
+
+// told is what an engine tells of a container: the label team among the rest.
+type told struct {
+	Engine                    Engine
+	Namespace, ID, Name, Team string
+	Notes                     []string
+}
+
+// wantTold compares what was told of a container, which s names.
+func wantTold(t *testing.T, s string, c Target, want told) {
+	t.Helper()
+	got := told{c.Engine, c.Namespace, c.ID, c.Name, c.Labels["team"], c.Notes}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("Resolve(%s) (-want +got):\n%s", s, diff)
+	}
+}
+
+// wantMount looks for the mount at a destination of a container, which s names.
+func wantMount(t *testing.T, s string, c Target, destination string) Mount {
+	t.Helper()
+	i := slices.IndexFunc(c.Mounts, func(m Mount) bool { return m.Destination == destination })
+	if i < 0 {
+		t.Errorf("Resolve(%s): no mount at %s among %+v", s, destination, c.Mounts)
+		return Mount{}
+	}
+	return c.Mounts[i]
 }
 
 // wantRunning checks a running container's process and groups: the groups must be those in which the kernel has the process.

@@ -34,11 +34,12 @@ func testPodmanStorage(t *testing.T, l *apiLab) {
 	for _, s := range []string{"filed", "podman:filed", "podman:" + id[:12]} {
 		got := resolve(t, f, s)
 		wantRunning(t, f, got, l.pid(t, id))
-		if got.Engine != Podman || got.ID != id || got.Name != "filed" || got.Image == "" || got.Labels["team"] != "blue" || len(got.Notes) > 0 {
-			t.Errorf("Resolve(%s) = %+v", s, got)
+		wantTold(t, s, got, told{Engine: Podman, ID: id, Name: "filed", Team: "blue"})
+		if got.Image == "" {
+			t.Errorf("Resolve(%s): no image", s)
 		}
-		if !slices.ContainsFunc(got.Mounts, func(m Mount) bool { return m.Destination == "/data" && m.Volume == "filed-data" && m.Driver == "local" }) {
-			t.Errorf("Resolve(%s): mounts %+v", s, got.Mounts)
+		if m := wantMount(t, s, got, "/data"); m.Volume != "filed-data" || m.Driver != "local" {
+			t.Errorf("Resolve(%s): mount %+v, want the volume filed-data", s, m)
 		}
 	}
 	if all, err := f.List(t.Context()); err != nil || len(all) != 1 || all[0].ID != id || all[0].Labels["team"] != "blue" {
