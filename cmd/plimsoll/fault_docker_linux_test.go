@@ -85,7 +85,7 @@ func testDockerVanished(t *testing.T) {
 	testVanished(t, vanishing{
 		engines: "docker", places: places, kept: "volume", lost: []string{"bound", "lost"},
 		disk: disk, vanish: func() error { return disktest.Vanish(device) },
-		blocks: 12,
+		blocks: 10,
 	})
 }
 

@@ -30,7 +30,7 @@ blocks: 6
 
 // TestIdenticalPlaces runs a plan of identical places many times. A run has a false find if it calls
 // one place faster or slower than another. The intervals of a run are simultaneous 95 % intervals, so
-// at most one run in twenty should have a false find. The campaign makes 100 runs.
+// at most one run in twenty should have a false find. No run is made that can't change the verdict. The campaign allows 100 runs.
 func TestIdenticalPlaces(t *testing.T) {
 	needRun(t)
 	runs, most := 2, 1 // Two runs with a false find each happen once in 400 times at 5 %.
@@ -38,7 +38,12 @@ func TestIdenticalPlaces(t *testing.T) {
 		runs, most = 100, 5
 	}
 	found, equivalent, rows := 0, 0, 0
+	made := 0
 	for i := range runs {
+		if found+runs-i <= most {
+			break // Not even if each of the others had a false find.
+		}
+		made++
 		dir := t.TempDir()
 		for _, place := range []string{"a", "b", "c"} {
 			if err := os.Mkdir(filepath.Join(dir, place), 0o755); err != nil {
@@ -70,11 +75,11 @@ func TestIdenticalPlaces(t *testing.T) {
 		}
 		os.RemoveAll(dir)
 	}
-	t.Logf("%d runs, %d with a false find; of %d comparisons %d equivalent", runs, found, rows, equivalent)
-	if want := runs * 5 * 2; rows != want {
+	t.Logf("%d runs, %d with a false find; of %d comparisons %d equivalent", made, found, rows, equivalent)
+	if want := made * 5 * 2; rows != want {
 		t.Errorf("%d comparisons, want %d", rows, want)
 	}
 	if found > most {
-		t.Errorf("%d of %d runs called identical places different, want at most %d", found, runs, most)
+		t.Errorf("%d of %d runs called identical places different, want at most %d", found, made, most)
 	}
 }
