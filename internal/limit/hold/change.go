@@ -109,6 +109,11 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			return nil, err
 		}
 	}
+	if c.Set.Has(limit.Weight) {
+		if err := s.Weight(); err != nil {
+			return nil, err
+		}
+	}
 	if c.Set.IO() {
 		for _, u := range s.Unlimited {
 			if !slices.Contains(s.Notes, u) {

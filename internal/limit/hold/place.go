@@ -216,6 +216,26 @@ func (s *Scope) Latency() error {
 	return nil
 }
 
+// Weight returns why a weight has no effect here: on one of the disks no group is charged for any of the I/O.
+func (s *Scope) Weight() error {
+	for _, d := range s.weights() {
+		charged, why := false, "no group is charged for the I/O there"
+		for _, g := range s.Places {
+			for _, w := range g.Explanation.Weights {
+				charged = charged || w.Name == d.Name && w.Charge != explain.Leaks
+			}
+		}
+		if charged {
+			continue
+		}
+		if d.By != "" {
+			why += ": " + d.Why
+		}
+		return &refusal.Error{What: "a weight on " + d.Name, Why: why, Fix: "limit rates"}
+	}
+	return nil
+}
+
 // Written returns why a limit on writes has no effect here: all writes go where there is no limit. If nothing can be
 // written, there is nothing to hold and no error.
 func (s *Scope) Written() error {

@@ -10,7 +10,6 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/text/refusal"
 )
 
 // A Request is limits for a scope during a measurement. Limits on other things than I/O are not set: only the kernel's
@@ -40,11 +39,6 @@ type Temporary struct {
 // Try returns what would be written to a request's groups, and writes nothing. It refuses a device that has another
 // owner.
 func (h *Holder) Try(ctx context.Context, machine string, r Request) (*cgroup.Diff, error) {
-	for _, w := range r.weights() {
-		if r.Limits.Weight > 0 && w.By != "" && w.Charge == explain.Leaks {
-			return nil, &refusal.Error{What: "a weight on " + w.Name, Why: "no group is charged for the I/O there: " + w.Why, Fix: "limit rates"}
-		}
-	}
 	done, err := h.plan(ctx, r.Scope, r.change())
 	if err != nil {
 		return nil, err

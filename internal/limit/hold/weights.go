@@ -69,9 +69,13 @@ func (h *Holder) Weights(machine string) *Weights {
 
 // Enable makes weights take effect on all disks of a scope where they have no effect yet, by bfq or iocost. If by is
 // "", it chooses, bfq first. It returns what it has changed, and a function that undoes only this call; disks that
-// divided by weight before stay so. An error means that nothing was changed.
+// divided by weight before stay so. An error means that nothing was changed. It refuses disks where a weight would have no
+// effect (Scope.Weight).
 func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabled, undo func(context.Context) error, err error) {
 	groups, err := groupsOf(s)
+	if err == nil {
+		err = s.Weight()
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -152,9 +152,14 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 	if err := written(scopes, all, r.Limits); err != nil {
 		return nil, nil, err
 	}
-	if r.Limits.Limits.Has(limit.Latency) {
-		for _, s := range scopes {
+	for _, s := range scopes {
+		if r.Limits.Limits.Has(limit.Latency) {
 			if err := s.Latency(); err != nil {
+				return nil, nil, err
+			}
+		}
+		if r.Limits.Limits.Has(limit.Weight) {
+			if err := s.Weight(); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -37,7 +37,7 @@ func TestWeight(t *testing.T) {
 	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 4<<20)); err != nil {
 		t.Fatal(err)
 	}
-	above := disktest.Loop(t, file, false)
+	above := disktest.Loop(t, file, true) // Direct, so that its I/O is charged to the group.
 	number, group := disktest.Number(t, disk), disktest.NewBlkioGroup(t)
 	text := func(policy string) string { return strings.ReplaceAll(policy, "DISK", above) }
 	r := start(t, Options{Holder: holderFor(t), Check: hour}, text(rule))
