@@ -27,14 +27,14 @@ func (s *Scope) want(p GroupSet, c limit.Change) cgroup.Want {
 			w.ReadsOnly = append(w.ReadsOnly, n)
 		}
 	}
-	for _, d := range s.weights() {
+	for _, d := range s.Weights() {
 		w.WeightDevices = append(w.WeightDevices, d.Number())
 	}
 	return w
 }
 
-// weights returns the disks whose weights the scope's limits apply to, each once.
-func (s *Scope) weights() []explain.Weight {
+// Weights returns the disks whose weights the scope's limits apply to, each once.
+func (s *Scope) Weights() []explain.Weight {
 	var list []explain.Weight
 	for _, g := range s.Places {
 		for _, d := range g.Explanation.Weights {
@@ -257,7 +257,7 @@ func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change
 			u.Set.Devices = append(u.Set.Devices, x)
 		}
 	}
-	weights := s.weights()
+	weights := s.Weights()
 	for _, w := range weights {
 		u.Paths = append(u.Paths, node(w.Name))
 		if c.Set.Weight > 0 {

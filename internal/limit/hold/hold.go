@@ -150,6 +150,13 @@ func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *
 	return s, nil
 }
 
+// Add adds another scope of the same target to s, with other data.
+func (s *Scope) Add(o *Scope) {
+	s.Target, s.noUnit = o.Target, o.noUnit
+	s.GroupSets, s.Places = append(s.GroupSets, o.GroupSets...), append(s.Places, o.Places...)
+	s.Notes, s.Unlimited = append(s.Notes, o.Notes...), append(s.Unlimited, o.Unlimited...)
+}
+
 // ScopeIn returns the scope of groups that are already known, and of data that was already explained; e may be nil. It
 // asks no engine.
 func ScopeIn(groups *cgroup.Target, data string, e *explain.Explanation) *Scope {

@@ -110,7 +110,7 @@ func TestNotedWeight(t *testing.T) {
 	if err := k.set(t.Context(), limit.Limits{Weight: 200}); err != nil {
 		t.Fatal(err)
 	}
-	vda := k.scope.weights()[0].Number()
+	vda := k.scope.Weights()[0].Number()
 	list, err := k.Settings(k.state).List()
 	if err != nil || len(list) != 1 || !list[0].Is("/shop", &vda, limit.Weight, "200") {
 		t.Errorf("List() = %+v, %v, want the weight on %s", list, err, vda)

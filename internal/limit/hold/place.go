@@ -218,7 +218,7 @@ func (s *Scope) Latency() error {
 
 // Weight returns why a weight has no effect here: on one of the disks no group is charged for any of the I/O.
 func (s *Scope) Weight() error {
-	for _, d := range s.weights() {
+	for _, d := range s.Weights() {
 		charged, why := false, "no group is charged for the I/O there"
 		for _, g := range s.Places {
 			for _, w := range g.Explanation.Weights {

@@ -203,7 +203,7 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 		case !k.IO():
 			add(k, own.Limits, "", device.Number{})
 		case k == limit.Weight:
-			for _, d := range r.weights() {
+			for _, d := range r.Weights() {
 				add(k, own.Devices[d.Number()], d.Name, d.Number())
 			}
 		default:

@@ -81,7 +81,7 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 	}
 	joined := map[device.Number][]string{}
 	err = w.locked(ctx, func(all *[]Enabled) error {
-		for _, d := range s.weights() {
+		for _, d := range s.Weights() {
 			n := d.Number()
 			i := slices.IndexFunc(*all, func(e Enabled) bool { return e.Number == n })
 			effect := w.Groups.WeightEffect(groups[0], n)
@@ -208,7 +208,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 	if _, other := journal.Damaged(unread); other == nil && len(list) == 0 {
 		return nil, unread
 	}
-	disks := s.weights()
+	disks := s.Weights()
 	err = w.locked(ctx, func(all *[]Enabled) error {
 		var kept []Enabled
 		var errs []error

@@ -22,7 +22,7 @@ func loopScope(t *testing.T, h *Holder, g disktest.Group, loop string) *Scope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if on := s.weights(); len(on) != 1 || on[0].Name != filepath.Base(loop) {
+	if on := s.Weights(); len(on) != 1 || on[0].Name != filepath.Base(loop) {
 		t.Fatalf("the weight would go on %+v, which is not the test's own", on)
 	}
 	return s

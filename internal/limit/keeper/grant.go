@@ -82,7 +82,7 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 			continue
 		}
 		out.rules = append(out.rules, r.Name)
-		grants, scopes, err := grantsOf(h, r, ceilings, t)
+		grants, scope, err := grantsOf(h, r, ceilings, t)
 		if err != nil {
 			out.faults = append(out.faults, Fault{Rule: r.Name, Text: err.Error(), Err: err})
 			continue
@@ -91,9 +91,7 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 		for _, g := range grants {
 			set = set.With(g.Key, g.limits)
 		}
-		for _, s := range scopes {
-			out.without(s, set)
-		}
+		out.without(scope, set)
 		for _, g := range grants {
 			g.rank = i
 			last[g.Slot] = g
@@ -133,47 +131,35 @@ func (out *ruling) without(s *hold.Scope, set limit.Limits) {
 	}
 }
 
-// grantsOf is the grants of a single rule for a container, and the scopes of its data.
-func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) (grants []Grant, scopes []*hold.Scope, err error) {
+// grantsOf is the grants of a single rule for a container, and the scope of all data that the rule selects.
+func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) (grants []Grant, s *hold.Scope, err error) {
+	s = &hold.Scope{}
 	if policy.IO(r.Limits) {
 		places, err := wheres(r, t)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, w := range places {
-			s, err := h.ScopeOf(t, w, true)
+			one, err := h.ScopeOf(t, w, true)
 			if err != nil {
 				return nil, nil, err
 			}
-			scopes = append(scopes, s)
+			s.Add(one)
 		}
 	}
-	all := devices(scopes)
-	if err := written(scopes, all, r.Limits); err != nil {
+	if err := possible(s, r.Limits); err != nil {
 		return nil, nil, err
-	}
-	for _, s := range scopes {
-		if r.Limits.Limits.Has(limit.Latency) {
-			if err := s.Latency(); err != nil {
-				return nil, nil, err
-			}
-		}
-		if r.Limits.Limits.Has(limit.Weight) {
-			if err := s.Weight(); err != nil {
-				return nil, nil, err
-			}
-		}
 	}
 	for _, k := range policy.Asked(r.Limits) {
 		switch {
 		case !k.IO():
 			grants = append(grants, grant(r, Slot{Key: k}, "", r.Limits.Limits))
 		case k == limit.Weight:
-			for _, d := range weightDevices(scopes) {
+			for _, d := range s.Weights() {
 				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, r.Limits.Limits))
 			}
 		default:
-			for _, d := range all {
+			for _, d := range s.Devices() {
 				if d.ReadsOnly && k.Writes() {
 					continue
 				}
@@ -182,13 +168,13 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 					return nil, nil, err
 				}
 				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
-				if k.Rate() && deviceWide(scopes) {
+				if k.Rate() && s.HasRootGroup() {
 					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), DeviceWide: true}, d.Name, value))
 				}
 			}
 		}
 	}
-	return grants, scopes, nil
+	return grants, s, nil
 }
 
 // grant makes a rule's grant for a slot.
@@ -248,57 +234,22 @@ func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit
 	return c.Set, err
 }
 
-// devices are the devices of several scopes without duplicates.
-func devices(scopes []*hold.Scope) []explain.Spot {
-	var list []explain.Spot
-	for _, s := range scopes {
-		for _, d := range s.Devices() {
-			i := slices.IndexFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() })
-			if i < 0 {
-				list = append(list, d)
-			} else if !d.ReadsOnly {
-				list[i] = d
-			}
-		}
-	}
-	return list
-}
-
-// written returns the reason why a rule's limits on writes hold nothing: all writes go where there is no limit.
-func written(scopes []*hold.Scope, all []explain.Spot, a limit.Ask) error {
-	sets := func(k limit.Key) bool { return k.Writes() && !slices.Contains(a.Remove, k) }
-	if !slices.ContainsFunc(policy.Asked(a), sets) || slices.ContainsFunc(all, func(d explain.Spot) bool { return !d.ReadsOnly }) {
-		return nil
-	}
-	for _, s := range scopes {
+// possible returns why some of a rule's limits would have no effect on a scope's data.
+func possible(s *hold.Scope, a limit.Ask) error {
+	if slices.ContainsFunc(policy.Asked(a), func(k limit.Key) bool { return k.Writes() && !slices.Contains(a.Remove, k) }) {
 		if err := s.Written(); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// weightDevices are the devices for weights.
-func weightDevices(scopes []*hold.Scope) []explain.Spot {
-	var list []explain.Spot
-	for _, s := range scopes {
-		for _, g := range s.Places {
-			for _, w := range g.Explanation.Weights {
-				d := explain.Spot{Name: w.Name, Major: w.Major, Minor: w.Minor}
-				if !slices.Contains(list, d) {
-					list = append(list, d)
-				}
-			}
+	if a.Limits.Has(limit.Latency) {
+		if err := s.Latency(); err != nil {
+			return err
 		}
 	}
-	return list
-}
-
-// deviceWide reports whether a rule also wants a device-wide limit, which is in the root group and applies to all users of the device.
-func deviceWide(scopes []*hold.Scope) bool {
-	return slices.ContainsFunc(scopes, func(s *hold.Scope) bool {
-		return slices.ContainsFunc(s.GroupSets, func(p hold.GroupSet) bool { return p.DeviceWide })
-	})
+	if a.Limits.Has(limit.Weight) {
+		return s.Weight()
+	}
+	return nil
 }
 
 // A part is a set of writes that succeed or fail together: the limits of one rule for one target.
