@@ -116,41 +116,89 @@ func granted(grants []Grant, s Slot) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Slot == s })
 }
 
-// reapply is hold for an entry whose records have been compared with the kernel's values (reconcile); overwritten lists the slots
-// that other programs changed.
+// reapply is hold for an entry whose records have been compared with the kernel's values (reconcile); overwritten lists
+// the slots that other programs changed. New limits are recorded before they are set, so that the next keeper can remove
+// them if this one is killed in between.
 func (k *Keeper) reapply(e *entry, grants []Grant, overwritten []Slot) (writes int, err error) {
 	if k.plans {
 		return 0, k.plan(e, grants)
 	}
-	now := time.Now()
-	n, err := k.release(e, func(s Slot) bool { return !granted(grants, s) })
-	writes += n
+	writes, err = k.release(e, func(s Slot) bool { return !granted(grants, s) })
 	if err != nil {
 		return writes, err
 	}
-	ps := parts(grants)
-	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced })
-	var before []cgroup.State
-	// others are limits on disks that have replaced others: no program has changed those.
-	others := map[Slot]bool{}
+	// A limit on a disk that has replaced another was changed by no program.
+	newDisk := map[Slot]bool{}
 	for s, h := range e.held {
-		others[s] = k.fateOf(h) == replaced
+		newDisk[s] = k.fateOf(h) == replaced
 	}
-	if fresh {
-		if before, err = k.holder.Groups.Read(e.groups); err != nil {
+	before, err := k.before(e, grants)
+	if err != nil {
+		return writes, err
+	}
+	old := maps.Clone(e.held)
+	other := k.take(e, grants, before)
+	if err := k.store.save(e); err != nil {
+		e.held = old // No limit was written.
+		return writes, err
+	}
+	e.parts = nil
+	var changed []cgroup.Edit
+	for _, p := range parts(grants) {
+		n, edits, err := k.write(e, p)
+		writes += n
+		if errors.Is(err, cgroup.ErrGone) {
 			return writes, err
 		}
-		k.renew(e, before)
+		if err != nil {
+			e.broken, other = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err}), true
+			e.keepOld(p, old, err)
+			continue
+		}
+		// A limit that is to stay the same and differed was changed by another program.
+		changed = append(changed, slices.DeleteFunc(edits, func(x cgroup.Edit) bool {
+			return !slices.ContainsFunc(p.slots, func(s Slot) bool {
+				return s.of(x) && (slices.Contains(overwritten, s) || old[s] != nil && e.held[s].prior == nil && !newDisk[s])
+			})
+		})...)
+		for _, s := range p.slots {
+			e.held[s].prior = nil
+		}
+		e.parts, e.unknown = append(e.parts, p), ""
 	}
-	// New limits are recorded before they are set, so that the next keeper can remove them if this one is killed in
-	// between.
-	old, renoted := maps.Clone(e.held), false
+	if last, n := e.lastDrift, e.drift; len(changed) > 0 {
+		if e.drifts(changed); e.drift > n {
+			k.drifted(e, last)
+		}
+	}
+	if other {
+		err = k.store.save(e)
+	}
+	return writes, err
+}
+
+// before reads what an entry's groups have, if some grants are for new slots. Limits on disks that have replaced others
+// become those of the present disks.
+func (k *Keeper) before(e *entry, grants []Grant) (states []cgroup.State, err error) {
+	if !slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced }) {
+		return nil, nil
+	}
+	if states, err = k.holder.Groups.Read(e.groups); err == nil {
+		k.renew(e, states)
+	}
+	return states, err
+}
+
+// take makes grants the entry's limits, before they are written. before is what its groups have. It reports whether the
+// value of a limit is another than before; the kernel has the earlier one until this is written.
+func (k *Keeper) take(e *entry, grants []Grant, before []cgroup.State) (changed bool) {
+	now := time.Now()
 	for _, g := range grants {
 		h := &Held{Grant: g, Since: now}
-		if o := old[g.Slot]; o != nil {
+		if o := e.held[g.Slot]; o != nil {
 			h.Since, h.Was, h.was, h.Drift, h.identity, h.prior = o.Since, o.Was, o.was, o.Drift, o.identity, o.prior
 			if o.limits != g.limits {
-				h.prior, renoted = &o.limits, true
+				h.prior, changed = &o.limits, true
 			}
 		} else {
 			h.was = wasLimit(before, g.Slot)
@@ -161,57 +209,22 @@ func (k *Keeper) reapply(e *entry, grants []Grant, overwritten []Slot) (writes i
 		}
 		e.held[g.Slot] = h
 	}
-	if err := k.store.save(e); err != nil {
-		e.held = old // No limit was written.
-		return writes, err
+	return changed
+}
+
+// keepOld restores the entry's old limits of a part that could not be written, unless the kernel has some of the new ones:
+// their record stays, so that they can be removed.
+func (e *entry) keepOld(p part, old map[Slot]*Held, err error) {
+	if cgroup.NotPutBack(err) {
+		return
 	}
-	e.parts = nil
-	var changed []cgroup.Edit
-	for _, p := range ps {
-		n, edits, err := k.write(e, p)
-		writes += n
-		if errors.Is(err, cgroup.ErrGone) {
-			return writes, err
-		}
-		if err == nil {
-			e.parts = append(e.parts, p)
-			// A limit that is to stay the same and differed was changed by another program.
-			changed = append(changed, slices.DeleteFunc(edits, func(x cgroup.Edit) bool {
-				return !slices.ContainsFunc(p.slots, func(s Slot) bool {
-					return s.of(x) && (slices.Contains(overwritten, s) || old[s] != nil && e.held[s].prior == nil && !others[s])
-				})
-			})...)
-			for _, s := range p.slots {
-				e.held[s].prior = nil
-			}
-			continue
-		}
-		e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
-		if cgroup.NotPutBack(err) {
-			// The kernel has some of the limits: the record stays, so that they can be removed.
-			continue
-		}
-		for _, s := range p.slots {
-			// The old values were restored.
-			if old[s] != nil {
-				e.held[s] = old[s]
-			} else {
-				delete(e.held, s)
-			}
+	for _, s := range p.slots {
+		if old[s] != nil {
+			e.held[s] = old[s]
+		} else {
+			delete(e.held, s)
 		}
 	}
-	if last, n := e.lastDrift, e.drift; len(changed) > 0 {
-		if e.drifts(changed); e.drift > n {
-			k.drifted(e, last)
-		}
-	}
-	if len(e.parts) > 0 {
-		e.unknown = ""
-	}
-	if renoted || len(ps) > len(e.parts) {
-		err = k.store.save(e)
-	}
-	return writes, err
 }
 
 // write writes one rule's limits, all or none. It returns the number of writes, and the differences found.
