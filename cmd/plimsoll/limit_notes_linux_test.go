@@ -133,7 +133,7 @@ func TestLimitNotes(t *testing.T) {
 	// A daemon that holds it will set its own again: limit/change tests of what.
 	number, _ := device.ParseNumber(disktest.Number(t, loop))
 	run := keeperSaying(t, daemon.Status{Status: keeper.Status{PID: 42, Containers: []keeper.ContainerStatus{
-		{Target: name, Held: []keeper.Held{{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS, Device: number}, Value: "10MiB", Rule: "shop"}}}}}}})
+		{Target: name, Held: []keeper.Limit{{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS, Device: number}, Value: "10MiB", Rule: "shop"}}}}}}})
 	says([]string{"the daemon (process 42) holds container", "to write_bps=10MiB by rule shop"}, "", "set", name, "--path", "/a", "--write-bps", "20MiB", "--run", run)
 	says([]string{"cleared"}, "", "clear", name)
 	if got := rootHas(t, "write_bps", loop); got != "" {

@@ -32,7 +32,7 @@ func New(opt keeper.Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{Keeper: k, opt: opt, meter: meter{holder: opt.Holder, kept: k.Kept}}
+	d := &Daemon{Keeper: k, opt: opt, meter: meter{holder: opt.Holder, targets: k.Targets}}
 	d.socket = socket{path: filepath.Join(opt.Run, Socket), state: d.state}
 	return d, nil
 }

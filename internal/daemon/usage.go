@@ -25,8 +25,8 @@ const (
 // A meter counts the I/O of limited targets from one request to the next. Between requests it reads nothing.
 type meter struct {
 	holder *hold.Holder
-	// kept lists the targets.
-	kept func() []keeper.Kept
+	// targets lists the targets.
+	targets func() []keeper.Target
 
 	mu sync.Mutex
 	// now is the interval that is being measured, nil without one: all requests meanwhile get it.
@@ -153,7 +153,7 @@ func (m *meter) measure(ctx context.Context) (*watch.Interval, error) {
 // again.
 func (m *meter) noteChanged(i *watch.Interval, since time.Time) {
 	wrote := map[string]time.Time{}
-	for _, k := range m.kept() {
+	for _, k := range m.targets() {
 		wrote[k.Key] = k.Wrote
 	}
 	for key, s := range m.subjects {
@@ -165,11 +165,11 @@ func (m *meter) noteChanged(i *watch.Interval, since time.Time) {
 
 // sample reads the counters of all limited targets, nil if there are none.
 func (m *meter) sample() (*watch.Sample, error) {
-	kept := m.kept()
+	all := m.targets()
 	known := map[string]metered{}
 	var subjects []*watch.Subject
-	for _, k := range kept {
-		if k.Held && k.Groups != nil {
+	for _, k := range all {
+		if k.Limited && k.Groups != nil {
 			s := m.subject(k)
 			known[k.Key] = s
 			subjects = append(subjects, s.subject)
@@ -182,15 +182,15 @@ func (m *meter) sample() (*watch.Sample, error) {
 	// Of several with one name, such as one that has just restarted, the first counts.
 	slices.SortFunc(subjects, func(a, b *watch.Subject) int { return strings.Compare(a.Ref, b.Ref) })
 	subjects = slices.CompactFunc(subjects, func(a, b *watch.Subject) bool { return a.Ref == b.Ref })
-	return m.sampler.Sample(subjects, m.volumesOf(kept, subjects))
+	return m.sampler.Sample(subjects, m.volumesOf(all, subjects))
 }
 
 // volumesOf lists the subjects' volumes. It includes data of other containers on the same devices, since the kernel
 // counts by device.
-func (m *meter) volumesOf(kept []keeper.Kept, subjects []*watch.Subject) (used []watch.Volume) {
+func (m *meter) volumesOf(targets []keeper.Target, subjects []*watch.Subject) (used []watch.Volume) {
 	mounted := map[string]int{}
 	var all []target.Target
-	for _, k := range kept {
+	for _, k := range targets {
 		if k.Target.Elsewhere == "" && slices.ContainsFunc(k.Target.Mounts, func(m target.Mount) bool { return m.Volume != "" }) {
 			mounted[k.Key] = len(k.Target.Mounts)
 			all = append(all, k.Target)
@@ -208,7 +208,7 @@ func (m *meter) volumesOf(kept []keeper.Kept, subjects []*watch.Subject) (used [
 }
 
 // subject is a limited target as it is measured.
-func (m *meter) subject(k keeper.Kept) metered {
+func (m *meter) subject(k keeper.Target) metered {
 	t := k.Target
 	if s, ok := m.subjects[k.Key]; ok && s.mounts == len(t.Mounts) {
 		s.wrote = k.Wrote

@@ -211,7 +211,7 @@ func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	if is.err != nil {
 		return []string{fmt.Sprintf("it is not known whether the daemon of %s holds it and would change it back: %v", m.Run, is.err)}
 	}
-	told := func(name string, held []keeper.Held, devices []explain.Spot) {
+	told := func(name string, held []keeper.Limit, devices []explain.Spot) {
 		var words []string
 		for _, h := range held {
 			if c.Touches(h.Key) && (h.Device.IsZero() || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number() == h.Device })) {

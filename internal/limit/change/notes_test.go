@@ -29,17 +29,17 @@ func onDisk(more ...hold.GroupSet) *hold.Scope {
 
 // TestKeeperNotes: a change of what a daemon holds prints the rule behind it: the one for that limit, device and container.
 func TestKeeperNotes(t *testing.T) {
-	held := func(k limit.Key, on device.Number, value, rule string) keeper.Held {
-		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: on}, Value: value, Rule: rule}}
+	held := func(k limit.Key, on device.Number, value, rule string) keeper.Limit {
+		return keeper.Limit{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: on}, Value: value, Rule: rule}}
 	}
 	none, sda, other := device.Number{}, device.Number{Major: 8}, device.Number{Major: 8, Minor: 16}
 	running := &keeper.Status{PID: 42, Policy: keeper.PolicyStatus{Path: "/etc/plimsoll/policy.yaml"},
 		Containers: []keeper.ContainerStatus{
-			{Target: "docker:other", Held: []keeper.Held{held(limit.WriteBPS, none, "1MiB", "other")}},
-			{Target: "docker:web", Held: []keeper.Held{
+			{Target: "docker:other", Held: []keeper.Limit{held(limit.WriteBPS, none, "1MiB", "other")}},
+			{Target: "docker:web", Held: []keeper.Limit{
 				held(limit.WriteBPS, sda, "10MiB", "shop"), held(limit.WriteBPS, other, "20MiB", "another disk"), held(limit.Memory, none, "1GiB", "shop")}},
 		},
-		RootGroup: &keeper.ContainerStatus{Held: []keeper.Held{held(limit.WriteBPS, sda, "30MiB", "wide")}},
+		RootGroup: &keeper.ContainerStatus{Held: []keeper.Limit{held(limit.WriteBPS, sda, "30MiB", "wide")}},
 	}
 	writes := limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}
 	root := hold.GroupSet{Name: "the root group", DeviceWide: true}

@@ -18,7 +18,7 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 	var wg sync.WaitGroup
 	for i, v := range views {
 		own, names := v.rates()
-		if !v.held || v.groups == nil || len(own) == 0 {
+		if !v.limited || v.groups == nil || len(own) == 0 {
 			continue
 		}
 		p := hold.GroupSet{Name: v.status.Target, Groups: v.groups, Target: &v.target}

@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// A Held is a limit that the keeper has set.
-type Held struct {
+// A Limit is a limit that the keeper has set.
+type Limit struct {
 	Grant
 	// Since is when the keeper first set it.
 	Since time.Time `json:"since"`
@@ -70,7 +70,7 @@ type entry struct {
 	settled, wrote time.Time
 	// parts are the limits that are set and checked.
 	parts []part
-	held  map[Slot]*Held
+	held  map[Slot]*Limit
 	// broken are the rules that can't be applied.
 	broken []Fault
 	// gone is set when it has ended.
@@ -194,7 +194,7 @@ func (k *Keeper) before(e *entry, grants []Grant) (states []cgroup.State, err er
 func (k *Keeper) take(e *entry, grants []Grant, before []cgroup.State) (changed bool) {
 	now := time.Now()
 	for _, g := range grants {
-		h := &Held{Grant: g, Since: now}
+		h := &Limit{Grant: g, Since: now}
 		if o := e.held[g.Slot]; o != nil {
 			h.Since, h.Was, h.was, h.Drift, h.identity, h.prior = o.Since, o.Was, o.was, o.Drift, o.identity, o.prior
 			if o.limits != g.limits {
@@ -214,7 +214,7 @@ func (k *Keeper) take(e *entry, grants []Grant, before []cgroup.State) (changed 
 
 // keepOld restores the entry's old limits of a part that could not be written, unless the kernel has some of the new ones:
 // their record stays, so that they can be removed.
-func (e *entry) keepOld(p part, old map[Slot]*Held, err error) {
+func (e *entry) keepOld(p part, old map[Slot]*Limit, err error) {
 	if cgroup.NotPutBack(err) {
 		return
 	}
@@ -381,8 +381,8 @@ func (e *entry) on(numbers map[device.Number]bool) bool {
 }
 
 // slots lists the limits in order.
-func (e *entry) slots() []*Held {
+func (e *entry) slots() []*Limit {
 	list := slices.Collect(maps.Values(e.held))
-	slices.SortFunc(list, func(a, b *Held) int { return compareSlots(a.Slot, b.Slot) })
+	slices.SortFunc(list, func(a, b *Limit) int { return compareSlots(a.Slot, b.Slot) })
 	return list
 }

@@ -31,7 +31,7 @@ const (
 var errReplaced = errors.New("its disk is gone or was replaced")
 
 // fateOf is the fate of the disk of h.
-func (k *Keeper) fateOf(h *Held) fate {
+func (k *Keeper) fateOf(h *Limit) fate {
 	if h.Device.IsZero() {
 		return stays
 	}
@@ -62,7 +62,7 @@ func (k *Keeper) renew(e *entry, now []cgroup.State) {
 			continue
 		}
 		own := h.limits
-		h := &Held{Grant: h.Grant, Since: time.Now(), was: wasLimit(now, s), identity: k.identityOf(s)}
+		h := &Limit{Grant: h.Grant, Since: time.Now(), was: wasLimit(now, s), identity: k.identityOf(s)}
 		if h.was == own {
 			h.was = limit.Limits{}
 		}
@@ -85,7 +85,7 @@ func (k *Keeper) moved(e *entry, p *part) bool {
 func (k *Keeper) here(grants []Grant) []Grant {
 	var list []Grant
 	for _, g := range grants {
-		if k.fateOf(&Held{Grant: g}) != left {
+		if k.fateOf(&Limit{Grant: g}) != left {
 			list = append(list, g)
 		}
 	}
@@ -95,7 +95,7 @@ func (k *Keeper) here(grants []Grant) []Grant {
 // back is the value to restore where h was set. ok is false where nothing is to be restored: the disk is gone, or
 // another program has set the limit. now returns the groups' present limits. If another disk has the keeper's own
 // limit, it came from the keeper.
-func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
+func (k *Keeper) back(e *entry, h *Limit, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
 	switch k.fateOf(h) {
 	case left:
 		return was, false, nil

@@ -153,7 +153,7 @@ func New(opt Options) (*Keeper, error) {
 		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string][]*entry{}, deviceWide: map[string][]Grant{},
 		shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
-		root: &entry{held: map[Slot]*Held{}, since: time.Now()},
+		root: &entry{held: map[Slot]*Limit{}, since: time.Now()},
 	}
 	var err error
 	if k.store, err = newStore(opt.Run, opt.Holder.FS.Proc); err != nil {
@@ -306,7 +306,7 @@ func (k *Keeper) logLines(err error) {
 }
 
 // names joins limits for the log.
-func names(held []*Held) string {
+func names(held []*Limit) string {
 	var words []string
 	for _, h := range held {
 		w := string(h.Key) + "=" + h.Value

@@ -51,12 +51,12 @@ func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.
 	k := &Keeper{
 		opt: Options{Ceilings: ceilings}, holder: h, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
 		entries: map[string]*entry{}, deviceWide: map[string][]Grant{}, shares: map[string][]Grant{}, budgets: map[string]*entry{},
-		root: &entry{held: map[Slot]*Held{}},
+		root: &entry{held: map[Slot]*Limit{}},
 	}
 	k.complete.Store(true)
 	out := Looked{Containers: []Seen{}}
 	for _, t := range targets {
-		e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now(), held: map[Slot]*Held{}}
+		e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now(), held: map[Slot]*Limit{}}
 		k.entries[e.key] = e
 		if len(p.Of(t)) > 0 {
 			err := k.find(e)
@@ -103,7 +103,7 @@ func (k *Keeper) plan(e *entry, grants []Grant) error {
 	if err != nil {
 		return err
 	}
-	e.held, e.parts = map[Slot]*Held{}, nil
+	e.held, e.parts = map[Slot]*Limit{}, nil
 	for _, p := range parts(grants) {
 		if err := tryPart(k.holder, e.groups, p); err != nil {
 			e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
@@ -113,7 +113,7 @@ func (k *Keeper) plan(e *entry, grants []Grant) error {
 		for _, g := range grants {
 			if g.Rule == p.rule {
 				was := wasLimit(before, g.Slot)
-				e.held[g.Slot] = &Held{Grant: g, Was: was.Text(g.Key), was: was}
+				e.held[g.Slot] = &Limit{Grant: g, Was: was.Text(g.Key), was: was}
 			}
 		}
 	}

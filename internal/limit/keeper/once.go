@@ -16,7 +16,7 @@ import (
 type Done struct {
 	// Rules are the matching rules, Held the limits now set, and Faults the rules that can't be applied.
 	Rules  []string
-	Held   []Held
+	Held   []Limit
 	Faults []Fault
 	// Notes are sentences for the user.
 	Notes []string

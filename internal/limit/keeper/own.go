@@ -54,7 +54,7 @@ func (k *Keeper) reconcile(e *entry, wanted func(Slot) bool) (changed []Slot, er
 
 // owns reports whether the kernel has the keeper's own value for h: as recorded, or the value before it, if the
 // keeper was killed before the write, or either as rounded by the kernel.
-func (k *Keeper) owns(e *entry, h *Held, states []cgroup.State) bool {
+func (k *Keeper) owns(e *entry, h *Limit, states []cgroup.State) bool {
 	values := []limit.Limits{h.limits}
 	if h.prior != nil {
 		values = append(values, *h.prior)
@@ -66,7 +66,7 @@ func (k *Keeper) owns(e *entry, h *Held, states []cgroup.State) bool {
 }
 
 // rounded reports whether the entry's own group would need no write to have l for h.
-func (k *Keeper) rounded(e *entry, h *Held, l limit.Limits) bool {
+func (k *Keeper) rounded(e *entry, h *Limit, l limit.Limits) bool {
 	g := h.Grant
 	g.limits = l
 	top, err := e.groups.Group(controllerOf(h.Slot))
@@ -88,7 +88,7 @@ func (k *Keeper) rounded(e *entry, h *Held, l limit.Limits) bool {
 }
 
 // stillOwn is owns for a limit that is to be removed. Groups that are gone have no limits.
-func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error)) (bool, error) {
+func (k *Keeper) stillOwn(e *entry, h *Limit, now func() ([]cgroup.State, error)) (bool, error) {
 	states, err := now()
 	switch {
 	case errors.Is(err, cgroup.ErrGone):
@@ -103,7 +103,7 @@ func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error))
 }
 
 // leave logs that a limit stays as another program has set it.
-func (k *Keeper) leave(e *entry, h *Held, states []cgroup.State) {
+func (k *Keeper) leave(e *entry, h *Limit, states []cgroup.State) {
 	is := wasLimit(states, h.Slot)
 	text := fmt.Sprintf("%s: %s is %s, no longer the %s of %s: another program changed it, so the keeper leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
 	if was := h.was.Text(h.Key); was != is.Text(h.Key) {
@@ -113,7 +113,7 @@ func (k *Keeper) leave(e *entry, h *Held, states []cgroup.State) {
 }
 
 // at names the limit: "write_bps on vda".
-func (h *Held) at() string {
+func (h *Limit) at() string {
 	if h.DeviceName == "" {
 		return string(h.Key)
 	}

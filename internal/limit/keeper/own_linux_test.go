@@ -42,9 +42,9 @@ func TestMeanwhile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			held := func() *Held {
+			held := func() *Limit {
 				t.Helper()
-				var h *Held
+				var h *Limit
 				eventually(t, "the container is known", func() bool {
 					c := b.k.Status().Containers
 					if len(c) == 1 && len(c[0].Held) == 1 {

@@ -76,7 +76,7 @@ func (k *known) as(t target.Target) target.Target {
 
 // standing are grants that keep the present limits of rules for which it isn't known whether they match t, since its
 // engine can't be asked.
-func standing(p *policy.Policy, held map[Slot]*Held, t target.Target) []Grant {
+func standing(p *policy.Policy, held map[Slot]*Limit, t target.Target) []Grant {
 	var list []Grant
 	for _, h := range held {
 		i := place(p, h.Rule)
@@ -130,11 +130,11 @@ func over(grants, others []Grant) []Grant {
 	return grants
 }
 
-// remembered turns a record into a Held.
-func (h keptHeld) remembered() *Held {
+// remembered turns a record into a Limit.
+func (h recordedLimit) remembered() *Limit {
 	h.was, h.identity, h.inherited, h.prior, h.unverified = h.Before, h.Identity, true, h.Prior, true
 	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {
 		h.limits, _ = limit.Parse(h.Key, h.Value)
 	}
-	return &h.Held
+	return &h.Limit
 }

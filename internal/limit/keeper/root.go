@@ -50,7 +50,7 @@ func (k *Keeper) vacate(grants []Grant) (granted []Grant, faults []Fault, err er
 }
 
 // saveRoot records the root group's limits, with a record for each device.
-func (s *store) saveRoot(held []*Held) error {
+func (s *store) saveRoot(held []*Limit) error {
 	var list []hold.DeviceLimit
 	for _, h := range held {
 		i := slices.IndexFunc(list, func(n hold.DeviceLimit) bool { return n.Device == h.Device })
@@ -73,15 +73,15 @@ func (s *store) saveRoot(held []*Held) error {
 
 // loadRoot reads what an earlier keeper of the folder recorded of the root group. If only some records can't be read, it
 // also returns the limits of the others.
-func (s *store) loadRoot() (map[Slot]*Held, error) {
-	held := map[Slot]*Held{}
+func (s *store) loadRoot() (map[Slot]*Limit, error) {
+	held := map[Slot]*Limit{}
 	all, err := s.root.List()
 	for _, n := range all {
 		if !n.OfDaemon(s.run) {
 			continue
 		}
 		for _, r := range n.Rules {
-			h := keptHeld{Limits: limit.Limits{}.With(r.Key, n.Limits), Before: r.Before, Identity: n.Identity}
+			h := recordedLimit{Limits: limit.Limits{}.With(r.Key, n.Limits), Before: r.Before, Identity: n.Identity}
 			h.Slot, h.DeviceName, h.Value, h.Rule = Slot{Key: r.Key, Device: n.Device, DeviceWide: true}, n.Disk, n.Limits.Text(r.Key), r.Rule
 			h.Since, h.Was, h.Drift = r.Since, r.Before.Text(r.Key), r.Drift
 			if r.Prior != "" {

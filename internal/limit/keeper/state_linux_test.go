@@ -99,7 +99,7 @@ func TestNotesTogether(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				mine := &entry{key: e.key, target: e.target, held: map[Slot]*Held{{Key: "cpus"}: {Grant: Grant{Slot: Slot{Key: "cpus"}}}}}
+				mine := &entry{key: e.key, target: e.target, held: map[Slot]*Limit{{Key: "cpus"}: {Grant: Grant{Slot: Slot{Key: "cpus"}}}}}
 				if err := s.save(mine); err != nil {
 					t.Error(err)
 				}

@@ -71,7 +71,7 @@ type ContainerStatus struct {
 	// Since is when the keeper found it.
 	Since  time.Time `json:"since"`
 	Rules  []string  `json:"rules"`
-	Held   []Held    `json:"held"`
+	Held   []Limit   `json:"held"`
 	Faults []Fault   `json:"faults"`
 	// Unlimited describes data that rules select and that has no limit, with the reason: data in memory, for example.
 	Unlimited []string `json:"unlimited"`
@@ -148,31 +148,31 @@ func (k *Keeper) Status() Status {
 // A view is an entry as it was when it was last locked: the kernel may take long to reclaim memory, and readers of
 // the state don't wait for that.
 type view struct {
-	status ContainerStatus
-	target target.Target
-	groups *cgroup.Target
-	held   bool
-	wrote  time.Time
+	status  ContainerStatus
+	target  target.Target
+	groups  *cgroup.Target
+	limited bool
+	wrote   time.Time
 }
 
-// A Kept is a target that a keeper knows.
-type Kept struct {
+// A Target is a target that a keeper knows.
+type Target struct {
 	// Key identifies the target for as long as the keeper runs.
 	Key    string
 	Target target.Target
 	// Groups are its control groups, nil while they aren't known.
 	Groups *cgroup.Target
-	// Held is set if the policy limits it, and Wrote is when its limits were last changed.
-	Held  bool
-	Wrote time.Time
+	// Limited is set if the policy limits it, and Wrote is when its limits were last changed.
+	Limited bool
+	Wrote   time.Time
 }
 
-// Kept lists the targets that the keeper knows, in their present state, or if one is being changed, the state before.
-func (k *Keeper) Kept() (list []Kept) {
+// Targets lists the targets that the keeper knows, in their present state, or if one is being changed, the state before.
+func (k *Keeper) Targets() (list []Target) {
 	end := time.Now().Add(busyWait)
 	for _, e := range k.all() {
 		v := e.view(end)
-		list = append(list, Kept{e.key, v.target, v.groups, v.held, v.wrote})
+		list = append(list, Target{e.key, v.target, v.groups, v.limited, v.wrote})
 	}
 	return list
 }

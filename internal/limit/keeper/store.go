@@ -47,8 +47,8 @@ type store struct {
 	unnoted error
 }
 
-// A kept is the payload of an entry.
-type kept struct {
+// A record is the payload of an entry.
+type record struct {
 	// Process is the target's; shared groups only have its boot.
 	Process procfs.Process `json:"process"`
 	Name    string         `json:"name"`
@@ -56,12 +56,13 @@ type kept struct {
 	// Group is the path of a group that containers share.
 	Group string `json:"group,omitempty"`
 	// Known is what the engine told about the target; nil where the engine can always be asked.
-	Known *known     `json:"known,omitempty"`
-	Held  []keptHeld `json:"held"`
+	Known *known          `json:"known,omitempty"`
+	Held  []recordedLimit `json:"held"`
 }
 
-type keptHeld struct {
-	Held
+// A recordedLimit is a limit with what only the keeper knows of it.
+type recordedLimit struct {
+	Limit
 	// Limits are the present limits, Before the earlier ones; both have only the slot's key, if anything.
 	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
@@ -137,13 +138,13 @@ func (s *store) save(e *entry) error {
 		}
 		return s.forget(e)
 	}
-	k := kept{
+	k := record{
 		Process: e.process.Process(),
 		Name:    e.name(), Group: e.group(), ID: e.id, Known: knownOf(e.target),
 	}
 	k.Process.Boot = s.boot
 	for _, h := range e.slots() {
-		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.identity, h.prior})
+		k.Held = append(k.Held, recordedLimit{*h, h.limits, h.was, h.identity, h.prior})
 	}
 	kind, id := e.entryID()
 	if err := change(func(ctx context.Context) error { return s.journal.Keep(ctx, kind, id, k) }); err != nil {
@@ -163,12 +164,12 @@ func (s *store) forget(e *entry) error {
 
 // load reads an earlier keeper's record of a target: its limits, and what was known of it; nil without a record. The
 // error is why an existing record can't be read.
-func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
+func (s *store) load(e *entry) (map[Slot]*Limit, *known, error) {
 	if e.key == "" {
 		held, err := s.loadRoot()
 		return held, nil, err
 	}
-	held := map[Slot]*Held{}
+	held := map[Slot]*Limit{}
 	j, err := s.journal.Get(e.entryID())
 	if errors.Is(err, fs.ErrNotExist) {
 		return held, nil, nil
@@ -196,7 +197,7 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 var errNoNote = errors.New("it is not a record of limits")
 
 // parse reads an entry's payload.
-func (s *store) parse(e journal.Entry) (k kept, err error) {
+func (s *store) parse(e journal.Entry) (k record, err error) {
 	err = json.Unmarshal(e.Payload, &k)
 	if err == nil && (len(k.Held) == 0 || k.Process.Boot == "" && s.boot != "") && !s.passed(k) {
 		err = errNoNote
@@ -205,7 +206,7 @@ func (s *store) parse(e journal.Entry) (k kept, err error) {
 }
 
 // passed reports whether a record is of another boot, whose limits are gone.
-func (s *store) passed(k kept) bool { return k.Process.Boot != "" && k.Process.Boot != s.boot }
+func (s *store) passed(k record) bool { return k.Process.Boot != "" && k.Process.Boot != s.boot }
 
 // damaged is the error of an entry that is not a record of limits.
 func (s *store) damaged(e journal.Entry, err error) error {
@@ -213,7 +214,7 @@ func (s *store) damaged(e journal.Entry, err error) error {
 }
 
 // check returns why a record does not belong to an entry.
-func (k kept) check(e *entry) error {
+func (k record) check(e *entry) error {
 	if p := e.process.Process(); k.Process.PID != p.PID || k.Process.Start != p.Start {
 		return fmt.Errorf("it is a record of process %d", k.Process.PID)
 	}

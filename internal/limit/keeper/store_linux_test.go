@@ -40,19 +40,19 @@ func TestStoreFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := func(kind, id string, k kept) {
+	write := func(kind, id string, k record) {
 		t.Helper()
-		k.Process.Boot, k.Held = s.boot, make([]keptHeld, 1)
+		k.Process.Boot, k.Held = s.boot, make([]recordedLimit, 1)
 		if err := s.journal.Keep(t.Context(), kind, id, k); err != nil {
 			t.Fatal(err)
 		}
 		age(t, s.journal.Path(kind, id))
 	}
-	write(groupKind, "1", kept{Group: "/pod"})
-	write(containerKind, "alive", kept{Process: procfs.Process{PID: 7}})
-	write(containerKind, "ended", kept{Process: procfs.Process{PID: 8}})
-	write(containerKind, "young", kept{Process: procfs.Process{PID: 8}})
-	if err := s.journal.Keep(t.Context(), containerKind, "young", kept{}); err != nil {
+	write(groupKind, "1", record{Group: "/pod"})
+	write(containerKind, "alive", record{Process: procfs.Process{PID: 7}})
+	write(containerKind, "ended", record{Process: procfs.Process{PID: 8}})
+	write(containerKind, "young", record{Process: procfs.Process{PID: 8}})
+	if err := s.journal.Keep(t.Context(), containerKind, "young", record{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(s.run, "journal", containerKind, ".entry-1"), []byte("{"), 0o600); err != nil {

@@ -33,10 +33,10 @@ func TestText(t *testing.T) {
 		LastCheck: Tick{At: ago(time.Second), Took: 1500 * time.Microsecond, Groups: 2},
 	}
 	empty := status
-	status.Containers = []ContainerStatus{{Target: "docker:web", Held: []Held{{Grant: rate, Since: ago(time.Minute), Was: "10MiB", Drift: 1}, {Grant: memory, Since: ago(time.Minute)}},
+	status.Containers = []ContainerStatus{{Target: "docker:web", Held: []Limit{{Grant: rate, Since: ago(time.Minute), Was: "10MiB", Drift: 1}, {Grant: memory, Since: ago(time.Minute)}},
 		Faults: []Fault{fault}, Unlimited: []string{"/tmp is memory"}, Escapes: escapes, Elsewhere: []string{"1 process of it is in the group /x"}}}
-	status.RootGroup = &ContainerStatus{Target: "the root group", Held: []Held{{Grant: deviceWide, Since: ago(time.Minute)}}}
-	status.Together = []ContainerStatus{{Target: "rule gold", Held: []Held{{Grant: shared, Since: ago(time.Minute)}}}}
+	status.RootGroup = &ContainerStatus{Target: "the root group", Held: []Limit{{Grant: deviceWide, Since: ago(time.Minute)}}}
+	status.Together = []ContainerStatus{{Target: "rule gold", Held: []Limit{{Grant: shared, Since: ago(time.Minute)}}}}
 	status.TogetherFaults = []Fault{fault}
 	preview := Preview{Policy: "policy.yaml", Rules: 2, Unmatched: []string{"gold"}, Looked: Looked{
 		Containers: []Seen{

@@ -47,7 +47,7 @@ const (
 type owner struct {
 	ref    string
 	groups []string
-	held   []keeper.Held
+	held   []keeper.Limit
 	stored *hold.Stored
 }
 
@@ -203,7 +203,7 @@ func whoSet(x Limited, d *device.Number, o *owner, deviceLimits []hold.DeviceLim
 // gave reports whether the daemon set a limit of a container, for which it holds h. With version 1 the daemon also
 // writes rates into each group below the container's own, and no other limits. The kernel keeps rates as they are
 // written, so a different value was set by another program.
-func (o *owner) gave(h keeper.Held, x Limited) bool {
+func (o *owner) gave(h keeper.Limit, x Limited) bool {
 	if h.Key != x.Key || !h.Device.IsZero() && h.Device != x.Device {
 		return false
 	}

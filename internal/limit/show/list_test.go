@@ -31,10 +31,10 @@ func TestWhoSetStored(t *testing.T) {
 // TestWhoSetBelow: a group below a container's own has a limit of the same kind as plimsoll daemon holds the container to, from another program.
 func TestWhoSetBelow(t *testing.T) {
 	none, sda := device.Number{}, device.Number{Major: 8}
-	held := func(k limit.Key, on device.Number, value string) keeper.Held {
-		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: on}, Value: value, Rule: "web"}}
+	held := func(k limit.Key, on device.Number, value string) keeper.Limit {
+		return keeper.Limit{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: on}, Value: value, Rule: "web"}}
 	}
-	o := &owner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Held{held(limit.WriteBPS, sda, "1MiB"), held(limit.Memory, none, "256MiB")}}
+	o := &owner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Limit{held(limit.WriteBPS, sda, "1MiB"), held(limit.Memory, none, "256MiB")}}
 	const daemon = "plimsoll daemon, rule web"
 	for _, row := range []struct {
 		group  string
