@@ -29,7 +29,7 @@ func TestResultsOfAnotherUser(t *testing.T) {
 	runs := filepath.Join(state, "runs")
 	mustDo(t, os.MkdirAll(runs, 0o755))
 	lock := filepath.Join(runs, badRun+".lock")
-	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o644)
 	mustDo(t, err)
 	defer f.Close()
 	for _, tt := range []struct {

@@ -80,21 +80,6 @@ func checkRoom(dir string, n int) (err error) {
 	return f.Sync() // File systems that allocate late report a lack of space here.
 }
 
-// lockListed reports whether /proc/locks has a lock on a file, or whether that is unknown.
-func lockListed(path string) bool {
-	want := inode(path)
-	b, err := os.ReadFile("/proc/locks")
-	if want == "" || err != nil {
-		return true
-	}
-	for line := range strings.Lines(string(b)) {
-		if w := strings.Fields(line); len(w) > 5 && strings.HasSuffix(w[5], ":"+want) {
-			return true
-		}
-	}
-	return false
-}
-
 // holders names the processes that hold locks on the database's files.
 func (s *Store) holders() string {
 	inodes := map[string]bool{}
