@@ -49,6 +49,7 @@ var labTests = []struct {
 	{"CancelledOpen", testDockerCancelledOpen},
 	{"HardClose", testDockerHardClose},
 	{"KilledOwner", testDockerKilledOwner},
+	{"KilledWriter", testDockerKilledWriter},
 	{"Sweep", testDockerSweep},
 	{"HungDaemon", testDockerHungDaemon},
 	{"KilledDaemon", testDockerKilledDaemon},
