@@ -99,3 +99,16 @@ func TestVerifyReason(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyReasonChanged: a limit that another program removed is not held for that, and the command shows what is there now.
+func TestVerifyReasonChanged(t *testing.T) {
+	v := subject{asked: map[limit.Key]int64{limit.WriteBPS: 5 << 20}, Words: Words{Target: "web", Again: "web --path /b", Flags: " --state /s"}}
+	rows := []row.Row{{Finding: judge.Finding{Key: limit.WriteBPS, Verdict: judge.NotHeld}, Mode: row.Direct, Changed: []int64{0}}}
+	v.explain(rows)
+	if want := "another program changed the limit while it was measured, to none"; rows[0].Why != want {
+		t.Errorf("why: %q, want %q", rows[0].Why, want)
+	}
+	if want := "plimsoll limit show web --state /s prints the present limits; "; !strings.HasPrefix(rows[0].Fix, want) {
+		t.Errorf("fix: %q, want %q first", rows[0].Fix, want)
+	}
+}

@@ -2,6 +2,7 @@ package row_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +37,11 @@ func newSpread(t *testing.T, profile string) (members [2]bench) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	const asked = 8 << 20
-	for _, profile := range []string{"raid0", "raid1", "single"} {
+	profiles := []string{"raid0"} // TestRecorded judges others; the campaign measures them.
+	if os.Getenv("PLIMSOLL_CAMPAIGN") != "" {
+		profiles = append(profiles, "raid1", "single")
+	}
+	for _, profile := range profiles {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
 			members := newSpread(t, profile)
@@ -98,24 +103,5 @@ func TestMembers(t *testing.T) {
 				t.Errorf("the application never saw more than %v, want about twice the limit", app)
 			}
 		})
-	}
-}
-
-// TestMembersNotHeld: what passes the limit of a member is said so.
-func TestMembersNotHeld(t *testing.T) {
-	t.Parallel()
-	members := newSpread(t, "raid0")
-	members[0].put(t, "blkio.throttle.write_bps_device", 32<<20)
-	members[1].put(t, "blkio.throttle.write_bps_device", 32<<20)
-	r := members[0].request(t, map[limit.Key]int64{limit.WriteBPS: 8 << 20}, row.Direct, row.BufferedSync, row.Buffered)
-	r.Members, r.Under = 2, map[limit.Key]int64{limit.WriteBPS: 32 << 20}
-	rows, err := row.Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range rows {
-		if r.Verdict != judge.NotHeld {
-			t.Errorf("%s: %s", r.Mode, r.Words())
-		}
 	}
 }

@@ -255,3 +255,27 @@ func TestLayOut(t *testing.T) {
 		}
 	}
 }
+
+// TestHidden: a limit can't be tested where the other one of its direction lets less through, in I/Os of the row's size.
+func TestHidden(t *testing.T) {
+	asked := func(bps, iops int64) map[limit.Key]int64 {
+		return map[limit.Key]int64{limit.WriteBPS: bps, limit.WriteIOPS: iops}
+	}
+	for _, x := range []struct {
+		key   limit.Key
+		asked map[limit.Key]int64
+		want  string
+	}{
+		{limit.WriteBPS, asked(1<<30, 2), "write_iops of 2 lets no more than 512 KiB/s of I/Os of 256 KiB through"},
+		{limit.WriteIOPS, asked(1<<30, 2), ""},
+		{limit.WriteIOPS, asked(1<<20, 1000), "write_bps of 1 MiB/s lets no more than 256 I/Os of 4 KiB through"},
+		{limit.WriteBPS, asked(1<<20, 1000), ""},
+		{limit.WriteBPS, asked(1<<30, 0), ""},
+		{limit.ReadBPS, map[limit.Key]int64{limit.ReadBPS: 1 << 40, limit.ReadIOPS: 60, limit.WriteIOPS: 1}, "read_iops of 60 lets no more than 15 MiB/s of I/Os of 256 KiB through"},
+	} {
+		r := Request{Asked: x.asked, Time: LeastTime}
+		if got := r.bindsFirst(x.key, r.blockSize(x.key)); got != x.want {
+			t.Errorf("%s of %v: %q, want %q", x.key, x.asked, got, x.want)
+		}
+	}
+}
