@@ -216,15 +216,17 @@ func TestLieStallLine(t *testing.T) {
 		t.Skip("fio is needed")
 	}
 	const stall = 1500 * time.Millisecond
-	fs := disktest.NewSlowFS(t, false)
-	path := filepath.Join(fs.Dir, "file")
-	plan := func(op string) {
-		if err := os.WriteFile(filepath.Join(fs.Back, "file"), make([]byte, 1<<20), 0o644); err != nil {
-			t.Fatal(err)
+	// stallable is a file, and what stalls the first of its operations of a kind.
+	stallable := func(t *testing.T) (path string, plan func(op string)) {
+		fs := disktest.NewSlowFS(t, false)
+		return filepath.Join(fs.Dir, "file"), func(op string) {
+			mustDo(t, os.WriteFile(filepath.Join(fs.Back, "file"), make([]byte, 1<<20), 0o644))
+			fs.Plan(nil, disktest.Stall{Op: op, For: stall})
 		}
-		fs.Plan(nil, disktest.Stall{Op: op, For: stall})
 	}
-	t.Run("fio", func(t *testing.T) {
+	t.Setenv(asPlimsoll, "1") // For the self-check's child.
+	abreast(t, 3, []subtest{{"fio", func(t *testing.T) {
+		path, plan := stallable(t)
 		args := strings.Fields("--name=a --rw=randwrite --bs=4k --size=1m --direct=1 --ioengine=psync --norandommap --time_based --runtime=300ms --output-format=json --lat_percentiles=1 --filename=" + path)
 		plan("write")
 		out, err := exec.Command("fio", append(args, "--thread")...).CombinedOutput()
@@ -241,8 +243,8 @@ func TestLieStallLine(t *testing.T) {
 		if n != 1 || total != 1 || ours.Max < stall.Nanoseconds() || theirs.Max < stall.Nanoseconds() {
 			t.Errorf("%d I/Os, at most %v; fio: %d, at most %v", n, time.Duration(ours.Max), total, time.Duration(theirs.Max))
 		}
-	})
-	t.Run("only write", func(t *testing.T) {
+	}}, {"only write", func(t *testing.T) {
+		path, plan := stallable(t)
 		// Reads are complete in the window, and the only write is not.
 		args := strings.Fields("--name=a --rw=randrw --bs=4k --size=1m --direct=1 --ioengine=io_uring --iodepth=4 --norandommap --time_based --runtime=300ms --rate_iops=100,1 --output-format=json,normal --lat_percentiles=1 --filename=" + path)
 		plan("write")
@@ -261,9 +263,8 @@ func TestLieStallLine(t *testing.T) {
 				t.Errorf("%s: at most %v: %s", name, time.Duration(lat.Max), text)
 			}
 		}
-	})
-	t.Run("selfcheck", func(t *testing.T) {
-		t.Setenv(asPlimsoll, "1") // for the child
+	}}, {"selfcheck", func(t *testing.T) {
+		path, plan := stallable(t)
 		c := selfcheck.Case{Name: "stalled", Job: load.Job{
 			RW: load.RandRead, BS: 4096, IODepth: 1, IOEngine: load.PSync, Direct: true, Size: 1 << 20, Filename: path, Runtime: 300 * time.Millisecond,
 		}}
@@ -272,11 +273,17 @@ func TestLieStallLine(t *testing.T) {
 		} {
 			plan("read")
 			got, err := program(t.Context(), c)
-			if err != nil || got.IOPS <= 0 || got.IOPS > 1 || got.Mean < float64(stall) {
-				t.Errorf("%s: %+v, %v", name, got, err)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if got.IOPS <= 0 || got.IOPS > 1 {
+				t.Errorf("%s: %v IOPS, want no more than 1", name, got.IOPS)
+			}
+			if got.Mean < float64(stall) {
+				t.Errorf("%s: a mean of %v, want %v at least", name, time.Duration(got.Mean), stall)
 			}
 		}
-	})
+	}}})
 }
 
 // TestLieMissed stalls the only I/O in flight of an open loop, up to and beyond the window's end: those that were due meanwhile are missed, and what
