@@ -134,6 +134,8 @@ func (p *Verifier) probeDevice(ctx context.Context, t target.Target, groups *cgr
 		return nil, &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: "there is no limit on I/O that could be tried", Fix: "name one, such as --write-bps 10MiB"}
 	}
 	if !own.IsZero() {
+		// This doesn't go through package hold: the container was made for the test, so its limits have no other owner, need no
+		// record, and end with it.
 		if _, err := p.Groups.Hold(groups, cgroup.Want{Change: limit.Change{Set: own}, Devices: []device.Number{n}}); err != nil {
 			return nil, err
 		}

@@ -57,6 +57,8 @@ func (s *session) enclose(spec engine.Spec) error {
 			err = addFamily(p.Cmd.Process.Pid, s.limits.Own.Add)
 		}
 	}
+	// These limits don't go through hold: the group was made for the machine, so they have no other owner, need no record, and
+	// end with it. HoldAll sets the limits on I/O, once the data is known.
 	if rest := restOf(l); err == nil && !rest.IsZero() {
 		_, err = groups.Hold(s.limits.Own.Target, cgroup.Want{Change: limit.Change{Set: rest}})
 	}
