@@ -89,8 +89,11 @@ func TestDockerPodmanUlimits(t *testing.T) {
 
 func testDockerProbe(t *testing.T, l *labDaemon) {
 	p := l.engine(nil).Probe(t.Context())
-	if !p.OK || p.Missing != "" || p.Fix != "" {
+	if !p.OK {
 		t.Fatalf("Probe() = %+v, want OK", p)
+	}
+	if p.Missing != "" || p.Fix != "" {
+		t.Errorf("Probe() = %+v, want nothing missing", p)
 	}
 	want := "docker "
 	if l.podman {
@@ -108,13 +111,19 @@ func testDockerProbe(t *testing.T, l *labDaemon) {
 	}
 
 	broken := l.engine([]byte("#!/nowhere\n")).Probe(t.Context())
-	if broken.OK || broken.Missing == "" || broken.Fix == "" {
+	if broken.OK {
+		t.Errorf("Probe() with a program that can't run = %+v, want it not OK", broken)
+	}
+	if broken.Missing == "" || broken.Fix == "" {
 		t.Errorf("Probe() with a program that can't run = %+v, want what is missing and a fix", broken)
 	}
 	if left := l.images(t); len(left) > 0 {
 		t.Errorf("the failed Probe left images: %v", left)
 	}
 }
+
+// ownSystem is the file system of the places that have one of their own; the others' is that of a disk.
+var ownSystem = map[place.Kind]string{place.Layer: "overlay", place.Tmpfs: "tmpfs"}
 
 func testDockerPlaces(t *testing.T, l *labDaemon) {
 	e := l.engine(nil)
@@ -127,8 +136,11 @@ func testDockerPlaces(t *testing.T, l *labDaemon) {
 			s := l.open(t, e, spec)
 			i := s.Info()
 			fs := s.say(t, "fs")
-			if kind == place.Layer && fs != "overlay" || kind == place.Tmpfs && fs != "tmpfs" || (kind == place.Bind || kind == place.Volume) && (fs == "overlay" || fs == "tmpfs") {
-				t.Errorf("the data is on %s", fs)
+			if want := ownSystem[kind]; want != "" && fs != want {
+				t.Errorf("the data is on %s, want %s", fs, want)
+			}
+			if disk := kind == place.Bind || kind == place.Volume; disk && slices.Contains([]string{"overlay", "tmpfs"}, fs) {
+				t.Errorf("the data is on %s, want a disk", fs)
 			}
 			if got := s.say(t, "write 4096"); got != "ok" {
 				t.Errorf("write = %s", got)
@@ -146,8 +158,14 @@ func testDockerPlaces(t *testing.T, l *labDaemon) {
 			if i.PID == 0 || hostPID(i.PID, i.Container) != i.PID {
 				t.Errorf("Info().PID = %d, not of container %s", i.PID, i.Container)
 			}
-			if len(i.Container) != 64 || !strings.Contains(i.Daemon, "(API 1.") || i.Runtime == "" || i.Storage == "" {
-				t.Errorf("Info() = %+v, want all of it", i)
+			if len(i.Container) != 64 {
+				t.Errorf("Info().Container = %q, want a whole id", i.Container)
+			}
+			if !strings.Contains(i.Daemon, "(API 1.") {
+				t.Errorf("Info().Daemon = %q, want its API's version", i.Daemon)
+			}
+			if i.Runtime == "" || i.Storage == "" {
+				t.Errorf("Info() = %+v, want a runtime and a storage driver", i)
 			}
 			t.Logf("%+v", i)
 			if err := s.Close(t.Context()); err != nil {
@@ -191,8 +209,15 @@ func testDockerIsolation(t *testing.T, l *labDaemon) {
 	if got := s.say(t, "links"); got != "1 <nil>" {
 		t.Errorf("network links = %s, want lo only", got)
 	}
-	if c := l.inspect(t, s); c.HostConfig.LogConfig.Type != "none" || !c.HostConfig.AutoRemove || c.Config.Tty {
-		t.Errorf("log %q, auto remove %v, tty %v; want none, true, false", c.HostConfig.LogConfig.Type, c.HostConfig.AutoRemove, c.Config.Tty)
+	c := l.inspect(t, s)
+	if log := c.HostConfig.LogConfig.Type; log != "none" {
+		t.Errorf("log %q, want none", log)
+	}
+	if !c.HostConfig.AutoRemove {
+		t.Error("the container stays when it ends")
+	}
+	if c.Config.Tty {
+		t.Error("the container has a terminal")
 	}
 }
 
@@ -291,7 +316,7 @@ func testDockerUserImage(t *testing.T, l *labDaemon) {
 		if got := s.say(t, "user"); got != "0 /" {
 			t.Errorf("%s: user and folder = %s, want 0 /", kind, got)
 		}
-		if fs, want := s.say(t, "fs"), map[place.Kind]string{place.Layer: "overlay", place.Tmpfs: "tmpfs"}[kind]; want != "" && fs != want {
+		if fs, want := s.say(t, "fs"), ownSystem[kind]; want != "" && fs != want {
 			t.Errorf("%s: the data is on %s, want %s", kind, fs, want)
 		}
 		if got := s.say(t, "write 100"); got != "ok" {

@@ -36,11 +36,22 @@ func testDockerIOLimits(t *testing.T, l *labDaemon) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := h.Of(0).Applied; len(got) != 4 || got[1].Value != 1<<20 || got[1].Number.String() != disktest.Number(t, loop) || got[1].By != limit.ByEngine {
-		t.Errorf("applied %v", got)
+	applied := h.Of(0).Applied
+	if len(applied) != 4 {
+		t.Fatalf("applied %v, want four limits", applied)
 	}
-	if e := h.Of(0).Escape("buffered"); e == nil || e.Closed || !strings.Contains(e.Why, "flusher") {
-		t.Errorf("escapes %+v", h.Of(0).Escapes)
+	if got := applied[1]; got.Value != 1<<20 || got.By != limit.ByEngine {
+		t.Errorf("applied %+v, want 1048576 by the engine", got)
+	}
+	if got, want := applied[1].Number.String(), disktest.Number(t, loop); got != want {
+		t.Errorf("applied on %s, want %s", got, want)
+	}
+	escape := h.Of(0).Escape("buffered")
+	if escape == nil || escape.Closed {
+		t.Fatalf("escapes %+v, want that buffered writes do", h.Of(0).Escapes)
+	}
+	if !strings.Contains(escape.Why, "flusher") {
+		t.Errorf("buffered writes escape: %q, want the flusher named", escape.Why)
 	}
 	if err := h.Release(); err != nil {
 		t.Error(err)

@@ -40,8 +40,10 @@ func testDockerRuntime(t *testing.T, l *labDaemon) {
 		spec.Runtime, spec.ID = name, testID()
 		_, err := e.Open(t.Context(), spec)
 		var u *refusal.Error
-		if !errors.As(err, &u) || u.What != "runtime "+name || !strings.Contains(u.Why, "it has another, broken") || u.Fix == "" {
-			t.Errorf("Open with runtime %s = %v, want unsupported, and what the daemon has", name, err)
+		if !errors.As(err, &u) || u.What != "runtime "+name {
+			t.Errorf("Open with runtime %s = %v, want it refused", name, err)
+		} else if !strings.Contains(u.Why, "it has another, broken") || u.Fix == "" {
+			t.Errorf("Open with runtime %s = %v, want what the daemon has, and a fix", name, err)
 		}
 		l.wantNothing(t, spec.ID)
 	}
