@@ -180,7 +180,7 @@ func TestLimitDeviceGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// No loop device has that number.
-	s.Places[0].Explanation.Hard[0].Minor = 1 << 19
+	s.Places[0].Explanation.Hard[0].Number.Minor = 1 << 19
 	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err == nil || !strings.Contains(err.Error(), "there is no block device 7:524288 here (any more); name the one that the data is on now") {
 		t.Errorf("Apply() = %v", err)
 	}

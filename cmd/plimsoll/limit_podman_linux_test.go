@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -96,7 +95,7 @@ func TestLimitPodmanVolume(t *testing.T) {
 	if err != nil || layer.Device == nil {
 		t.Fatalf("the device of Podman's own folder: %+v, %v", layer, err)
 	}
-	for _, n := range []string{number, fmt.Sprintf("%d:%d", layer.Device.Major, layer.Device.Minor)} {
+	for _, n := range []string{number, layer.Device.Number.String()} {
 		if got := deviceLimit(t, group, "blkio.throttle.read_iops_device", n); got != "4000000" {
 			t.Errorf("--all: the container's group has %q for %s", got, n)
 		}

@@ -96,7 +96,7 @@ func TestReportPrintsARun(t *testing.T) {
 		Version int `json:"schema_version"`
 	}
 	mustDo(t, json.Unmarshal([]byte(plimsollReport(state, "last", "--format", "json", "-o", "-").stdout), &doc))
-	if doc.Version != 1 {
+	if doc.Version != 2 {
 		t.Errorf("JSON has version %d", doc.Version)
 	}
 }

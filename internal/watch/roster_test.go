@@ -47,7 +47,7 @@ func TestBuffered(t *testing.T) {
 // TestPlaceOf: limits go on the devices, and of a place that can't be limited the reason is kept.
 func TestPlaceOf(t *testing.T) {
 	p := PlaceOf(hold.Place{Name: "/srv", Explanation: &explain.Explanation{
-		Hard:  []explain.Spot{{Major: 7}, {Major: 8, Minor: 16}},
+		Hard:  []explain.Spot{{Number: device.Number{Major: 7}}, {Number: device.Number{Major: 8, Minor: 16}}},
 		Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks}},
 	}})
 	if p.Name != "/srv" || len(p.Devices) != 2 || p.Devices[1] != sdb || p.Buffered != explain.Leaks {

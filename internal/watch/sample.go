@@ -221,7 +221,7 @@ func (s *Sampler) Beneath(n device.Number) []device.Number {
 	var list []device.Number
 	if tree, err := s.trees(n); err == nil {
 		walk(tree, func(d *device.Node) {
-			if m := d.Device.Number(); m != n && !slices.Contains(list, m) {
+			if m := d.Device.Number; m != n && !slices.Contains(list, m) {
 				list = append(list, m)
 			}
 		})
@@ -232,7 +232,7 @@ func (s *Sampler) Beneath(n device.Number) []device.Number {
 
 // walk visits the whole devices of a tree.
 func walk(n *device.Node, visit func(*device.Node)) {
-	if n.Device != nil && n.Kind != device.KindPartition && n.Device.Number() != (device.Number{}) {
+	if n.Device != nil && n.Kind != device.KindPartition && n.Device.Number != (device.Number{}) {
 		visit(n)
 	}
 	for _, b := range n.Below {

@@ -56,7 +56,7 @@ func PlaceOf(g hold.Place) Place {
 	e := g.Explanation
 	p := Place{Name: g.Name, Why: e.Why}
 	for _, s := range e.Hard {
-		p.Devices = append(p.Devices, s.Number())
+		p.Devices = append(p.Devices, s.Number)
 	}
 	if i := slices.IndexFunc(e.Modes, func(m explain.Mode) bool { return m.Name == explain.Buffered }); i >= 0 {
 		p.Buffered = e.Modes[i].Group

@@ -45,7 +45,7 @@ func addVolume(h *hold.Holder, all map[string]*Volume, t target.Target) {
 			v.Why = e.Why
 		default:
 			for _, s := range e.Hard {
-				v.Devices = append(v.Devices, s.Number())
+				v.Devices = append(v.Devices, s.Number)
 			}
 			// The mount must be the root of its file system, and there must be no other on the device.
 			if m := e.Tree.Mount; e.Own() && m.Root == "/" && m.Point == v.Path {

@@ -123,7 +123,7 @@ func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (_ row.Row
 	set := map[limit.Key]limit.Limits{
 		limit.ReadBPS: {ReadBPS: r.asked}, limit.WriteBPS: {WriteBPS: r.asked}, limit.ReadIOPS: {ReadIOPS: r.asked}, limit.WriteIOPS: {WriteIOPS: r.asked},
 	}[r.key]
-	if _, err := b.host.Hold(b.own.Target, cgroup.Want{Change: limit.Change{Set: set}, Devices: []device.Number{b.disk.Number()}}); err != nil {
+	if _, err := b.host.Hold(b.own.Target, cgroup.Want{Change: limit.Change{Set: set}, Devices: []device.Number{b.disk.Number}}); err != nil {
 		return row.Row{}, err
 	}
 	inside := engine.Inside{ID: strconv.Itoa(os.Getpid()), Root: filepath.Join(b.dir, "disk"), Dir: "/", Groups: b.own.Dirs()}

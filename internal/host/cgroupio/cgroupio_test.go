@@ -47,7 +47,7 @@ func hybrid() map[string]string {
 
 func TestReadCgroupIOHybrid(t *testing.T) {
 	fs := host(t, hybrid())
-	vda, sdz := &device.Device{Major: 254}, &device.Device{Major: 65}
+	vda, sdz := &device.Device{Number: device.Number{Major: 254}}, &device.Device{Number: device.Number{Major: 65}}
 	for _, tt := range []struct {
 		name          string
 		pid           int
@@ -107,7 +107,7 @@ func TestReadCgroupIOUnified(t *testing.T) {
 		{pid: 11, major: 254, read: -1, written: -1, version: 2, err: ErrNotCounted},
 		{pid: 12, major: 254, read: -1, written: -1, version: 0, err: ErrNotCounted, throttleErr: true},
 	} {
-		read, written, version, err := ReadCgroupIO(fs, tt.pid, &device.Device{Major: tt.major})
+		read, written, version, err := ReadCgroupIO(fs, tt.pid, &device.Device{Number: device.Number{Major: tt.major}})
 		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
 			t.Errorf("process %d: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.pid, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
 		}

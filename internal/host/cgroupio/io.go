@@ -33,9 +33,9 @@ func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64
 		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.Path, ErrNotCounted)
 	}
 	if version == 2 {
-		read, written, err = readV2(g, dev.Number())
+		read, written, err = readV2(g, dev.Number)
 	} else {
-		read, written, err = readV1(g, dev.Number())
+		read, written, err = readV1(g, dev.Number)
 	}
 	if err != nil {
 		return -1, -1, version, fmt.Errorf("group %s: %w", g.Path, err)

@@ -16,7 +16,7 @@ func (t *tracer) numbered(number Number, depth int) (*Node, error) {
 		return nil, fmt.Errorf("block device %s: %w", number, err)
 	}
 	n := t.block(dir, depth)
-	if n.Disk().Device.Number() == (Number{}) {
+	if n.Disk().Device.Number == (Number{}) {
 		return nil, fmt.Errorf("block device %s: %s has no number in %s", number, n.Disk().Name, dir)
 	}
 	return n, nil
@@ -71,7 +71,7 @@ func (t *tracer) dm(n *Node, dir string, depth int) {
 	n.Kind, n.Label = KindDM, Text(dir, "dm/name")
 	n.Maker, _, _ = strings.Cut(Text(dir, "dm/uuid"), "-")
 	if t.fs.Targets != nil {
-		n.Targets, _ = t.fs.Targets(n.Device.Number())
+		n.Targets, _ = t.fs.Targets(n.Device.Number)
 	}
 	t.slaves(n, dir, depth)
 }

@@ -40,10 +40,9 @@ func Host() FS { return FS{Proc: "/proc", Sys: "/sys", Targets: targets, Backing
 
 // A Device is a block device under a place.
 type Device struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
-	Model string `json:"model,omitempty"`
+	Name   string `json:"name"`
+	Number Number `json:"number"`
+	Model  string `json:"model,omitempty"`
 	// Size is in bytes.
 	Size       int64  `json:"size"`
 	Rotational bool   `json:"rotational"`
@@ -97,7 +96,7 @@ func (f FS) Of(path string) (*Stack, error) {
 	}
 	t := tracer{fs: f, mounts: mounts}
 	if number, ok := BlockNode(resolved); ok {
-		n, err := t.whole(Mount{FSType: RawBlock, Source: resolved, Point: resolved, Major: number.Major, Minor: number.Minor}, 0)
+		n, err := t.whole(Mount{FSType: RawBlock, Source: resolved, Point: resolved, Number: number}, 0)
 		return stackOf(n), err
 	}
 	n, err := t.path(resolved, 0)

@@ -42,7 +42,7 @@ func TestOfFixture(t *testing.T) {
 		}
 		device, stack := "", ""
 		if s.Device != nil {
-			device = fmt.Sprintf("%s %d:%d", s.Device.Name, s.Device.Major, s.Device.Minor)
+			device = fmt.Sprintf("%s %s", s.Device.Name, s.Device.Number)
 			stack = strings.Join(s.Device.Stack, " ")
 		}
 		if device != tt.device || stack != tt.stack {
@@ -75,7 +75,7 @@ func TestDeviceProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Device{
-		Name: "nvme0n1", Major: 259, Minor: 0, Model: "SAMSUNG MZVLB512HBJQ-000L7", Size: 1000215216 * 512,
+		Name: "nvme0n1", Number: Number{Major: 259, Minor: 0}, Model: "SAMSUNG MZVLB512HBJQ-000L7", Size: 1000215216 * 512,
 		Scheduler: "none", NrRequests: 1023, WriteCache: "write back", LogicalBS: 512,
 		Stack: []string{"nvme0n1p1", "nvme0n1"},
 	}
@@ -104,11 +104,11 @@ func TestOfMount(t *testing.T) {
 		want  string
 		why   string
 	}{
-		{"container's layer", Mount{FSType: "overlay", Minor: 77, Point: "/", Upper: "/fixture/crypt/inner/up"}, "loop3", ""},
+		{"container's layer", Mount{FSType: "overlay", Number: Number{Minor: 77}, Point: "/", Upper: "/fixture/crypt/inner/up"}, "loop3", ""},
 		{"no upper folder", Mount{FSType: "overlay"}, "", "read-only"},
 		{"relative upper folder", Mount{FSType: "overlay", Upper: "x/diff"}, "", "relative"},
-		{"bind", Mount{FSType: "xfs", Major: 253, Point: "/data"}, "dm-0", ""},
-		{"tmpfs", Mount{FSType: "tmpfs", Minor: 9}, "", "tmpfs is memory"},
+		{"bind", Mount{FSType: "xfs", Number: Number{Major: 253}, Point: "/data"}, "dm-0", ""},
+		{"tmpfs", Mount{FSType: "tmpfs", Number: Number{Minor: 9}}, "", "tmpfs is memory"},
 		{"btrfs", Mount{FSType: "btrfs", Source: "/dev/nvme0n1p1"}, "nvme0n1", ""},
 		{"nothing said", Mount{}, "", "no block device"},
 	} {

@@ -28,9 +28,8 @@ type Layer struct {
 
 // A Part is one device of a layer: the whole disk if that is a partition.
 type Part struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
+	Name   string `json:"name"`
+	Number Number `json:"number"`
 }
 
 // Name returns the names of a layer's devices: "vda", "sda + sdb".
@@ -63,7 +62,7 @@ func (s *Stack) Layers() []Layer {
 			}
 			seen[n.Name] = true
 			devices = append(devices, n)
-			l.Parts = append(l.Parts, Part{n.Name, n.Device.Major, n.Device.Minor})
+			l.Parts = append(l.Parts, Part{n.Name, n.Device.Number})
 			l.Volatile = l.Volatile || n.volatile()
 			l.FUA = l.FUA || n.Device.FUA
 		}
@@ -89,7 +88,7 @@ func (f FS) Volatile(above []Layer) []Layer {
 			return slices.ContainsFunc(a.Parts, func(p Part) bool { return p.Name == n.Name })
 		})
 		if !isAbove && n.volatile() && n.Device.Size > 0 {
-			l.Parts = append(l.Parts, Part{n.Name, n.Device.Major, n.Device.Minor})
+			l.Parts = append(l.Parts, Part{n.Name, n.Device.Number})
 			l.FUA = l.FUA || n.Device.FUA
 		}
 	}

@@ -59,10 +59,10 @@ func (t *tracer) holding(loop, file string) (m *Mount, lost string) {
 	switch {
 	case dev != 0 && dev == memoryFiles():
 		// The file system of memfd_create(2) and shared memory: the kernel mounts it nowhere.
-		return &Mount{Major: n.Major, Minor: n.Minor, FSType: "tmpfs", Source: "tmpfs", Point: "not mounted", Root: "/"}, ""
+		return &Mount{Number: n, FSType: "tmpfs", Source: "tmpfs", Point: "not mounted", Root: "/"}, ""
 	case n.Major != 0:
 		// A file system with a device of its own, which is known without a mount.
-		return &Mount{Major: n.Major, Minor: n.Minor, FSType: "unmounted", Point: "not mounted", Root: "/"}, ""
+		return &Mount{Number: n, FSType: "unmounted", Point: "not mounted", Root: "/"}, ""
 	}
 	if at := find(t.mounts, file); at != nil && at.FSType == "btrfs" {
 		// Each btrfs subvolume has a number of its own, which no mount has.
@@ -75,7 +75,7 @@ func (t *tracer) holding(loop, file string) (m *Mount, lost string) {
 func (t *tracer) mounted(n Number) *Mount {
 	has := func(mounts []Mount) *Mount {
 		for i := range mounts {
-			if m := &mounts[i]; m.Number() == n {
+			if m := &mounts[i]; m.Number == n {
 				return m
 			}
 		}

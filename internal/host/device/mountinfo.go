@@ -19,10 +19,9 @@ type Mount struct {
 	// ID and Parent are the kernel's numbers of the mount and of the one it is on.
 	ID     int `json:"id,omitempty"`
 	Parent int `json:"parent,omitempty"`
-	// Major and Minor are the file system's device number. Major 0 is given to
+	// Number is the file system's device number. Its major is 0 for
 	// file systems that have no single block device.
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
+	Number Number `json:"number"`
 	// Root is the folder of the file system that Point shows.
 	Root  string `json:"root,omitempty"`
 	Point string `json:"point"`
@@ -110,7 +109,7 @@ func parseMount(line string) (Mount, error) {
 	if err != nil {
 		return bad("bad device number")
 	}
-	m.Major, m.Minor = n.Major, n.Minor
+	m.Number = n
 	m.Root, m.Point = unescape(head[3]), unescape(head[4])
 	m.FSType, m.Source = unescape(tail[0]), unescape(tail[1])
 	super := tail[len(tail)-1]

@@ -30,9 +30,9 @@ func TestParseMounts(t *testing.T) {
 6 1 0:41 / /n rw - overlay overlay rw,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d
 `))
 	want := []Mount{
-		{ID: 36, Parent: 35, Major: 98, Root: "/mnt1", Point: "/mnt 2", FSType: "ext3", Source: "/dev/root", Options: "rw,noatime,rw,errors=continue"},
-		{ID: 5, Parent: 1, Minor: 40, Root: "/", Point: "/m", FSType: "overlay", Upper: "/a b,c", Lower: []string{"/l,1", "/l:2", "/data"}, Options: `rw,rw,lowerdir=/l\0541:/l\134:2::/data,upperdir=/a\040b\054c,workdir=/w`},
-		{ID: 6, Parent: 1, Minor: 41, Root: "/", Point: "/n", FSType: "overlay", Source: "overlay", Lower: []string{"/l1", "/l2"}, Options: "rw,rw,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d"},
+		{ID: 36, Parent: 35, Number: Number{Major: 98}, Root: "/mnt1", Point: "/mnt 2", FSType: "ext3", Source: "/dev/root", Options: "rw,noatime,rw,errors=continue"},
+		{ID: 5, Parent: 1, Number: Number{Minor: 40}, Root: "/", Point: "/m", FSType: "overlay", Upper: "/a b,c", Lower: []string{"/l,1", "/l:2", "/data"}, Options: `rw,rw,lowerdir=/l\0541:/l\134:2::/data,upperdir=/a\040b\054c,workdir=/w`},
+		{ID: 6, Parent: 1, Number: Number{Minor: 41}, Root: "/", Point: "/n", FSType: "overlay", Source: "overlay", Lower: []string{"/l1", "/l2"}, Options: "rw,rw,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("parseMounts: %v (-want +got):\n%s", err, diff)

@@ -52,12 +52,3 @@ func (n *Number) UnmarshalText(b []byte) (err error) {
 	*n, err = ParseNumber(string(b))
 	return err
 }
-
-// Number returns the device's number.
-func (d Device) Number() Number { return Number{d.Major, d.Minor} }
-
-// Number returns the number of the mount's file system.
-func (m Mount) Number() Number { return Number{m.Major, m.Minor} }
-
-// Number returns the part's number.
-func (p Part) Number() Number { return Number{p.Major, p.Minor} }

@@ -13,7 +13,7 @@ func Block(dir string) *Device {
 	d := &Device{Name: filepath.Base(dir), Model: model(dir)}
 	// A hidden device has no number.
 	n, _ := ParseNumber(Text(dir, "dev"))
-	d.Major, d.Minor = n.Major, n.Minor
+	d.Number = n
 	queue := filepath.Join(dir, "queue")
 	// size is in units of 512 bytes whatever the block size.
 	d.Size = number(dir, "size") * 512

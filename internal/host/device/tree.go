@@ -175,7 +175,7 @@ func (t *tracer) whole(m Mount, depth int) (*Node, error) {
 	switch {
 	case m.FSType == "overlay":
 		return n, t.overlay(n, depth)
-	case m.Major != 0:
+	case m.Number.Major != 0:
 		return n, t.single(n, depth)
 	case m.FSType == "btrfs":
 		return n, t.btrfs(n, depth)
@@ -187,9 +187,9 @@ func (t *tracer) whole(m Mount, depth int) (*Node, error) {
 // single continues with the device that mountinfo names, and with those in the mount's options.
 func (t *tracer) single(n *Node, depth int) error {
 	m := n.Mount
-	b, err := t.numbered(m.Number(), depth)
+	b, err := t.numbered(m.Number, depth)
 	if errors.Is(err, fs.ErrNotExist) {
-		n.Why = fmt.Sprintf("%s %s is on device %s, which sysfs doesn't show", m.FSType, m.Source, m.Number())
+		n.Why = fmt.Sprintf("%s %s is on device %s, which sysfs doesn't show", m.FSType, m.Source, m.Number)
 		return nil
 	}
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 func sketch(n *Node, indent string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s %s", indent, n.Kind, n.Name)
-	if d := n.Device; d != nil && d.Major != 0 {
-		fmt.Fprintf(&b, " %d:%d", d.Major, d.Minor)
+	if d := n.Device; d != nil && !d.Number.IsZero() {
+		fmt.Fprintf(&b, " %s", d.Number)
 	}
 	for _, word := range []string{n.Role, n.File, n.Label, n.Maker, n.Level, n.CacheMode} {
 		if word != "" {

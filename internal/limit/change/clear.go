@@ -70,7 +70,7 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 	if where.Device != "" {
 		var number device.Number
 		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = stack.Device.Number()
+			number = stack.Device.Number
 		}
 		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
 			return w.Device != number && w.Disk != filepath.Base(where.Device)

@@ -76,7 +76,7 @@ func laterNote(s *hold.Scope, set limit.Limits) []string {
 // sharedDevice returns one of the devices to which the limits for a path apply as well.
 func sharedDevice(e *explain.Explanation, devices []explain.Spot) (string, bool) {
 	for _, d := range e.Hard {
-		if !d.ReadsOnly && slices.ContainsFunc(devices, func(o explain.Spot) bool { return o.Number() == d.Number() && !o.ReadsOnly }) {
+		if !d.ReadsOnly && slices.ContainsFunc(devices, func(o explain.Spot) bool { return o.Number == d.Number && !o.ReadsOnly }) {
 			return d.Name, true
 		}
 	}
@@ -214,7 +214,7 @@ func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	told := func(name string, held []keeper.Limit, devices []explain.Spot) {
 		var words []string
 		for _, h := range held {
-			if c.Touches(h.Key) && (h.Device.IsZero() || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number() == h.Device })) {
+			if c.Touches(h.Key) && (h.Device.IsZero() || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number == h.Device })) {
 				words = append(words, fmt.Sprintf("%s=%s by %s", h.Key, h.Value, policy.Called(h.Rule)))
 			}
 		}

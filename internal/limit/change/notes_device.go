@@ -57,7 +57,7 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 	}
 	on := map[device.Number]bool{}
 	for _, d := range s.Devices() {
-		on[d.Number()] = true
+		on[d.Number] = true
 	}
 	for _, p := range s.GroupSets {
 		if len(on) > 0 || p.Target == nil || p.Target.PID == 0 {
@@ -65,7 +65,7 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 		}
 		if all, err := m.Look(*p.Target); err == nil {
 			for _, d := range all.Devices() {
-				on[d.Number()] = true
+				on[d.Number] = true
 			}
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // onDisk is a scope of a container whose data is on the disk 8:0.
 func onDisk(more ...hold.GroupSet) *hold.Scope {
 	web := &target.Target{Kind: target.Container, Engine: target.Docker, Name: "web", ID: "abc"}
-	e := &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Major: 8}}}
+	e := &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Number: device.Number{Major: 8}}}}
 	return &hold.Scope{
 		Target: *web, GroupSets: append([]hold.GroupSet{{Name: "container web", Target: web, Groups: &cgroup.Target{}}}, more...),
 		Places: []hold.Place{{Name: "/a", Path: "/a", Explanation: e}},

@@ -57,7 +57,7 @@ func (r *Result) Text() string {
 	}
 	for _, g := range r.Places {
 		for _, d := range g.Explanation.Hard {
-			say("%s: on %s (%s)", clean.Name(g.Name), d.Name, d.Number())
+			say("%s: on %s (%s)", clean.Name(g.Name), d.Name, d.Number)
 		}
 	}
 	for _, i := range r.Implied {

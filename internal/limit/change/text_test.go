@@ -3,6 +3,7 @@ package change
 import (
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -14,7 +15,7 @@ import (
 // which are all that it takes.
 func TestText(t *testing.T) {
 	forged := "/da\x1b[31mta\nplimsoll: fine"
-	place := hold.Place{Name: forged, Path: forged, Explanation: &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Major: 8}}}}
+	place := hold.Place{Name: forged, Path: forged, Explanation: &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Number: device.Number{Major: 8}}}}}
 	web, unit := hold.GroupSet{Name: "container web"}, hold.GroupSet{Name: "unit:backup.service", Unit: "backup.service"}
 	root := hold.GroupSet{Name: "the root group", DeviceWide: true}
 	edit := &cgroup.Diff{Edits: []cgroup.Edit{{File: "/cg/io.max", Text: []string{"8:0 wbps=1048576"}, Was: []string{"8:0 wbps=max"}}}}

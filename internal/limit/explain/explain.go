@@ -55,9 +55,8 @@ func worse(a, b Verdict) Verdict {
 
 // A Spot is a block device that a hard limit goes on.
 type Spot struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
+	Name   string        `json:"name"`
+	Number device.Number `json:"number"`
 	// MaxIO is the size in bytes of the largest I/O there; a larger one is split and counts as several. 0: unknown.
 	MaxIO int64 `json:"max_io,omitempty"`
 	// ReadsOnly marks a device that is only read: it holds a lower folder of an overlay, with files that have not
@@ -68,9 +67,6 @@ type Spot struct {
 	// Why is the reason for this device, where it isn't obvious.
 	Why string `json:"why,omitempty"`
 }
-
-// Number is the device's.
-func (s Spot) Number() device.Number { return device.Number{Major: s.Major, Minor: s.Minor} }
 
 // An Explanation is everything known about the limits of one path.
 type Explanation struct {
@@ -167,7 +163,7 @@ func spots(n *device.Node) []Spot {
 			if slices.ContainsFunc(list, func(s Spot) bool { return s.Name == d.Name }) {
 				continue
 			}
-			s := Spot{Name: d.Name, Major: d.Major, Minor: d.Minor, MaxIO: d.MaxIO, MQ: d.MQ, ReadsOnly: reads}
+			s := Spot{Name: d.Name, Number: d.Number, MaxIO: d.MaxIO, MQ: d.MQ, ReadsOnly: reads}
 			switch {
 			case why != "":
 				s.Why = why

@@ -151,7 +151,7 @@ func TestHard(t *testing.T) {
 		e := explained(t, h, path)
 		var words []string
 		for _, s := range e.Hard {
-			w := s.Name + " " + s.Number().String()
+			w := s.Name + " " + s.Number.String()
 			if s.ReadsOnly {
 				w = "reads of " + w
 			}

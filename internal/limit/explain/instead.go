@@ -29,7 +29,7 @@ func instead(n *device.Node) string {
 		return image
 	case m.Has("dax") || m.Has("dax=always"):
 		return "mount it without dax"
-	case t == "btrfs" || m.Major != 0:
+	case t == "btrfs" || m.Number.Major != 0:
 		return "look from the host, where sysfs shows the device, or name the device itself"
 	}
 	return "containers keep no data there"

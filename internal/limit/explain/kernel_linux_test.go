@@ -134,7 +134,7 @@ func (m *meter) counts(t *testing.T, d *device.Device) {
 		return
 	}
 	for _, file := range []string{"read", "write"} {
-		if err := m.group.Put("blkio.throttle."+file+"_bps_device", fmt.Sprintf("%d:%d %d", d.Major, d.Minor, int64(1)<<40)); err != nil {
+		if err := m.group.Put("blkio.throttle."+file+"_bps_device", fmt.Sprintf("%s %d", d.Number, int64(1)<<40)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +149,7 @@ func (m *meter) charged(t *testing.T, d *device.Device) (sum int64) {
 	}
 	for line := range strings.Lines(device.Text(string(m.group), file)) {
 		f := strings.Fields(line)
-		if len(f) < 2 || f[0] != fmt.Sprintf("%d:%d", d.Major, d.Minor) {
+		if len(f) < 2 || f[0] != d.Number.String() {
 			continue
 		}
 		var values []string

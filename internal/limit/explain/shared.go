@@ -25,9 +25,8 @@ type Shared struct {
 
 // A Disk is a shared device.
 type Disk struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
+	Name   string        `json:"name"`
+	Number device.Number `json:"number"`
 }
 
 // Sharing finds the disks that more than one of the paths is on. Paths that have one limit anyway get no entry for a
@@ -39,7 +38,7 @@ func Sharing(list []*Explanation) []Shared {
 		users := map[Disk][]string{}
 		for _, e := range list {
 			for _, dev := range e.disks(limits) {
-				d := Disk{dev.Name, dev.Major, dev.Minor}
+				d := Disk{dev.Name, dev.Number}
 				if !slices.Contains(disks, d) {
 					disks = append(disks, d)
 				}
@@ -127,12 +126,12 @@ func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 	data, all := n.Data(), whole(path, n)
 	var list []string
 	for _, m := range mounts {
-		own := m.Major == data.Mount.Major && m.Minor == data.Mount.Minor && data.Mount.FSType != device.RawBlock
+		own := m.Number == data.Mount.Number && data.Mount.FSType != device.RawBlock
 		// Mounts of the path's own file system count if they show all of it.
-		if m.Major == 0 || own && (all || m.Root != "/") {
+		if m.Number.Major == 0 || own && (all || m.Root != "/") {
 			continue
 		}
-		d, err := h.fs.Disk(m.Number())
+		d, err := h.fs.Disk(m.Number)
 		if err == nil && slices.ContainsFunc(spots, func(s Spot) bool { return s.Name == d.Name && !s.ReadsOnly }) && !slices.Contains(list, m.Point) {
 			list = append(list, m.Point)
 		}

@@ -9,7 +9,7 @@ import (
 // TestStack: a mount that only a container sees is explained as the host's own are.
 func TestStack(t *testing.T) {
 	h := machine(t, v2, nil)
-	s, err := h.fs.OfMount(device.Mount{FSType: "overlay", Minor: 99, Point: "/", Upper: "/fixture/md/up"})
+	s, err := h.fs.OfMount(device.Mount{FSType: "overlay", Number: device.Number{Minor: 99}, Point: "/", Upper: "/fixture/md/up"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,7 +17,7 @@ func TestStack(t *testing.T) {
 	if e.Path != "the container's /" || !e.Possible || len(e.Hard) != 1 || e.Hard[0].Name != "md0" || short(e.Modes) != "held held held held late" {
 		t.Errorf("%+v, want a limit on md0", e)
 	}
-	s, err = h.fs.OfMount(device.Mount{FSType: "xfs", Major: 253, Minor: 5, Point: "/data", Root: "/sub"})
+	s, err = h.fs.OfMount(device.Mount{FSType: "xfs", Number: device.Number{Major: 253, Minor: 5}, Point: "/data", Root: "/sub"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,8 +126,8 @@ func layerWords(l, above *Layer) string {
 	}
 	d := l.Device
 	name := l.Name
-	if d.Major != 0 {
-		name += fmt.Sprintf(" (%d:%d)", d.Major, d.Minor)
+	if !d.Number.IsZero() {
+		name += " (" + d.Number.String() + ")"
 	}
 	add("%s%s", rolePrefix(l.Role), name)
 	switch l.Kind {
@@ -241,9 +241,9 @@ func mapperWords(n *device.Node) string {
 
 // spotWords describes a device for limits.
 func spotWords(s Spot) string {
-	text := fmt.Sprintf("go on %s (%s)", s.Name, s.Number())
+	text := fmt.Sprintf("go on %s (%s)", s.Name, s.Number)
 	if s.ReadsOnly {
-		text = fmt.Sprintf("on reads of the lower folders go on %s (%s)", s.Name, s.Number())
+		text = fmt.Sprintf("on reads of the lower folders go on %s (%s)", s.Name, s.Number)
 	}
 	if s.Why != "" {
 		text += ": " + s.Why
@@ -257,8 +257,8 @@ func spotWords(s Spot) string {
 // weightWords describes the effect of a weight on a disk.
 func weightWords(w Weight) string {
 	name := w.Name
-	if w.Major != 0 {
-		name += fmt.Sprintf(" (%d:%d)", w.Major, w.Minor)
+	if !w.Number.IsZero() {
+		name += " (" + w.Number.String() + ")"
 	}
 	if w.Works() {
 		text := "go on " + name + ", by " + w.By

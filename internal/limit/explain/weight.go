@@ -10,9 +10,9 @@ import (
 
 // A Weight is a disk for weights, and whether they have an effect there.
 type Weight struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
+	Name string `json:"name"`
+	// Number is absent for a hidden path of an NVMe namespace.
+	Number device.Number `json:"number,omitzero"`
 	// By is weight.ByBFQ or weight.ByIOCost where weights have an effect on the disk, "" where the kernel accepts
 	// them without effect.
 	By string `json:"by,omitempty"`
@@ -25,17 +25,14 @@ type Weight struct {
 	Fix string `json:"fix,omitempty"`
 }
 
-// Number is the disk's.
-func (w Weight) Number() device.Number { return device.Number{Major: w.Major, Minor: w.Minor} }
-
 // Works reports whether a weight has an effect on the containers' I/O.
 func (w Weight) Works() bool { return w.By != "" && w.Charge != Leaks }
 
 // Weight reports whether weights have an effect on a whole disk, by the rule of package weight.
 func (h *Host) Weight(d *device.Device) Weight {
 	dir := filepath.Join(h.fs.Sys, "block", d.Name)
-	e := weight.Place{Root: h.root}.Effect(weight.Disk{Name: d.Name, Number: d.Number(), Dir: dir})
-	w := Weight{Name: d.Name, Major: d.Major, Minor: d.Minor, By: e.By, Ready: e.Ready, Why: e.Why, Fix: e.Fix}
+	e := weight.Place{Root: h.root}.Effect(weight.Disk{Name: d.Name, Number: d.Number, Dir: dir})
+	w := Weight{Name: d.Name, Number: d.Number, By: e.By, Ready: e.Ready, Why: e.Why, Fix: e.Fix}
 	if e.Works() {
 		w.Why = "" // Why is only for what is missing.
 	}

@@ -21,14 +21,14 @@ func (s *Scope) want(p GroupSet, c limit.Change) cgroup.Want {
 		w.Change = rates(c)
 	}
 	for _, d := range s.Devices() {
-		n := d.Number()
+		n := d.Number
 		w.Devices = append(w.Devices, n)
 		if d.ReadsOnly {
 			w.ReadsOnly = append(w.ReadsOnly, n)
 		}
 	}
 	for _, d := range s.Weights() {
-		w.WeightDevices = append(w.WeightDevices, d.Number())
+		w.WeightDevices = append(w.WeightDevices, d.Number)
 	}
 	return w
 }
@@ -282,7 +282,7 @@ func (h *Holder) dividedBy(p GroupSet, w explain.Weight) string {
 	if err != nil {
 		return w.By
 	}
-	return h.Groups.WeightEffect(g, w.Number()).By
+	return h.Groups.WeightEffect(g, w.Number).By
 }
 
 // node returns the path of a device's node. In the kernel's names "!" stands for "/".

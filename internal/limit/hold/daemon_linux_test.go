@@ -16,11 +16,11 @@ import (
 
 // takes is what a daemon of the folder run does before it sets rates of a device.
 func takes(ctx context.Context, w *DeviceLimits, run string, d explain.Spot, rates limit.Limits) error {
-	n := DeviceLimit{Device: d.Number(), Disk: d.Name, Limits: rates}
+	n := DeviceLimit{Device: d.Number, Disk: d.Name, Limits: rates}
 	for _, k := range rates.Keys() {
 		n.Rules = append(n.Rules, RuleLimit{Key: k, Rule: "one"})
 	}
-	if err := w.Vacate(ctx, run, d.Number()); err != nil {
+	if err := w.Vacate(ctx, run, d.Number); err != nil {
 		return err
 	}
 	return w.Record(ctx, run, []DeviceLimit{n})
@@ -39,7 +39,7 @@ func TestDaemonBefore(t *testing.T) {
 		}
 	}
 	const writes, reads, ops = "blkio.throttle.write_bps_device", "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device"
-	if err := w.Record(t.Context(), "/run/x", []DeviceLimit{{Device: spot.Number(), Disk: spot.Name, Limits: limit.Limits{WriteBPS: 2 << 20, ReadIOPS: 70}, Rules: []RuleLimit{
+	if err := w.Record(t.Context(), "/run/x", []DeviceLimit{{Device: spot.Number, Disk: spot.Name, Limits: limit.Limits{WriteBPS: 2 << 20, ReadIOPS: 70}, Rules: []RuleLimit{
 		{Key: limit.ReadBPS, Before: limit.Limits{ReadBPS: 5 << 20}}, // The rule says none.
 		{Key: limit.WriteBPS, Before: limit.Limits{WriteBPS: 6 << 20}, Prior: "1MiB"},
 		{Key: limit.ReadIOPS, Before: limit.Limits{ReadIOPS: 90}},
@@ -104,10 +104,10 @@ func TestDaemonRecords(t *testing.T) {
 	}
 	entries(0)
 	// A record without the rules is none of a daemon.
-	if err := w.journal.Keep(t.Context(), deviceLimitKind, "254:0", DeviceLimit{Daemon: "/run/x", Device: spot.Number(), Limits: limit.Limits{WriteBPS: 1}, Boot: w.boot}); err != nil {
+	if err := w.journal.Keep(t.Context(), deviceLimitKind, "254:0", DeviceLimit{Daemon: "/run/x", Device: spot.Number, Limits: limit.Limits{WriteBPS: 1}, Boot: w.boot}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Vacate(t.Context(), "/run/x", spot.Number()); !errors.As(err, new(*journal.DamagedError)) {
+	if err := w.Vacate(t.Context(), "/run/x", spot.Number); !errors.As(err, new(*journal.DamagedError)) {
 		t.Errorf("Vacate() = %v, want that the record is damaged", err)
 	}
 }

@@ -115,7 +115,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		}
 		for _, d := range s.Devices() {
 			if mine := ratesOn(d, r.Set); !mine.IsZero() {
-				if err := w.readable(d.Number()); err != nil {
+				if err := w.readable(d.Number); err != nil {
 					return x, err
 				}
 				if err := x.take(w.recordOf(s.Owner(), d, mine), now); err != nil {
@@ -131,7 +131,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		}
 	}
 	for _, n := range all {
-		if len(s.Places) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
+		if len(s.Places) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number == n.Device }) {
 			continue
 		}
 		both := n.Only(r.Remove)
@@ -154,7 +154,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 
 // recordOf returns the record of an owner's rates of a device.
 func (w *DeviceLimits) recordOf(owner string, d explain.Spot, rates limit.Limits) DeviceLimit {
-	n := DeviceLimit{For: owner, Device: d.Number(), Disk: d.Name, Limits: rates, Boot: w.boot}
+	n := DeviceLimit{For: owner, Device: d.Number, Disk: d.Name, Limits: rates, Boot: w.boot}
 	// If the device goes away, the kernel refuses the limit.
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	if !utf8.ValidString(n.For) {

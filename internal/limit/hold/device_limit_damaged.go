@@ -64,7 +64,7 @@ func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Cha
 		return nil
 	}
 	for _, d := range s.Devices() {
-		n := d.Number()
+		n := d.Number
 		if bad := w.readable(n); !errors.As(bad, new(*journal.DamagedError)) {
 			continue
 		}

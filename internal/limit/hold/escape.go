@@ -97,7 +97,7 @@ func (s *Scope) Escapes(set limit.Limits, flag string) (all []Escape) {
 		}
 		for _, d := range g.Explanation.Hard {
 			if !d.ReadsOnly {
-				e.devices = append(e.devices, d.Number())
+				e.devices = append(e.devices, d.Number)
 			}
 		}
 		all = append(all, e)

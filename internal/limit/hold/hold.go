@@ -70,7 +70,7 @@ func (h *Holder) diskOf(path string) device.Number {
 	if err != nil || stack.Device == nil {
 		return device.Number{}
 	}
-	return stack.Device.Number()
+	return stack.Device.Number
 }
 
 // A Place is where a target has data, with the devices under it. Limits on I/O to this data are set on these devices.

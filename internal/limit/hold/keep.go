@@ -102,7 +102,7 @@ func (s *Scope) forAPI(l limit.Limits) engineapi.Resources {
 			continue
 		}
 		out.Devices = append(out.Devices, engineapi.Device{
-			Path: node(d.Name), Number: d.Number(),
+			Path: node(d.Name), Number: d.Number,
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),
 		})
 	}

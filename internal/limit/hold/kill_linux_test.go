@@ -63,7 +63,7 @@ func newKilled(dir string) (*killed, error) {
 	if err != nil {
 		return nil, err
 	}
-	disk := &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "vda", Major: 254, MQ: true}}, Weights: []explain.Weight{{Name: "vda", Major: 254}}}
+	disk := &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "vda", Number: device.Number{Major: 254}, MQ: true}}, Weights: []explain.Weight{{Name: "vda", Number: device.Number{Major: 254}}}}
 	s := ScopeIn(own, "/srv", disk)
 	s.Target = target.Target{Kind: target.Cgroup, Name: "/shop"}
 	if root, err := h.Groups.Device(); err == nil { // Version 2 has no limits there.

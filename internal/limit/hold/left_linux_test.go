@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -43,7 +44,7 @@ func newStuck(t *testing.T) (k *killed, allowed *int) {
 func (k *killed) stillRecorded(t *testing.T, at string) {
 	t.Helper()
 	_, now, err := k.DeviceLimits(k.state).now()
-	if n := k.scope.Devices()[0].Number(); err != nil || len(now[n].Keys()) != 1 {
+	if n := k.scope.Devices()[0].Number; err != nil || len(now[n].Keys()) != 1 {
 		t.Errorf("%s: the root group has %v, %v, want the limit that was not put back", at, now, err)
 	}
 	k.recorded(t, at)
@@ -106,11 +107,11 @@ func TestRecordedUntilPutBack(t *testing.T) {
 // TestNotedWeight: a weight on a disk below the device that was named is recorded as set. It wasn't, and limit show took it for another program's.
 func TestNotedWeight(t *testing.T) {
 	k, _ := newStuck(t)
-	k.scope.Places[0].Explanation.Hard = []explain.Spot{{Name: "loop7", Major: 7, Minor: 7}}
+	k.scope.Places[0].Explanation.Hard = []explain.Spot{{Name: "loop7", Number: device.Number{Major: 7, Minor: 7}}}
 	if err := k.set(t.Context(), limit.Limits{Weight: 200}); err != nil {
 		t.Fatal(err)
 	}
-	vda := k.scope.Weights()[0].Number()
+	vda := k.scope.Weights()[0].Number
 	list, err := k.Settings(k.state).List()
 	if err != nil || len(list) != 1 || !list[0].Is("/shop", &vda, limit.Weight, "200") {
 		t.Errorf("List() = %+v, %v, want the weight on %s", list, err, vda)

@@ -175,7 +175,7 @@ func TestWeightsOfAnother(t *testing.T) {
 	}
 	undo("another device")
 	d := s.Weights()[0]
-	unknown := Enabled{Disk: "gone", Number: d.Number(), By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
+	unknown := Enabled{Disk: "gone", Number: d.Number, By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
 		Edits: []cgroup.Edit{{File: "/sys/block/plimsoll-no-such/queue/scheduler", Text: []string{"bfq"}, Was: []string{"none"}}}}
 	if err := w.records.keep(t.Context(), unknown); err != nil {
 		t.Fatal(err)

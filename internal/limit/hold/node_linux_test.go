@@ -19,7 +19,7 @@ func TestNode(t *testing.T) {
 	number := func(want string) {
 		t.Helper()
 		e, err := h.node(link)
-		if err != nil || len(e.Hard) != 1 || e.Hard[0].Number().String() != disktest.Number(t, want) {
+		if err != nil || len(e.Hard) != 1 || e.Hard[0].Number.String() != disktest.Number(t, want) {
 			t.Errorf("node() = %+v, %v, want %s", e, err, want)
 		}
 	}

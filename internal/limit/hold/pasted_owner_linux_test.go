@@ -20,7 +20,7 @@ func TestPastedOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.Devices()[0]
-	n := DeviceLimit{For: "cgroup:/another", Device: d.Number(), Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
+	n := DeviceLimit{For: "cgroup:/another", Device: d.Number, Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
 	n.Medium, _ = mediumOf(w.fs, n.Device)
 	remove := limit.Change{Remove: []limit.Key{limit.WriteBPS}}
 	for _, name := range hostileGroups {

@@ -184,7 +184,7 @@ func (s *Scope) Devices() []explain.Spot {
 	var list []explain.Spot
 	for _, g := range s.Places {
 		for _, d := range g.Explanation.Hard {
-			i := slices.IndexFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() })
+			i := slices.IndexFunc(list, func(o explain.Spot) bool { return o.Number == d.Number })
 			if i < 0 {
 				list = append(list, d)
 			} else if !d.ReadsOnly {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/testkit/disktest"
@@ -108,7 +109,7 @@ func TestLatencyWhere(t *testing.T) {
 	on := func(spots ...explain.Spot) *Scope {
 		return &Scope{Places: []Place{{Name: "volume data", Explanation: &explain.Explanation{Possible: true, Hard: spots}}}}
 	}
-	disk, mapped := explain.Spot{Name: "sda", Major: 8, MQ: true}, explain.Spot{Name: "dm-0", Major: 253}
+	disk, mapped := explain.Spot{Name: "sda", Number: device.Number{Major: 8}, MQ: true}, explain.Spot{Name: "dm-0", Number: device.Number{Major: 253}}
 	if err := on(disk).Latency(); err != nil {
 		t.Error(err)
 	}

@@ -139,8 +139,8 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 // on returns the part of a change that is made on a device: a weight is set on the disks that divide by it, which may lie
 // below the devices of the other limits.
 func (s *Scope) on(d device.Number, c limit.Change) limit.Change {
-	weighs := slices.ContainsFunc(s.Weights(), func(w explain.Weight) bool { return w.Number() == d })
-	limited := slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number() == d })
+	weighs := slices.ContainsFunc(s.Weights(), func(w explain.Weight) bool { return w.Number == d })
+	limited := slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number == d })
 	other := func(k limit.Key) bool { return k == limit.Weight && !weighs || k != limit.Weight && !limited }
 	c.Set = c.Set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool { return !other(k) })...)
 	c.Remove = slices.DeleteFunc(slices.Clone(c.Remove), other)

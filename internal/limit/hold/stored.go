@@ -84,7 +84,7 @@ func wordsOf(l limit.Limits, devices []engineapi.Device) []string {
 func (s *Scope) which(keys []limit.Key) engineapi.Which {
 	w := engineapi.Which{Keys: keys}
 	for _, d := range s.Devices() {
-		w.Devices = append(w.Devices, engineapi.Device{Path: node(d.Name), Number: d.Number()})
+		w.Devices = append(w.Devices, engineapi.Device{Path: node(d.Name), Number: d.Number})
 	}
 	return w
 }

@@ -74,7 +74,7 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 	}
 	all, _, _, err := w.look()
 	if err == nil {
-		err = w.readable(d.Number())
+		err = w.readable(d.Number)
 	}
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 	if err != nil {
 		return err
 	}
-	n := d.Number()
+	n := d.Number
 	return free(on(all, n), now[n], d.Name)
 }
 

@@ -107,18 +107,18 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 	sums := map[device.Number]limit.Limits{}
 	for _, r := range t.requests {
 		for _, d := range r.deviceWide() {
-			sum, ok := sums[d.Number()]
+			sum, ok := sums[d.Number]
 			if !ok {
 				devices = append(devices, d)
 			}
 			for _, k := range rates(r.change()).Set.Keys() {
 				*sum.Whole(k) += *r.Limits.Whole(k)
 			}
-			sums[d.Number()] = sum
+			sums[d.Number] = sum
 		}
 	}
 	for _, d := range devices {
-		sum := ratesOn(d, sums[d.Number()])
+		sum := ratesOn(d, sums[d.Number])
 		if sum.IsZero() {
 			continue
 		}
@@ -204,16 +204,16 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 			add(k, own.Limits, "", device.Number{})
 		case k == limit.Weight:
 			for _, d := range r.Weights() {
-				add(k, own.Devices[d.Number()], d.Name, d.Number())
+				add(k, own.Devices[d.Number], d.Name, d.Number)
 			}
 		default:
 			for _, d := range r.Devices() {
-				add(k, own.Devices[d.Number()], d.Name, d.Number())
+				add(k, own.Devices[d.Number], d.Name, d.Number)
 			}
 		}
 	}
 	for _, n := range t.inRoot {
-		if slices.ContainsFunc(r.deviceWide(), func(d explain.Spot) bool { return d.Number() == n.Device }) {
+		if slices.ContainsFunc(r.deviceWide(), func(d explain.Spot) bool { return d.Number == n.Device }) {
 			for _, k := range n.Limits.Keys() {
 				held.Applied = append(held.Applied, limit.Applied{Key: k, Value: n.Limits.Number(k), Device: n.Disk, Number: n.Device, By: limit.ByDevice, Group: "/"})
 			}

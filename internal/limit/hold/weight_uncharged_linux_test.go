@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"
@@ -16,7 +17,7 @@ import (
 func TestWeightUncharged(t *testing.T) {
 	k, _ := newStuck(t)
 	data := k.scope.Places[0].Explanation
-	data.Weights = []explain.Weight{{Name: "vda", Major: 254, Charge: explain.Leaks}}
+	data.Weights = []explain.Weight{{Name: "vda", Number: device.Number{Major: 254}, Charge: explain.Leaks}}
 	_, trial := k.Try(t.Context(), k.state, Request{Scope: k.scope, Limits: limit.Limits{Weight: 300}})
 	for name, err := range map[string]error{"limit set": k.set(t.Context(), limit.Limits{Weight: 300}), "a trial": trial} {
 		if !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "a weight on vda") || !strings.Contains(err.Error(), "no group is charged for the I/O there") {
@@ -28,7 +29,7 @@ func TestWeightUncharged(t *testing.T) {
 		t.Errorf("Weight() = %v, want the reason", err)
 	}
 	k.untouched(t, "the refusals")
-	k.scope.Places = append(k.scope.Places, Place{Name: "/var", Explanation: &explain.Explanation{Weights: []explain.Weight{{Name: "vda", Major: 254, Charge: explain.Held}}}})
+	k.scope.Places = append(k.scope.Places, Place{Name: "/var", Explanation: &explain.Explanation{Weights: []explain.Weight{{Name: "vda", Number: device.Number{Major: 254}, Charge: explain.Held}}}})
 	if err := k.scope.Weight(); err != nil {
 		t.Errorf("Weight() = %v where some of the I/O is charged", err)
 	}

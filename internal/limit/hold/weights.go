@@ -82,7 +82,7 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 	joined := map[device.Number][]string{}
 	err = w.locked(ctx, func(all *[]Enabled) error {
 		for _, d := range s.Weights() {
-			n := d.Number()
+			n := d.Number
 			i := slices.IndexFunc(*all, func(e Enabled) bool { return e.Number == n })
 			effect := w.Groups.WeightEffect(groups[0], n)
 			if effect.Works() {
@@ -214,7 +214,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 		var errs []error
 		for _, e := range *all {
 			// The change left out the other disks, whose weights stay.
-			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == d.Number() })
+			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == d.Number })
 			e.Users = slices.DeleteFunc(e.Users, func(dir string) bool {
 				_, err := os.Stat(dir)
 				return errors.Is(err, fs.ErrNotExist) || named && slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })

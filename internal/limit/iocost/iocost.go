@@ -69,7 +69,7 @@ func Disk(h *explain.Host, path string) (device.Number, string, error) {
 		return device.Number{}, "", usage.Errorf("%s: %s", path, why)
 	}
 	w := e.Weights[0]
-	return w.Number(), w.Name, nil
+	return w.Number, w.Name, nil
 }
 
 // A Setting is the configuration that a user asks for. A nil field is left as it is.

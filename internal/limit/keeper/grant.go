@@ -156,7 +156,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 			grants = append(grants, grant(r, Slot{Key: k}, "", r.Limits.Limits))
 		case k == limit.Weight:
 			for _, d := range s.Weights() {
-				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, r.Limits.Limits))
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number}, d.Name, r.Limits.Limits))
 			}
 		default:
 			for _, d := range s.Devices() {
@@ -167,9 +167,9 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				if err != nil {
 					return nil, nil, err
 				}
-				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number}, d.Name, value))
 				if k.Rate() && s.HasRootGroup() {
-					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), DeviceWide: true}, d.Name, value))
+					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number, DeviceWide: true}, d.Name, value))
 				}
 			}
 		}

@@ -145,7 +145,7 @@ func (r *Reader) shown(ctx context.Context, s *hold.Scope) ([]Shown, error) {
 		if s.Target.Kind == target.Volume {
 			for i := range groups {
 				maps.DeleteFunc(groups[i].Devices, func(d device.Number, _ limit.Limits) bool {
-					return !slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number() == d })
+					return !slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number == d })
 				})
 			}
 		}
@@ -175,7 +175,7 @@ func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 	places := map[device.Number][]string{}
 	for _, g := range s.Places {
 		for _, d := range g.Explanation.Hard {
-			n := d.Number()
+			n := d.Number
 			name := g.Name
 			if d.ReadsOnly {
 				name += " (lower folders)"
@@ -189,7 +189,7 @@ func (r *Reader) places(p hold.GroupSet) map[device.Number][]string {
 // concerns reports whether data of the target is on a device; without a target every device counts.
 func (x *Answer) concerns(d device.Number) bool {
 	return x.Scope == nil || slices.ContainsFunc(x.Shown, func(s Shown) bool { return len(s.Places[d]) > 0 }) ||
-		slices.ContainsFunc(x.Scope.Devices(), func(o explain.Spot) bool { return o.Number() == d })
+		slices.ContainsFunc(x.Scope.Devices(), func(o explain.Spot) bool { return o.Number == d })
 }
 
 // deviceLimitsNow returns what the kernel has of the limits that were set in the root group.
@@ -239,7 +239,7 @@ func together(s *hold.Scope, shown []Shown) (notes []string) {
 		var each []limit.Limits
 		for _, p := range shown {
 			if p.GroupSet.Target != nil && !p.GroupSet.DeviceWide && len(p.Groups) > 0 {
-				each = append(each, p.Groups[0].Devices[d.Number()])
+				each = append(each, p.Groups[0].Devices[d.Number])
 			}
 		}
 		if n := s.Together(each); n != "" {

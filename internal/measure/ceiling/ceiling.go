@@ -54,10 +54,10 @@ func Resolve(state string, ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 
 // diskOf is what is known of a disk that a scope is on.
 func diskOf(s *hold.Scope, spot explain.Spot) device.Device {
-	found := device.Device{Name: spot.Name, Major: spot.Major, Minor: spot.Minor}
+	found := device.Device{Name: spot.Name, Number: spot.Number}
 	var visit func(*explain.Layer)
 	visit = func(l *explain.Layer) {
-		if l.Device != nil && l.Device.Major == spot.Major && l.Device.Minor == spot.Minor {
+		if l.Device != nil && l.Device.Number == spot.Number {
 			found = *l.Device
 		}
 		for _, b := range l.Below {
@@ -180,8 +180,9 @@ func (m Measured) Reasons() string {
 func Named(state, name string) (limit.Limits, error) {
 	d := device.Device{Name: name}
 	fs := device.Host()
-	if _, err := fmt.Sscanf(device.Text(fs.Sys, "class", "block", name, "dev"), "%d:%d", &d.Major, &d.Minor); err == nil {
-		if found, err := fs.Disk(d.Number()); err == nil {
+	if number, err := device.ParseNumber(device.Text(fs.Sys, "class", "block", name, "dev")); err == nil {
+		d.Number = number
+		if found, err := fs.Disk(d.Number); err == nil {
 			d = *found
 		}
 	}

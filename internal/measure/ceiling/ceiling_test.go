@@ -32,7 +32,7 @@ const (
 // control's trials are the baseline's.
 func TestCeilingOf(t *testing.T) {
 	const mib = 1 << 20
-	disk := device.Device{Name: "vdz", Major: 254, Identity: "serial 1"}
+	disk := device.Device{Name: "vdz", Number: device.Number{Major: 254}, Identity: "serial 1"}
 	type cell struct {
 		run     string
 		key     string

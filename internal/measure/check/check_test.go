@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/golden"
@@ -24,13 +25,13 @@ const (
 // them, all of which the device did, on a quiet machine with 4 CPUs.
 func clean() *record.Trial {
 	const n = 20480
-	disk := &record.Device{Name: "vda", Major: 254, Stack: []string{"vda"}}
+	disk := &record.Device{Name: "vda", Number: device.Number{Major: 254}, Stack: []string{"vda"}}
 	r := workload.Result{
 		IOEngine: load.IOUring, Elapsed: 500 * ms, WallElapsed: 500 * ms,
 		Classes:  []load.Class{{Name: "read", Ops: n, Bytes: n * 4096}},
 		Usage:    load.Usage{User: 50 * ms, System: 100 * ms},
 		ProcRead: n * 4096, ProcWritten: 0,
-		Disks: []workload.DiskDelta{{Major: 254, Name: "vda", Reads: n, ReadBytes: n * 4096, Busy: 490 * ms}},
+		Disks: []workload.DiskDelta{{Number: device.Number{Major: 254}, Name: "vda", Reads: n, ReadBytes: n * 4096, Busy: 490 * ms}},
 		File:  workload.FileState{Size: 256 * mib, Extents: 2, DirectAsked: true, DirectOpen: true, DIOAlign: 512, Resident: 0},
 		Host:  workload.HostDelta{CPUBusy: 0.1},
 	}
@@ -52,14 +53,14 @@ func retruth(t *record.Trial) {
 	}
 }
 
-// writes turns a trial into one of writes: app bytes by the application, device
+// writes turns a trial into one of writes: app bytes by the application, disk
 // bytes by the device.
-func writes(t *record.Trial, app, device int64) {
+func writes(t *record.Trial, app, disk int64) {
 	t.Spec.Job.RW = load.RandWrite
 	r := &t.Results[0]
 	r.Classes = []load.Class{{Name: "write", Ops: 20480, Bytes: app}}
 	r.ProcRead, r.ProcWritten = 0, app
-	r.Disks = []workload.DiskDelta{{Major: 254, Name: "vda", Writes: 20480, WrittenBytes: device, Busy: 490 * ms}}
+	r.Disks = []workload.DiskDelta{{Number: device.Number{Major: 254}, Name: "vda", Writes: 20480, WrittenBytes: disk, Busy: 490 * ms}}
 	retruth(t)
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 )
@@ -37,7 +38,7 @@ func TestClientsOnGrounds(t *testing.T) {
 		}, "cache/doubt"},
 		{"two disks of one machine, the second client reads memory", func(t *record.Trial) {
 			second(t)
-			t.Where[1].Device = &record.Device{Name: "vdb", Major: 254, Minor: 16, Stack: []string{"vdb"}}
+			t.Where[1].Device = &record.Device{Name: "vdb", Number: device.Number{Major: 254, Minor: 16}, Stack: []string{"vdb"}}
 			retruth(t) // The second disk did nothing.
 		}, "cache/doubt unlike/note"},
 		{"two machines, disks of the same name", func(t *record.Trial) {
@@ -70,7 +71,7 @@ func TestMovedLooksAtEveryClient(t *testing.T) {
 	second(before)
 	second(after)
 	after.Block, after.Order = 1, 1
-	after.Where[1].Device = &record.Device{Name: "vdb", Major: 254, Minor: 16, Stack: []string{"vdb"}}
+	after.Where[1].Device = &record.Device{Name: "vdb", Number: device.Number{Major: 254, Minor: 16}, Stack: []string{"vdb"}}
 	ws := heard(testRun(), []record.Trial{*before, *after})
 	if len(ws) != 1 || ws[0].Check != Unlike || !strings.Contains(ws[0].Text, "from block 2 on its trials ran under other conditions than before: device: vda / vdb") {
 		t.Errorf("Run = %v, want that the storage changed", texts(ws))

@@ -44,11 +44,11 @@ func TestForeignLimit(t *testing.T) {
 	} {
 		res := workload.Result{
 			Elapsed: 2 * time.Second, WallElapsed: 2 * time.Second, Classes: []load.Class{{Name: x.rw, Ops: x.app >> 16, Bytes: x.app}},
-			File: workload.FileState{DirectOpen: x.direct}, Disks: []workload.DiskDelta{{Name: "loop0", Major: 7, WrittenBytes: x.device, ReadBytes: x.device, Writes: x.device >> 16}},
+			File: workload.FileState{DirectOpen: x.direct}, Disks: []workload.DiskDelta{{Name: "loop0", Number: device.Number{Major: 7}, WrittenBytes: x.device, ReadBytes: x.device, Writes: x.device >> 16}},
 		}
 		tr := &record.Trial{
 			Status: record.Done, Spec: workload.Spec{Kind: workload.Block, Job: load.Job{RW: x.rw, BS: 64 << 10, Direct: x.direct}}, Results: []workload.Result{res},
-			Where: []record.Where{{Device: &record.Device{Name: "loop0", Major: 7}, Foreign: []limit.Applied{x.foreign}}},
+			Where: []record.Where{{Device: &record.Device{Name: "loop0", Number: device.Number{Major: 7}}, Foreign: []limit.Applied{x.foreign}}},
 		}
 		if x.held > 0 {
 			tr.Where[0].Held = &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: x.held, By: limit.ByGroup}}}

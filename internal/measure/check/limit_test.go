@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
@@ -18,15 +19,15 @@ func TestLimits(t *testing.T) {
 	const mib = 1 << 20
 	leaks := []limit.Escape{{Mode: "buffered", Holds: "leaks", Why: "the kernel's flusher writes the data out"}}
 	closed := []limit.Escape{{Mode: "buffered", Holds: "leaks", Closed: true}}
-	make := func(direct bool, app, device int64, escapes []limit.Escape) *record.Trial {
+	make := func(direct bool, app, disk int64, escapes []limit.Escape) *record.Trial {
 		tr := &record.Trial{
 			Status: record.Done, Spec: workload.Spec{Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 64 << 10, Direct: direct}},
 			Results: []workload.Result{{
 				Elapsed: 2 * time.Second, WallElapsed: 2 * time.Second, Classes: []load.Class{{Name: "write", Ops: app >> 16, Bytes: app}},
 				File:  workload.FileState{DirectOpen: direct},
-				Disks: []workload.DiskDelta{{Name: "loop0", Major: 7, WrittenBytes: device}},
+				Disks: []workload.DiskDelta{{Name: "loop0", Number: device.Number{Major: 7}, WrittenBytes: disk}},
 			}},
-			Where: []record.Where{{Limits: "write_bps=10MiB", Device: &record.Device{Name: "loop0", Major: 7},
+			Where: []record.Where{{Limits: "write_bps=10MiB", Device: &record.Device{Name: "loop0", Number: device.Number{Major: 7}},
 				Held: &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 * mib, By: limit.ByGroup}}, Escapes: escapes}}},
 		}
 		tr.Truth = []record.Truth{Truth(&tr.Results[0], tr.Where[0].Device, "", -1, -1)}

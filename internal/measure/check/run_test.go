@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/golden"
@@ -182,11 +183,11 @@ func TestRunIsFastEnoughForManyTrials(t *testing.T) {
 }
 
 func TestTruth(t *testing.T) {
-	dev := &record.Device{Name: "sda", Major: 8, Minor: 0}
+	dev := &record.Device{Name: "sda", Number: device.Number{Major: 8, Minor: 0}}
 	done := workload.Result{
 		Elapsed: 2, ProcRead: 10, ProcWritten: 20,
 		Classes: []load.Class{{Name: "read", Bytes: 100}, {Name: "write", Bytes: 5}, {Name: "sync"}},
-		Disks:   []workload.DiskDelta{{Major: 8, Minor: 1, ReadBytes: 7}, {Major: 8, ReadBytes: 300, WrittenBytes: 4, Busy: 9}},
+		Disks:   []workload.DiskDelta{{Number: device.Number{Major: 8, Minor: 1}, ReadBytes: 7}, {Number: device.Number{Major: 8}, ReadBytes: 300, WrittenBytes: 4, Busy: 9}},
 	}
 	got := Truth(&done, dev, "", 3, -1)
 	want := record.Truth{

@@ -14,7 +14,7 @@ func synced(commits, flushes, others int64) func(*record.Trial) {
 	return func(t *record.Trial) {
 		named(t, workload.WAL, 80*mib, 80*mib)
 		t.Results[0].Classes = []load.Class{{Name: "commit", Ops: commits}, {Name: "write", Ops: commits, Bytes: 80 * mib}, {Name: "sync", Ops: commits}}
-		t.Truth[0].Layers = []record.Layer{{Layer: device.Layer{Volatile: true, Parts: []device.Part{{Name: "vda", Major: 254}}}, Flushes: flushes, OthersFlushes: others}}
+		t.Truth[0].Layers = []record.Layer{{Layer: device.Layer{Volatile: true, Parts: []device.Part{{Name: "vda", Number: device.Number{Major: 254}}}}, Flushes: flushes, OthersFlushes: others}}
 	}
 }
 

@@ -77,13 +77,13 @@ func TestCache(t *testing.T) {
 func TestCacheBeneathLoop(t *testing.T) {
 	loop := func(bottom int64) func(*record.Trial) {
 		return func(t *record.Trial) {
-			t.Where[0].Device = &record.Device{Name: "loop0", Major: 7, Stack: []string{"loop0", "vda"}}
+			t.Where[0].Device = &record.Device{Name: "loop0", Number: device.Number{Major: 7}, Stack: []string{"loop0", "vda"}}
 			t.Results[0].Disks = []workload.DiskDelta{
-				{Major: 7, Name: "loop0", ReadBytes: 80 * mib, Busy: 490 * ms},
-				{Major: 254, Name: "vda", ReadBytes: bottom},
+				{Number: device.Number{Major: 7}, Name: "loop0", ReadBytes: 80 * mib, Busy: 490 * ms},
+				{Number: device.Number{Major: 254}, Name: "vda", ReadBytes: bottom},
 			}
 			retruth(t)
-			t.Truth[0].Layers = Layers([]device.Layer{{Parts: []device.Part{{Name: "loop0", Major: 7}}}, {Parts: []device.Part{{Name: "vda", Major: 254}}}}, t.Results[0].Disks, true, nil, 0)
+			t.Truth[0].Layers = Layers([]device.Layer{{Parts: []device.Part{{Name: "loop0", Number: device.Number{Major: 7}}}}, {Parts: []device.Part{{Name: "vda", Number: device.Number{Major: 254}}}}}, t.Results[0].Disks, true, nil, 0)
 		}
 	}
 	testRows(t, []row{

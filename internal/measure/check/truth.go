@@ -30,7 +30,7 @@ func Truth(r *workload.Result, dev *record.Device, why string, cgroupRead, cgrou
 	// A disk that did nothing isn't listed.
 	t.DeviceRead, t.DeviceWritten, t.DeviceBusy = 0, 0, 0
 	for _, d := range r.Disks {
-		if d.Number() == dev.Number() {
+		if d.Number == dev.Number {
 			t.DeviceRead, t.DeviceWritten, t.DeviceBusy = d.ReadBytes, d.WrittenBytes, d.Busy
 		}
 	}
@@ -55,7 +55,7 @@ func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, oth
 		own := int64(0)
 		for _, p := range l.Parts {
 			for _, d := range disks {
-				if d.Number() != p.Number() {
+				if d.Number != p.Number {
 					continue
 				}
 				r.Read, r.Written = r.Read+d.ReadBytes, r.Written+d.WrittenBytes
@@ -63,7 +63,7 @@ func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, oth
 					if d.Flushes > r.Flushes {
 						r.Flushes, r.FlushTime = d.Flushes, d.FlushTime
 					}
-					own = max(own, d.Flushes-int64(others[p.Number()]*window.Seconds()))
+					own = max(own, d.Flushes-int64(others[p.Number]*window.Seconds()))
 				}
 			}
 		}

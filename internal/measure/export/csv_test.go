@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 )
@@ -20,8 +21,8 @@ func TestRowOnTwoGrounds(t *testing.T) {
 	tr := record.Trial{
 		Results: []workload.Result{{}, {}},
 		Where: []record.Where{
-			{FSType: "ext4", Source: "/dev/vda1", Device: &record.Device{Name: "vda", Major: 254}},
-			{FSType: "xfs", Source: "/dev/vdb", Host: "node2", Device: &record.Device{Name: "vdb", Major: 254, Minor: 16}},
+			{FSType: "ext4", Source: "/dev/vda1", Device: &record.Device{Name: "vda", Number: device.Number{Major: 254}}},
+			{FSType: "xfs", Source: "/dev/vdb", Host: "node2", Device: &record.Device{Name: "vdb", Number: device.Number{Major: 254, Minor: 16}}},
 		},
 		Truth: []record.Truth{{AppRead: 1 << 20, Device: "vda", DeviceRead: 1 << 20}, {AppRead: 2 << 20, Device: "vdb", DeviceRead: 3 << 20}},
 	}

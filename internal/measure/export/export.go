@@ -18,7 +18,7 @@ import (
 
 // Version is the version of the exported formats. It changes when a field changes its meaning or is removed, not when
 // one is added.
-const Version = 2
+const Version = 3
 
 // Formats are the names of the formats.
 var Formats = []string{"json", "jsonl", "csv"}
@@ -135,7 +135,7 @@ func (e *linesExporter) run(r *record.Run) error {
 func (e *linesExporter) trial(t *record.Trial) error { return e.enc.Encode(Line{Trial: t}) }
 func (e *linesExporter) end() error                  { return nil }
 
-// A jsonExporter writes one object, {"schema_version":1,"runs":[{"run":{},"trials":[]}]}, piece by piece, one trial per
+// A jsonExporter writes one object, {"schema_version":3,"runs":[{"run":{},"trials":[]}]}, piece by piece, one trial per
 // line.
 type jsonExporter struct {
 	w            io.Writer

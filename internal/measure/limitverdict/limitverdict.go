@@ -87,7 +87,7 @@ func rate(t *record.Trial, k limit.Key) *judge.Finding {
 		}
 		return application(t, k, writes, inBytes)
 	}
-	return device(t, k, writes, inBytes)
+	return ofDevice(t, k, writes, inBytes)
 }
 
 // application judges each client by itself and returns the finding farthest from its limit.
@@ -120,9 +120,9 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Find
 	return worst
 }
 
-// device judges all clients of a device together, and returns the finding of the device that is farthest from its
+// ofDevice judges all clients of a device together, and returns the finding of the device that is farthest from its
 // limit.
-func device(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
+func ofDevice(t *record.Trial, k limit.Key, writes, inBytes bool) *judge.Finding {
 	var worst *judge.Finding
 	for _, g := range t.DeviceUses() {
 		asked, moved := 0.0, int64(0)
@@ -171,7 +171,7 @@ func diskOf(r *workload.Result, d *record.Device) *workload.DiskDelta {
 		return nil
 	}
 	for i := range r.Disks {
-		if r.Disks[i].Number() == d.Number() {
+		if r.Disks[i].Number == d.Number {
 			return &r.Disks[i]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/record"
@@ -19,9 +20,9 @@ func trial(job load.Job, class string, asked []limit.Applied, bytes ...int64) *r
 	for _, n := range bytes {
 		t.Results = append(t.Results, workload.Result{
 			Elapsed: time.Second, Classes: []load.Class{{Name: class, Ops: n / 4096, Bytes: n}}, File: workload.FileState{DirectOpen: job.Direct},
-			Disks: []workload.DiskDelta{{Major: 7, Writes: 100, WrittenBytes: 4 << 20, Reads: 10, ReadBytes: 1 << 20}},
+			Disks: []workload.DiskDelta{{Number: device.Number{Major: 7}, Writes: 100, WrittenBytes: 4 << 20, Reads: 10, ReadBytes: 1 << 20}},
 		})
-		t.Where = append(t.Where, record.Where{Device: &record.Device{Name: "loop0", Major: 7}, Held: &limit.Held{Applied: asked}})
+		t.Where = append(t.Where, record.Where{Device: &record.Device{Name: "loop0", Number: device.Number{Major: 7}}, Held: &limit.Held{Applied: asked}})
 	}
 	return t
 }
@@ -37,7 +38,7 @@ func in(t *record.Trial, d time.Duration) *record.Trial {
 func TestOf(t *testing.T) {
 	const mib = 1 << 20
 	group := func(k limit.Key, v float64) []limit.Applied {
-		return []limit.Applied{{Key: k, Value: v, Device: "loop0", Number: record.Device{Major: 7}.Number(), By: limit.ByGroup}}
+		return []limit.Applied{{Key: k, Value: v, Device: "loop0", Number: record.Device{Number: device.Number{Major: 7}}.Number, By: limit.ByGroup}}
 	}
 	direct, buffered := load.Job{RW: load.Write, Direct: true}, load.Job{RW: load.Write}
 	flushed := trial(buffered, "write", group(limit.WriteBPS, 10*mib), 400*mib)

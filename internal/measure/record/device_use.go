@@ -30,7 +30,7 @@ type deviceKey struct {
 
 func (w *Where) deviceKey() deviceKey {
 	if d := w.Device; d != nil {
-		return deviceKey{host: w.Host, known: true, number: d.Number()}
+		return deviceKey{host: w.Host, known: true, number: d.Number}
 	}
 	return deviceKey{host: w.Host, fs: w.FSType, source: w.Source}
 }

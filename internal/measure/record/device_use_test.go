@@ -15,7 +15,7 @@ func window(d time.Duration) workload.Result { return workload.Result{Elapsed: d
 
 // on is what a client stands on: a disk of a machine.
 func on(host, disk string, minor uint32) record.Where {
-	return record.Where{Host: host, FSType: "ext4", Device: &device.Device{Name: disk, Major: 8, Minor: minor}}
+	return record.Where{Host: host, FSType: "ext4", Device: &device.Device{Name: disk, Number: device.Number{Major: 8, Minor: minor}}}
 }
 
 func TestDeviceUses(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/hist"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
@@ -114,7 +115,7 @@ func (f *fixture) trial(w, copyOf int, p fixturePlace, block int) record.Trial {
 		Status: record.Done, Spec: spec, Metric: m, Value: value, Results: []workload.Result{r},
 		Truth: []record.Truth{{AppRead: bytes, AppWritten: 0, Device: "vda", DeviceRead: bytes, DeviceWritten: 4096}},
 		Where: []record.Where{{FSType: "ext4", Options: "rw,relatime", Source: "/dev/vda1", Kernel: "6.1.0-30-amd64", CgroupVersion: 2,
-			Device: &record.Device{Name: "vda", Major: 254, Size: 64 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}}}},
+			Device: &record.Device{Name: "vda", Number: device.Number{Major: 254}, Size: 64 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}}}},
 	}
 	if class.Name != "read" {
 		t.Truth = []record.Truth{{AppWritten: bytes, Device: "vda", DeviceWritten: bytes + bytes/50}}

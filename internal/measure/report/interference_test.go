@@ -184,7 +184,7 @@ func bufferedRun(blocks int, cells map[string]float64) (record.Run, []record.Tri
 			bytes := r.Classes[0].Bytes
 			r.File.DirectOpen = false
 			r.Elapsed, r.Settled, r.Flushed = 10*time.Millisecond, 990*time.Millisecond, &workload.Flushed{Bytes: all}
-			tr.Where[c].Device = &record.Device{Name: "loop0", Major: 7}
+			tr.Where[c].Device = &record.Device{Name: "loop0", Number: device.Number{Major: 7}}
 			tr.Truth = append(tr.Truth, record.Truth{AppWritten: bytes, Device: "loop0"})
 		}
 		tr.Warnings = append(tr.Warnings, record.Warning{Check: "cache", Severity: record.Doubt, Text: "this is the speed of memory", Evidence: []byte(`{"direction":"written"}`)})

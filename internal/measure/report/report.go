@@ -21,7 +21,7 @@ import (
 
 // SchemaVersion is the version of the JSON form. It grows when a field changes
 // its meaning or goes away; new fields leave it as it is.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Options bound the work of Build. Zero values mean the defaults.
 type Options struct {

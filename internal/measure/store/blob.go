@@ -19,7 +19,7 @@ import (
 const formatZlibJSON = 'z'
 
 // dictionary is an invented trial, so that the names of fields and usual values take no space: a blob is a third as big
-// as without, and unpacked twice as fast. It must never change. Content that it lacks is stored in full, so it need not
+// as without, and unpacked twice as fast. It changes only with schemaVersion. Content that it lacks is stored in full, so it need not
 // keep up with the records.
 //
 //go:embed dictionary.json

@@ -14,7 +14,7 @@ func TestClientsKeepTheirOwn(t *testing.T) {
 	must(t, s.PutRun(sampleRun("r")))
 	tr := sampleTrial("r", 7, 2)
 	other := *tr.Where[0].Device
-	other.Name, other.Minor = "vdb", 16
+	other.Name, other.Number.Minor = "vdb", 16
 	tr.Where = append(tr.Where, record.Where{Host: "node2", FSType: "xfs", Device: &other})
 	tr.Truth = append(tr.Truth, record.Truth{AppRead: 5, Device: "vdb", DeviceRead: -1})
 	must(t, s.PutTrial(tr))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/hist"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
@@ -84,7 +85,7 @@ func sampleTrial(run string, i, cells int) record.Trial {
 		Truth: []record.Truth{{AppRead: 1<<30 + rnd.Int64N(1<<20), ProcRead: 1<<30 + rnd.Int64N(1<<20), CgroupRead: -1, CgroupWritten: -1,
 			Device: "vda", DeviceRead: 1<<30 + rnd.Int64N(1<<20), DeviceBusy: 4900 * time.Millisecond}},
 		Where: []record.Where{{FSType: "ext4", Options: "rw,relatime,errors=remount-ro", Source: "/dev/vda1", Kernel: "6.1.0-18-amd64",
-			Device:  &record.Device{Name: "vda", Major: 254, Size: 256 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}},
+			Device:  &record.Device{Name: "vda", Number: device.Number{Major: 254}, Size: 256 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}},
 			Runtime: "runc 1.1.5", Storage: "overlay", CgroupVersion: 1}},
 		Warnings: []record.Warning{{Check: "steady", Severity: record.Doubt, Text: "The rate fell by 12 % over the window.", Evidence: json.RawMessage(`{"slope":-0.12}`)}},
 	}
@@ -101,7 +102,7 @@ func sampleResult(rnd *rand.Rand) workload.Result {
 			{Name: "write", Ops: 200000, Bytes: 200000 << 12, Lat: sampleHist(rnd, 300000)}},
 		Usage:    load.Usage{User: time.Duration(rnd.Int64N(1e9)), System: time.Duration(rnd.Int64N(4e9)), MaxRSS: 20 << 20},
 		ProcRead: 1<<30 + rnd.Int64N(1<<20), ProcWritten: 0,
-		Disks:    []workload.DiskDelta{{Major: 254, Name: "vda", Reads: 200000 + rnd.Int64N(1000), ReadBytes: 1<<30 + rnd.Int64N(1<<20), Busy: 4900 * time.Millisecond}},
+		Disks:    []workload.DiskDelta{{Number: device.Number{Major: 254}, Name: "vda", Reads: 200000 + rnd.Int64N(1000), ReadBytes: 1<<30 + rnd.Int64N(1<<20), Busy: 4900 * time.Millisecond}},
 		File:     workload.FileState{Size: 256 << 20, Extents: 3, DirectAsked: true, DirectOpen: true, DIOAlign: 512, Resident: 0.01},
 		Prepared: 700 * time.Millisecond,
 		Host:     workload.HostDelta{CPUBusy: rnd.Float64(), Steal: 0, IOSome: rnd.Float64()},

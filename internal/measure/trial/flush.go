@@ -67,7 +67,7 @@ func countDisks(where []record.Where) []*diskCounts {
 			continue
 		}
 		// Fields 5 and 7 of Documentation/block/stat.rst; its sectors have 512 bytes.
-		b, err := os.ReadFile("/sys/dev/block/" + w.Device.Number().String() + "/stat")
+		b, err := os.ReadFile("/sys/dev/block/" + w.Device.Number.String() + "/stat")
 		f := strings.Fields(string(b))
 		if err != nil || len(f) < 7 {
 			continue

@@ -82,14 +82,14 @@ func (p *Verifier) scope(ctx context.Context, c Command) (s *hold.Scope, only []
 			return nil, nil, err
 		}
 		for _, d := range on.Devices() {
-			only = append(only, d.Number())
+			only = append(only, d.Number)
 		}
 		where.Device = ""
 	}
 	if s, err = p.Scope(ctx, c.Target, where, true); err != nil {
 		return nil, nil, err
 	}
-	if c.Where.Device != "" && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return slices.Contains(only, d.Number()) }) {
+	if c.Where.Device != "" && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return slices.Contains(only, d.Number) }) {
 		return nil, nil, &refusal.Error{Act: refusal.Tried, What: s.Target.Ref(), Why: "none of its data is on " + c.Where.Device + ", and verify writes files", Fix: "name with --path a folder of it that is"}
 	}
 	return s, only, nil

@@ -119,7 +119,7 @@ func (w *groupWatch) look() error {
 			continue
 		}
 		// What a group did before it was first seen may have been long ago.
-		s.until, s.after = time.Now(), all[w.v.spot.Number()]
+		s.until, s.after = time.Now(), all[w.v.spot.Number]
 		if !s.known {
 			s.since, s.before, s.known = s.until, s.after, true
 		}
@@ -139,7 +139,7 @@ func (w *groupWatch) lacking(g hold.Stray) (n int) {
 
 // device returns the number of the verification's device.
 func (v subject) device() device.Number {
-	return v.spot.Number()
+	return v.spot.Number
 }
 
 // mostRows is the maximum number of groups that have a row for a limit: a target may create groups without end.

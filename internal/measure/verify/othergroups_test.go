@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
@@ -21,7 +22,7 @@ func TestOtherGroupRates(t *testing.T) {
 		g := hold.Stray{Group: &hierarchy.Group{Controller: hierarchy.IO, Version: 1, Path: path}, Processes: 1}
 		return &groupSeen{Stray: g, since: at.Add(from), until: at.Add(10 * time.Second), before: did(before), after: did(after), known: true, sure: true}
 	}
-	v := subject{spot: explain.Spot{Name: "vda", Major: 254}, asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Words: Words{Again: "web"}}
+	v := subject{spot: explain.Spot{Name: "vda", Number: device.Number{Major: 254}}, asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Words: Words{Again: "web"}}
 	entering := seen("/entering", 0, 0, 1<<40)
 	entering.sure = false
 	rows := (&groupWatch{v: v, seen: []*groupSeen{seen("/late", 10*time.Second, 900<<30, 900<<30), seen("/old", 0, 100<<20, 300<<20), entering}}).rows()

@@ -93,7 +93,7 @@ func (p *Verifier) probe(ctx context.Context, c Command) (_ []Result, err error)
 		if d.ReadsOnly {
 			continue
 		}
-		done := Result{GroupSet: "a probe container", Place: s.Places[0].Name, Device: d.Name, number: d.Number()}
+		done := Result{GroupSet: "a probe container", Place: s.Places[0].Name, Device: d.Name, number: d.Number}
 		v := subject{place: s.Places[0], spot: d, asked: map[limit.Key]int64{}, Words: p.Words}
 		v.groupSet.Name, done.members = done.GroupSet, v.members()
 		done.Rows, err = p.probeDevice(ctx, t, groups, v, asked, info, r)
@@ -110,7 +110,7 @@ func (p *Verifier) probe(ctx context.Context, c Command) (_ []Result, err error)
 // or those of the container that it represents. It also tests those of the device itself, which apply to all groups.
 func (p *Verifier) probeDevice(ctx context.Context, t target.Target, groups *cgroup.Target, v subject, named limit.Limits, info engine.Info, r row.Request) ([]row.Row, error) {
 	d := v.spot
-	n := d.Number()
+	n := d.Number
 	v.inRoot = p.RootLimits()[n]
 	own := named
 	if own.IsZero() && t.Kind == target.Container {

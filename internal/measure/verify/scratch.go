@@ -59,16 +59,16 @@ func (p *Verifier) standsOn(v subject, folder *os.File) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(e.Hard, func(s explain.Spot) bool { return !s.ReadsOnly && s.Number() == v.spot.Number() }) {
+	if slices.ContainsFunc(e.Hard, func(s explain.Spot) bool { return !s.ReadsOnly && s.Number == v.spot.Number }) {
 		return nil
 	}
 	on := "on no device that takes a limit"
 	for _, s := range e.Hard {
 		if !s.ReadsOnly {
-			on = fmt.Sprintf("on %s (%s)", s.Name, s.Number())
+			on = fmt.Sprintf("on %s (%s)", s.Name, s.Number)
 		}
 	}
-	return &refusal.Error{Act: refusal.Limited, What: clean.Line(folder.Name()), Why: fmt.Sprintf("it is %s, and the limit is for %s (%s)", on, v.spot.Name, v.spot.Number()),
+	return &refusal.Error{Act: refusal.Limited, What: clean.Line(folder.Name()), Why: fmt.Sprintf("it is %s, and the limit is for %s (%s)", on, v.spot.Name, v.spot.Number),
 		Fix: "name a folder that is on it, with --path"}
 }
 

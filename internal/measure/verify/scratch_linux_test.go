@@ -64,7 +64,7 @@ func TestVerifyElsewhere(t *testing.T) {
 	for _, row := range []struct {
 		spot explain.Spot
 		ok   bool
-	}{{e.Hard[0], true}, {explain.Spot{Name: "other", Major: 254, Minor: 99}, false}, {explain.Spot{Name: e.Hard[0].Name, Major: e.Hard[0].Major, Minor: e.Hard[0].Minor + 1}, false}} {
+	}{{e.Hard[0], true}, {explain.Spot{Name: "other", Number: device.Number{Major: 254, Minor: 99}}, false}, {explain.Spot{Name: e.Hard[0].Name, Number: device.Number{Major: e.Hard[0].Number.Major, Minor: e.Hard[0].Number.Minor + 1}}, false}} {
 		v := subject{spot: row.spot}
 		v.groupSet.Target = &target.Target{}
 		f, err := inroot.Dir("/", path)

@@ -75,7 +75,7 @@ type subject struct {
 // verify tests the limits of a subject, and follows the target's other groups in the meantime. With an error, the result
 // has the rows so far.
 func (p *Verifier) verify(ctx context.Context, v subject, r row.Request) (Result, error) {
-	done := Result{GroupSet: v.groupSet.Name, Place: v.place.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
+	done := Result{GroupSet: v.groupSet.Name, Place: v.place.Name, Device: v.spot.Name, number: v.spot.Number, members: v.members()}
 	var err error
 	done.Rows, err = p.withOtherGroups(v, func(v subject, w *groupWatch) ([]row.Row, error) {
 		r.Look = w.again
@@ -104,10 +104,10 @@ func (p *Verifier) find(s *hold.Scope, named limit.Limits, only []device.Number)
 		}
 		for _, g := range s.Places {
 			for _, d := range g.Explanation.Hard {
-				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
+				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number) {
 					continue
 				}
-				n := d.Number()
+				n := d.Number
 				v := subject{Words: p.Words, groupSet: set, place: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
 				all := []limit.Limits{v.inGroup, v.inRoot}
 				for _, a := range above {
@@ -122,7 +122,7 @@ func (p *Verifier) find(s *hold.Scope, named limit.Limits, only []device.Number)
 				default:
 					v.asked = tightest(v.inGroup)
 				}
-				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o subject) bool { return o.groupSet.Name == set.Name && o.spot.Number() == d.Number() }) {
+				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o subject) bool { return o.groupSet.Name == set.Name && o.spot.Number == d.Number }) {
 					list = append(list, v)
 				}
 			}
@@ -222,7 +222,7 @@ func (p *Verifier) measure(ctx context.Context, v subject, r row.Request) (_ []r
 
 // fill fills in the device and the groups to test.
 func (p *Verifier) fill(r *row.Request, v subject, groups *cgroup.Target) error {
-	d, err := p.FS.Disk(v.spot.Number())
+	d, err := p.FS.Disk(v.spot.Number)
 	if err != nil {
 		return err
 	}

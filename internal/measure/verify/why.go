@@ -40,7 +40,7 @@ func (v subject) explain(rows []row.Row) {
 // there is none.
 func (v subject) lower(r row.Row) string {
 	for _, g := range v.above {
-		l := g.Devices[v.spot.Number()]
+		l := g.Devices[v.spot.Number]
 		if n := *l.Whole(r.Key); n > 0 && float64(n) < r.Asked && r.Seen <= float64(n)*(1+judge.Tolerance) {
 			return fmt.Sprintf("; the group %s above it %s", clean.Line(g.Group), has(r.Key, n))
 		}

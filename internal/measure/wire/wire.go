@@ -112,18 +112,14 @@ type Mount struct {
 	FSType string `json:"fs_type"`
 	// Options are the options of the mount and of the file system, separated by commas.
 	Options string `json:"options"`
-	// Source is the device or its substitute; Major and Minor are st_dev's.
-	Source string `json:"source"`
-	Root   string `json:"root"`
-	Point  string `json:"point"`
-	Major  uint32 `json:"major"`
-	Minor  uint32 `json:"minor"`
+	// Source is the device or its substitute; Number is st_dev's.
+	Source string        `json:"source"`
+	Root   string        `json:"root"`
+	Point  string        `json:"point"`
+	Number device.Number `json:"number"`
 	// Upper is overlay's upperdir, a path of the host.
 	Upper string `json:"upper,omitempty"`
 }
-
-// Number returns the device number of the file system.
-func (m Mount) Number() device.Number { return device.Number{Major: m.Major, Minor: m.Minor} }
 
 // Find asks whether a command's program exists, outside any trial. The answer is Found.
 type Find struct {

@@ -63,7 +63,7 @@ func ratesOf(a, b workload.DiskCounts, d time.Duration) flushRates {
 	rates := flushRates{}
 	for _, disk := range disks {
 		if disk.Flushes >= flushFloor {
-			rates[disk.Number()] = float64(disk.Flushes) / d.Seconds()
+			rates[disk.Number] = float64(disk.Flushes) / d.Seconds()
 		}
 	}
 	return rates

@@ -48,7 +48,7 @@ func devicesOf(s *device.Stack) []device.Number {
 			return
 		}
 		if n.Device != nil && n.Kind != device.KindPartition && n.Kind != device.KindPath {
-			if d := n.Device.Number(); !slices.Contains(all, d) {
+			if d := n.Device.Number; !slices.Contains(all, d) {
 				all = append(all, d)
 			}
 		}
@@ -68,7 +68,7 @@ func (s *seen) nameOf(number device.Number) string {
 		if n == nil {
 			return
 		}
-		if n.Device != nil && n.Device.Number() == number {
+		if n.Device != nil && n.Device.Number == number {
 			name = n.Device.Name
 		}
 		for _, b := range n.Below {

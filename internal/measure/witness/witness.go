@@ -148,7 +148,7 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 	if d := s.stack.Device; d != nil {
 		// The disk has a cache for the guest if QEMU says so. The guest's kernel counts the flushes that it then sends.
-		s.layers = []device.Layer{{Parts: []device.Part{{Name: d.Name, Major: d.Major, Minor: d.Minor}}}}
+		s.layers = []device.Layer{{Parts: []device.Part{{Name: d.Name, Number: d.Number}}}}
 	}
 	if hostPath == "" {
 		return
@@ -186,7 +186,7 @@ func (s *seen) did(r *workload.Result, info engine.Info, host counts, others flu
 func guestStack(m device.Mount) *device.Stack {
 	s := &device.Stack{Mount: m}
 	if name, ok := strings.CutPrefix(m.Source, "/dev/"); ok {
-		s.Device = &device.Device{Name: name + " of the guest", Major: m.Major, Minor: m.Minor, Stack: []string{name}}
+		s.Device = &device.Device{Name: name + " of the guest", Number: m.Number, Stack: []string{name}}
 		return s
 	}
 	s.Why = "the place is no disk of the virtual machine: its kernel counts no bytes for it"
@@ -223,7 +223,7 @@ func mountOf(a *agent.Agent) device.Mount { return deviceMount(a.Hello.Mount) }
 
 func deviceMount(m wire.Mount) device.Mount {
 	return device.Mount{
-		Major: m.Major, Minor: m.Minor, Root: m.Root, Point: m.Point,
+		Number: m.Number, Root: m.Root, Point: m.Point,
 		FSType: m.FSType, Source: m.Source, Options: m.Options, Upper: m.Upper,
 	}
 }
@@ -280,7 +280,7 @@ func groupBytes(r *workload.Result, dev *device.Device) (read, written int64) {
 	if dev == nil || r.Cgroup == nil {
 		return -1, -1
 	}
-	i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Number() == dev.Number() })
+	i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Number == dev.Number })
 	if i < 0 {
 		return 0, 0
 	}

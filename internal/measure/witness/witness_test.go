@@ -9,12 +9,12 @@ import (
 )
 
 func TestGroupBytes(t *testing.T) {
-	dev := &device.Device{Major: 254, Minor: 16}
+	dev := &device.Device{Number: device.Number{Major: 254, Minor: 16}}
 	group := func(ds ...workload.CgroupDelta) workload.Result {
 		return workload.Result{Cgroup: append([]workload.CgroupDelta{}, ds...)}
 	}
-	on := workload.CgroupDelta{Major: 254, Minor: 16, ReadBytes: 5, WrittenBytes: 7}
-	other := workload.CgroupDelta{Major: 254, Minor: 0, ReadBytes: 100, WrittenBytes: 100}
+	on := workload.CgroupDelta{Number: device.Number{Major: 254, Minor: 16}, ReadBytes: 5, WrittenBytes: 7}
+	other := workload.CgroupDelta{Number: device.Number{Major: 254, Minor: 0}, ReadBytes: 100, WrittenBytes: 100}
 	for _, row := range []struct {
 		name          string
 		result        workload.Result

@@ -10,6 +10,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/eintr"
 	"plimsoll/internal/measure/wire"
 )
@@ -71,12 +72,11 @@ func mountOf(dir string) wire.Mount {
 		Source:  best.Source,
 		Root:    best.Root,
 		Point:   best.Mountpoint,
-		Major:   uint32(best.Major),
-		Minor:   uint32(best.Minor),
+		Number:  device.Number{Major: uint32(best.Major), Minor: uint32(best.Minor)},
 	}
 	var st unix.Stat_t
 	if eintr.Retry(func() error { return unix.Stat(real, &st) }) == nil {
-		mount.Major, mount.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+		mount.Number = device.NumberOf(st.Dev)
 	}
 	for _, o := range strings.Split(best.VFSOptions, ",") {
 		if v, ok := strings.CutPrefix(o, "upperdir="); ok {

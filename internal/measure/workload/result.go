@@ -107,11 +107,10 @@ type Flushed struct {
 
 // A DiskDelta is what one block device did in the measured window.
 type DiskDelta struct {
-	Major  uint32 `json:"major"`
-	Minor  uint32 `json:"minor"`
-	Name   string `json:"name"`
-	Reads  int64  `json:"reads"`
-	Writes int64  `json:"writes"`
+	Number device.Number `json:"number"`
+	Name   string        `json:"name"`
+	Reads  int64         `json:"reads"`
+	Writes int64         `json:"writes"`
 	// ReadBytes and WrittenBytes are sectors x 512.
 	ReadBytes    int64 `json:"read_bytes"`
 	WrittenBytes int64 `json:"written_bytes"`
@@ -130,19 +129,12 @@ type DiskDelta struct {
 	FlushTime time.Duration `json:"flush_time,omitempty"`
 }
 
-// Number is the device's.
-func (d DiskDelta) Number() device.Number { return device.Number{Major: d.Major, Minor: d.Minor} }
-
 // A CgroupDelta is what one group did on one block device in the measured window.
 type CgroupDelta struct {
-	Major        uint32 `json:"major"`
-	Minor        uint32 `json:"minor"`
-	ReadBytes    int64  `json:"read_bytes"`
-	WrittenBytes int64  `json:"written_bytes"`
+	Number       device.Number `json:"number"`
+	ReadBytes    int64         `json:"read_bytes"`
+	WrittenBytes int64         `json:"written_bytes"`
 }
-
-// Number is the device's.
-func (c CgroupDelta) Number() device.Number { return device.Number{Major: c.Major, Minor: c.Minor} }
 
 // Throttled counts the stops of the CPU controller (cpu.stat).
 type Throttled struct {

@@ -199,9 +199,7 @@ func cgroupDeltas(a, b map[device.Number]CgroupDelta) []CgroupDelta {
 		d.WrittenBytes = grown(a[key].WrittenBytes, d.WrittenBytes)
 		ds = append(ds, d)
 	}
-	slices.SortFunc(ds, func(a, b CgroupDelta) int {
-		return cmp.Or(cmp.Compare(a.Major, b.Major), cmp.Compare(a.Minor, b.Minor))
-	})
+	slices.SortFunc(ds, func(a, b CgroupDelta) int { return a.Number.Compare(b.Number) })
 	return ds
 }
 
@@ -226,7 +224,7 @@ func parseCgroupIO(r io.Reader) map[device.Number]CgroupDelta {
 			continue
 		}
 		d := m[key]
-		d.Major, d.Minor = key.Major, key.Minor
+		d.Number = key
 		if len(f) == 2 && !strings.Contains(f[0], "=") {
 			f = []string{f[0] + "=" + f[1]}
 		}
@@ -293,7 +291,7 @@ func parseDiskstats(r io.Reader) DiskCounts {
 			continue
 		}
 		disks[f[2]] = DiskDelta{
-			Major: uint32(n[0]), Minor: uint32(n[1]), Name: f[2],
+			Number: device.Number{Major: uint32(n[0]), Minor: uint32(n[1])}, Name: f[2],
 			Reads: n[3], ReadBytes: n[5] * sectorSize,
 			Writes: n[7], WrittenBytes: n[9] * sectorSize,
 			ReadMerges: n[4], ReadTime: time.Duration(n[6]) * time.Millisecond,

@@ -23,10 +23,10 @@ const diskstats = `   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 
 func TestParseDiskstats(t *testing.T) {
 	want := map[string]DiskDelta{
-		"loop0": {Major: 7, Name: "loop0"},
-		"vda": {Major: 254, Name: "vda", Reads: 15230, ReadBytes: 512<<20 + 1024, Writes: 20511, WrittenBytes: 1536 << 20, Busy: 21044 * time.Millisecond,
+		"loop0": {Number: device.Number{Major: 7}, Name: "loop0"},
+		"vda": {Number: device.Number{Major: 254}, Name: "vda", Reads: 15230, ReadBytes: 512<<20 + 1024, Writes: 20511, WrittenBytes: 1536 << 20, Busy: 21044 * time.Millisecond,
 			ReadMerges: 4221, ReadTime: 8123 * time.Millisecond, WriteMerges: 11876, WriteTime: 40961 * time.Millisecond, Flushes: 812, FlushTime: 115 * time.Millisecond},
-		"vda1": {Major: 254, Minor: 1, Name: "vda1", Reads: 1, ReadBytes: 4096, Writes: 2, WrittenBytes: 8192, Busy: 4 * time.Millisecond},
+		"vda1": {Number: device.Number{Major: 254, Minor: 1}, Name: "vda1", Reads: 1, ReadBytes: 4096, Writes: 2, WrittenBytes: 8192, Busy: 4 * time.Millisecond},
 	}
 	got := parseDiskstats(strings.NewReader(diskstats))
 	if diff := cmp.Diff(want, got.disks); diff != "" || !got.flushes {
@@ -38,7 +38,9 @@ func TestParseDiskstats(t *testing.T) {
 }
 
 func TestParseCgroupIO(t *testing.T) {
-	d := func(ma, mi uint32, r, w int64) CgroupDelta { return CgroupDelta{ma, mi, r, w} }
+	d := func(ma, mi uint32, r, w int64) CgroupDelta {
+		return CgroupDelta{device.Number{Major: ma, Minor: mi}, r, w}
+	}
 	for name, row := range map[string]struct {
 		in   string
 		want []CgroupDelta
@@ -155,7 +157,7 @@ func FuzzWindow(f *testing.F) {
 			}
 		}
 		for key, d := range parseCgroupIO(bytes.NewReader(b)) {
-			if key != d.Number() || d.ReadBytes < 0 || d.WrittenBytes < 0 {
+			if key != d.Number || d.ReadBytes < 0 || d.WrittenBytes < 0 {
 				t.Errorf("parseCgroupIO(%q)[%v] = %+v", b, key, d)
 			}
 		}

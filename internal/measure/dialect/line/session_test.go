@@ -22,9 +22,9 @@ func TestLineOutcome(t *testing.T) {
 			Status: record.Done, Spec: workload.Spec{Kind: workload.Block, Job: load.Job{RW: load.Write, Direct: true, BS: 4096}},
 			Results: []workload.Result{{
 				Elapsed: seconds * time.Second, Classes: []load.Class{{Name: "write", Ops: n / 4096, Bytes: n}}, File: workload.FileState{DirectOpen: true},
-				Disks: []workload.DiskDelta{{Major: 7, Writes: n / 4096, WrittenBytes: n}},
+				Disks: []workload.DiskDelta{{Number: device.Number{Major: 7}, Writes: n / 4096, WrittenBytes: n}},
 			}},
-			Where: []record.Where{{Device: &record.Device{Name: "loop0", Major: 7},
+			Where: []record.Where{{Device: &record.Device{Name: "loop0", Number: device.Number{Major: 7}},
 				Held: &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 * mib, Device: "loop0", Number: device.Number{Major: 7}, By: limit.ByGroup}}}}},
 		}
 	}

@@ -264,7 +264,7 @@ func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measure
 		return nil, err
 	}
 	for i := range res.Disks {
-		if d := &res.Disks[i]; d.Number() == r.Device.Number() {
+		if d := &res.Disks[i]; d.Number == r.Device.Number {
 			m.device = d
 		}
 	}

@@ -120,7 +120,7 @@ func (r Request) flush(ctx context.Context) error {
 // counters reads a device's own counters (Documentation/block/stat.rst of the kernel): reads, merges, sectors
 // and milliseconds, then the same of writes. Sectors have 512 bytes.
 func counters(fs device.FS, d device.Device) (count, error) {
-	name := filepath.Join(fs.Sys, "dev", "block", d.Number().String(), "stat")
+	name := filepath.Join(fs.Sys, "dev", "block", d.Number.String(), "stat")
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return count{}, err
@@ -143,7 +143,7 @@ func (r Request) charges() *charges {
 	if r.Group == nil {
 		return nil
 	}
-	key := r.Device.Number()
+	key := r.Device.Number
 	read := func(g *hierarchy.Group) (n count, listed bool, err error) {
 		all, err := cgroupio.GroupCounters(g, os.ReadFile)
 		c, listed := all[key]
