@@ -100,10 +100,7 @@ func TestRestartWithoutEngine(t *testing.T) {
 	b.load(goldRule)
 	b.has("1048576")
 	// Where nothing was noted of it, what a rule of the policy gave it stays, and goes with the rule.
-	files := notes(t, b.opt.Run, containerKind)
-	if len(files) != 1 {
-		t.Fatalf("noted: %q", files)
-	}
+	eventually(t, "it is noted, and no file is being written", func() bool { return len(notes(t, b.opt.Run, containerKind)) == 1 })
 	b.stop()
 	held, _, err := b.k.store.load(b.k.all()[0])
 	if err != nil || len(held) != 1 {
