@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLieVM: the program of a virtual machine answers for its disk. With cache=unsafe it flushes nothing of what the guest syncs; with
@@ -16,7 +17,8 @@ func TestLieVM(t *testing.T) {
 	machine := func(name string) string {
 		return fmt.Sprintf("{name: %s, kind: vm, accel: tcg, kernel: %q, disk_cache: %s}", name, kernel, name)
 	}
-	dir := machineState(t)
+	// Its own disk, of which nothing else flushes.
+	_, dir := disktest.Disk(t, disktest.Options{Size: 1 << 30})
 	r := plimsoll(t, t.Context(), dir, `
 name: machines
 workloads:
