@@ -27,20 +27,35 @@ func asksIn(t *testing.T, engine, url string, flags ...string) {
 	inFolder(t)
 	state := t.TempDir()
 	r := plimsoll(t, t.Context(), state, "", append([]string{"ab", "-n", "20", "-c", "2", "-k", "-e", "times.csv", url, "--record"}, flags...)...)
-	if r.status != exitDone || !strings.Contains(r.stdout, "\nComplete requests:      20\nFailed requests:        0\n") ||
-		!strings.Contains(r.stdout, "Document Length:        5 bytes\n") || !strings.Contains(r.stdout, " 100%") {
-		t.Fatalf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+	if r.wantOutput(t, exitDone, "\nComplete requests:      20\nFailed requests:        0\n", "Document Length:        5 bytes\n", " 100%"); t.Failed() {
+		t.FailNow()
 	}
 	if csv, err := os.ReadFile("times.csv"); err != nil || strings.Count(string(csv), "\n") != 102 {
 		t.Errorf("-e wrote %q, %v", csv, err)
 	}
 	run, trials := records(t, state)
 	one := trials[0]
-	if run.Plan != "ab" || run.Status != record.Done || one.Cell.Engine != engine || one.Spec.Kind != workload.HTTP || one.Metric.Name != "requests" || one.Value <= 0 {
-		t.Errorf("recorded %+v and %+v", run, one)
+	type recorded struct{ plan, status, engine, kind, metric string }
+	got, want := recorded{run.Plan, string(run.Status), one.Cell.Engine, string(one.Spec.Kind), one.Metric.Name}, recorded{"ab", string(record.Done), engine, string(workload.HTTP), "requests"}
+	if got != want {
+		t.Errorf("recorded %+v, want %+v", got, want)
 	}
-	if h := one.Results[0].HTTP; h == nil || len(h.Timings) > 0 || h.Length != 5 || one.Results[0].Classes[0].Lat.Count() != 20 {
-		t.Errorf("the record has %+v; it needs the histogram of 20 requests, not their times", h)
+	if one.Value <= 0 {
+		t.Errorf("%v requests a second", one.Value)
+	}
+	// The record needs the histogram of the requests, not their times.
+	if n := one.Results[0].Classes[0].Lat.Count(); n != 20 {
+		t.Errorf("the histogram has %d requests, want 20", n)
+	}
+	if h := one.Results[0].HTTP; h == nil {
+		t.Error("nothing of HTTP is recorded")
+	} else {
+		if len(h.Timings) > 0 {
+			t.Errorf("%d times are recorded", len(h.Timings))
+		}
+		if h.Length != 5 {
+			t.Errorf("a document of %d bytes, want 5", h.Length)
+		}
 	}
 	for _, w := range one.Warnings {
 		if strings.Contains(w.Text, "device") {
@@ -48,8 +63,10 @@ func asksIn(t *testing.T, engine, url string, flags ...string) {
 		}
 	}
 	rep := plimsoll(t, t.Context(), state, "", "report", "last", "--full")
-	if rep.status != exitDone || !strings.Contains(unwrap(rep.stdout), "20 requests of ") || strings.Contains(rep.stdout, "I/O engine") {
-		t.Errorf("report: status %d\n%s%s", rep.status, rep.stdout, rep.stderr)
+	rep.stdout = unwrap(rep.stdout)
+	rep.wantOutput(t, exitDone, "20 requests of ")
+	if strings.Contains(rep.stdout, "I/O engine") {
+		t.Errorf("the report names an I/O engine of requests:\n%s", rep.stdout)
 	}
 	checkClean(t, state)
 }
@@ -81,13 +98,9 @@ func TestABInEngines(t *testing.T) {
 		asksIn(t, "docker", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "container:"+web)
 		// That address is the container's own.
 		r := plimsoll(t, t.Context(), t.TempDir(), "", "ab", "-n", "1", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "none")
-		if r.status != exitFailure || !strings.Contains(r.stderr, "refused") {
-			t.Errorf("without a network: status %d, %s", r.status, r.stderr)
-		}
+		r.wantError(t, exitFailure, "refused")
 		r = plimsoll(t, t.Context(), t.TempDir(), "", "ab", "-n", "1", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "container:nobody")
-		if r.status != exitFailure || !strings.Contains(r.stderr, "nobody") {
-			t.Errorf("the network of a container that there isn't: status %d, %s", r.status, r.stderr)
-		}
+		r.wantError(t, exitFailure, "nobody")
 	})
 }
 

@@ -177,9 +177,7 @@ func TestRunLostWriteback(t *testing.T) {
 		{"fio", "--name=a", "--filename=" + loop, "--rw=randwrite", "--size=12m"},
 	} {
 		r := plimsoll(t, t.Context(), t.TempDir(), "", append(line, "--destructive", loop)...)
-		if r.status != exitFailure || !strings.Contains(r.stderr, "did not reach the storage") {
-			t.Errorf("%v: status %d\n%s", line, r.status, r.stderr)
-		}
+		r.wantError(t, exitFailure, "did not reach the storage")
 	}
 }
 
@@ -265,9 +263,7 @@ func TestResultsReadOnly(t *testing.T) {
 					t.Errorf("%v: status %d\n%s", args, r.status, r.stderr)
 				}
 			}
-			if r := plimsoll(t, t.Context(), state, "", "results", "rm", "last", "--yes"); r.status != exitFailure || !strings.Contains(r.stderr, "read-only") {
-				t.Errorf("results rm: status %d\n%s", r.status, r.stderr)
-			}
+			plimsoll(t, t.Context(), state, "", "results", "rm", "last", "--yes").wantError(t, exitFailure, "read-only")
 		})
 	}
 }

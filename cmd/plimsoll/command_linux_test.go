@@ -75,8 +75,11 @@ func TestSiteBuild(t *testing.T) {
 		}
 	}
 	j := got["jekyll/host/dir:dir"]
-	if end := j.Results[0].Command; j.Metric.Unit != workload.Seconds || j.Value != j.Results[0].Elapsed.Seconds() || !strings.Contains(end.Stdout, "done in") || end.Files < 360-10 {
-		t.Errorf("jekyll took %v %s: %+v", j.Value, j.Metric.Unit, end)
+	if j.Metric.Unit != workload.Seconds || j.Value != j.Results[0].Elapsed.Seconds() {
+		t.Errorf("jekyll took %v %s, want %v", j.Value, j.Metric.Unit, j.Results[0].Elapsed)
+	}
+	if end := j.Results[0].Command; end.Files < 360-10 {
+		t.Errorf("jekyll made %d files", end.Files)
 	}
 	if w := got["tree-cold/oci/bind:layer"].Where[0]; w.Path != "" || w.From.Path == "" || w.From.Device == nil {
 		t.Errorf("bind -> layer stood on %+v, from %+v", w, w.From)
@@ -89,22 +92,14 @@ func TestSiteBuild(t *testing.T) {
 	if reasons[fmt.Sprintf(lacks, "oci")] != 3 || reasons[fmt.Sprintf(lacks, "docker")] != 5 {
 		t.Errorf("skipped: %v", reasons)
 	}
-	for _, want := range []string{"bind -> layer", "volume -> volume", "jekyll was skipped in oci layer -> layer", "rate or time"} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("the report lacks %q:\n%s", want, r.stdout)
-		}
-	}
+	r.wantOutput(t, exitDone, "bind -> layer", "volume -> volume", "jekyll was skipped in oci layer -> layer", "rate or time")
 	csv := plimsoll(t, t.Context(), state, "", "results", "export", "last", "--format", "csv").stdout
 	head, _, _ := strings.Cut(csv, "\n")
 	if !strings.HasSuffix(head, "source,source_fs_type,source_resident,exit_status,isolation") || !strings.Contains(csv, ",bind,ext4,") {
 		t.Errorf("the CSV has no sources or exit status:\n%s", csv)
 	}
 	show := plimsoll(t, t.Context(), state, "", "results", "show", "last", "--trial", "jekyll/host/dir:dir", "--block", "1")
-	for _, want := range []string{"exit status 0", "place dir -> dir", "| ", "done in"} {
-		if !strings.Contains(show.stdout, want) {
-			t.Errorf("show lacks %q:\n%s", want, show.stdout)
-		}
-	}
+	show.wantOutput(t, exitDone, "exit status 0", "place dir -> dir", "| ", "done in")
 	checkClean(t, state)
 }
 
@@ -199,15 +194,30 @@ func TestRefusingShare(t *testing.T) {
 		got := byKey(t, trials)
 		for _, key := range keys {
 			tr := got[key]
-			if tr.Phase != "run" || !strings.Contains(strings.ToLower(tr.Error), "no space left on device") || tr.Progress == "" {
-				t.Errorf("%s: %s at %s, got as far as %q", key, tr.Error, tr.Phase, tr.Progress)
+			if tr.Phase != "run" || tr.Progress == "" {
+				t.Errorf("%s: failed at %s, got as far as %q", key, tr.Phase, tr.Progress)
+			}
+			if !strings.Contains(strings.ToLower(tr.Error), "no space left on device") {
+				t.Errorf("%s: %s", key, tr.Error)
 			}
 			if tr.Cell.Workload != "jekyll" {
 				continue
 			}
 			end := tr.Command
-			if end == nil || end.Exit != 1 || end.Files < 10 || end.Files >= 200 || !strings.Contains(end.Stdout, "Generating") || !strings.Contains(tr.Log, end.Stdout) {
-				t.Errorf("%s: kept %+v, log %q", key, end, tr.Log)
+			if end == nil {
+				t.Fatalf("%s: nothing is kept of the command", key)
+			}
+			if end.Exit != 1 {
+				t.Errorf("%s: exit status %d, want 1", key, end.Exit)
+			}
+			if end.Files < 10 || end.Files >= 200 {
+				t.Errorf("%s: %d files, want some of 200", key, end.Files)
+			}
+			if !strings.Contains(end.Stdout, "Generating") {
+				t.Errorf("%s: printed %q", key, end.Stdout)
+			}
+			if !strings.Contains(tr.Log, end.Stdout) {
+				t.Errorf("%s: the log %q lacks what was printed", key, tr.Log)
 			}
 			if !strings.Contains(tr.Progress, fmt.Sprintf("%d files and ", end.Files)) {
 				t.Errorf("%s got as far as %q, with %d files", key, tr.Progress, end.Files)
@@ -234,9 +244,7 @@ func TestRefusingShare(t *testing.T) {
 			t.Error("the log of jekyll is not shown")
 		}
 		show := plimsoll(t, t.Context(), state, "", "results", "show", "last", "--trial", "jekyll/host/dir:share", "--block", "1")
-		if !strings.Contains(show.stdout, "exit status 1") || !strings.Contains(show.stdout, "Generating") {
-			t.Errorf("show lacks the exit status or standard output:\n%s", show.stdout)
-		}
+		show.wantOutput(t, exitDone, "exit status 1", "Generating")
 		checkClean(t, state)
 	}
 }

@@ -20,9 +20,7 @@ func TestRunBlockDevice(t *testing.T) {
 	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}, r: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
 
 	r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
-	if r.status != exitUsage || !strings.Contains(r.stderr, "a block device") || !strings.Contains(r.stderr, "--destructive "+loop) {
-		t.Errorf("without --destructive: status %d, %s", r.status, r.stderr)
-	}
+	r.wantError(t, exitUsage, "a block device", "--destructive "+loop)
 
 	disktest.Format(t, loop, "ext4")
 	t.Run("mounted", func(t *testing.T) {
@@ -31,9 +29,7 @@ func TestRunBlockDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-", "--destructive", loop)
-		if r.status != exitUsage || !strings.Contains(r.stderr, "mounted") {
-			t.Errorf("while mounted: status %d, %s", r.status, r.stderr)
-		}
+		r.wantError(t, exitUsage, "mounted")
 		if b, err := os.ReadFile(filepath.Join(point, "precious")); string(b) != "data" {
 			t.Errorf("the file system was touched: %q, %v", b, err)
 		}
@@ -63,9 +59,7 @@ func TestRunNothing(t *testing.T) {
 	needRun(t)
 	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	r := plimsoll(t, t.Context(), t.TempDir(), small, "run", "-", "--set", "engines=[docker]", "--set", "baseline={engine: docker, place: layer}")
-	if r.status != exitCannot || !strings.Contains(r.stderr, "docker") {
-		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
-	}
+	r.wantError(t, exitCannot, "docker")
 }
 
 // TestRunNothingIsNotLast: a run that measured nothing is not recorded, so that "last"
@@ -75,9 +69,7 @@ func TestRunNothingIsNotLast(t *testing.T) {
 	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	state := recorded(t)
 	r := plimsoll(t, t.Context(), state, "", "run", "--only", "engine=docker")
-	if r.status != exitCannot || !strings.Contains(r.stderr, "skipped docker/") || !strings.Contains(r.stderr, "no cell of the plan can be measured here") {
-		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
-	}
+	r.wantError(t, exitCannot, "skipped docker/", "no cell of the plan can be measured here")
 	if r.stdout != "" {
 		t.Errorf("it reported:\n%s", r.stdout)
 	}
@@ -85,9 +77,7 @@ func TestRunNothingIsNotLast(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r = plimsoll(t, ctx, state, small, "run", "-")
-	if r.status != exitFailure || !strings.Contains(r.stderr, "nothing is recorded") {
-		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitFailure, r.stderr)
-	}
+	r.wantError(t, exitFailure, "nothing is recorded")
 	if last, _ := records(t, state); last.ID != newRun {
 		t.Errorf("the last run is %s, want %s", last.ID, newRun)
 	}

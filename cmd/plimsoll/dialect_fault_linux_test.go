@@ -124,9 +124,7 @@ func TestDialectRecordRefused(t *testing.T) {
 			dir := inFolder(t)
 			for tool, line := range lines {
 				r := plimsoll(t, t.Context(), state, "", slices.Concat([]string{tool}, strings.Fields(line), []string{"--record"})...)
-				if r.status != exitFailure || !strings.Contains(r.stderr, "another state folder with --state") || !strings.Contains(r.stderr, state) {
-					t.Errorf("%s: status %d, want %d and what would help; stderr:\n%s", tool, r.status, exitFailure, r.stderr)
-				}
+				r.wantError(t, exitFailure, "another state folder with --state", state)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("made before it was refused: %v, %v", left, err)

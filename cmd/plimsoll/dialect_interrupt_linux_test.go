@@ -107,9 +107,7 @@ func TestDialectSweeps(t *testing.T) {
 	}
 	cmd.Wait()
 	r := plimsoll(t, t.Context(), dir, "", slices.Concat(shortly("dd"), where, []string{"--record"})...)
-	if r.status != exitDone || !strings.Contains(r.stderr, "removed the leftovers of an earlier run: folder "+dir) {
-		t.Errorf("status %d, stderr:\n%s", r.status, r.stderr)
-	}
+	r.wantError(t, exitDone, "removed the leftovers of an earlier run: folder "+dir)
 	checkClean(t, dir)
 }
 
@@ -152,9 +150,7 @@ func TestInterruptedLineIsNotResumed(t *testing.T) {
 	if said := cmd.Stderr.(*output).String(); run.Status != record.Interrupted || len(trials) != 1 || !strings.Contains(said, "recorded as run "+run.ID) {
 		t.Errorf("the run is %s with %d trials:\n%s", run.Status, len(trials), said)
 	}
-	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage || !strings.Contains(r.stderr, "nothing to resume") {
-		t.Errorf("resume: status %d, %s", r.status, r.stderr)
-	}
+	plimsoll(t, t.Context(), dir, "", "run", "--resume").wantError(t, exitUsage, "nothing to resume")
 	for _, args := range [][]string{{"results", "ls"}, {"results", "show", "last"}, {"report", "last"}} {
 		if r := plimsoll(t, t.Context(), dir, "", args...); r.status != exitDone || strings.Contains(r.stdout, "--resume") {
 			t.Errorf("%v: status %d, told how to resume:\n%s", args, r.status, r.stdout)

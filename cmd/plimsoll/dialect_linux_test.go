@@ -41,13 +41,22 @@ func TestDialectsRunAnywhere(t *testing.T) {
 					t.Errorf("%s in the current folder: %v", tool.left, err)
 				}
 				run, trials := records(t, state)
-				if run.Plan != tool.name || run.Status != record.Done || len(trials) == 0 || trials[0].Results[0].Ops() == 0 {
-					t.Errorf("recorded %+v and %d trials", run, len(trials))
+				if run.Plan != tool.name || run.Status != record.Done {
+					t.Errorf("recorded %+v", run)
+				}
+				if len(trials) == 0 || trials[0].Results[0].Ops() == 0 {
+					t.Errorf("nothing was done in %d trials", len(trials))
 				}
 				rep := plimsoll(t, t.Context(), state, "", "report", "last")
 				said := unwrap(rep.stdout)
-				if rep.status != exitDone || !regexp.MustCompile(`, rate +[0-9.]+`).MatchString(said) || !regexp.MustCompile(`, p99 +(n/a|[0-9.]+ (n|µ|m)?s)`).MatchString(said) || strings.Contains(said, "no ratio ") {
-					t.Errorf("report: status %d without figures\n%s\n%s", rep.status, rep.stderr, rep.stdout)
+				rep.wantOutput(t, exitDone)
+				for _, figure := range []string{`, rate +[0-9.]+`, `, p99 +(n/a|[0-9.]+ (n|µ|m)?s)`} {
+					if !regexp.MustCompile(figure).MatchString(said) {
+						t.Errorf("the report has no %s:\n%s", figure, rep.stdout)
+					}
+				}
+				if strings.Contains(said, "no ratio ") {
+					t.Errorf("the report misses a ratio:\n%s", rep.stdout)
 				}
 				if where == nil && !strings.Contains(said, "in "+dir) {
 					t.Errorf("the report doesn't name the folder of the files, %s:\n%s", dir, rep.stdout)
@@ -83,8 +92,14 @@ func TestFioInPlaceAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.status != exitDone {
 		t.Fatalf("status %d, %v\n%s%s", r.status, err, r.stdout, r.stderr)
 	}
-	if len(out.Jobs) != 2 || out.Jobs[0].Write.Total != 256 || out.Jobs[1].Read.Total != 256 || out.Jobs[1].Name != "two" {
-		t.Errorf("%+v", out)
+	if len(out.Jobs) != 2 {
+		t.Fatalf("%+v, want two jobs", out)
+	}
+	if n := out.Jobs[0].Write.Total; n != 256 {
+		t.Errorf("the first job wrote %d times, want 256", n)
+	}
+	if j := out.Jobs[1]; j.Name != "two" || j.Read.Total != 256 {
+		t.Errorf("%+v, want two with 256 reads", j)
 	}
 }
 
@@ -107,15 +122,14 @@ func TestDialectsSpareData(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := plimsoll(t, t.Context(), state, "", append([]string{name}, args...)...)
-		if r.status != exitUsage || !strings.Contains(r.stderr, "--destructive") {
-			t.Errorf("%s: status %d, %q", name, r.status, r.stderr)
-		}
+		r.wantError(t, exitUsage, "--destructive")
 		if p, _ := os.ReadFile(file); string(p) != data {
 			t.Errorf("%s wrote over the file", name)
 		}
 		r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", file + "s"})...)
-		if p, _ := os.ReadFile(file); r.status != exitUsage || !strings.Contains(r.stderr, "--destructive "+file+"s: is not a file of this command line") || string(p) != data {
-			t.Errorf("%s with leave for another file: status %d, %s", name, r.status, r.stderr)
+		r.wantError(t, exitUsage, "--destructive "+file+"s: is not a file of this command line")
+		if p, _ := os.ReadFile(file); string(p) != data {
+			t.Errorf("%s with leave for another file wrote over this one", name)
 		}
 		// Any spelling names the file, that of the refusal first of all. All tools ask the same function; the others of them take a second a line.
 		leaves := []string{file, "theirs", "./theirs", dir + "/../" + filepath.Base(dir) + "//theirs"}
@@ -176,18 +190,15 @@ func TestOrionInAPlaceNeedsASize(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := plimsoll(t, t.Context(), t.TempDir(), "", "orion", "-run", "simple", "-testname", "t", "--place", "dir:"+dir)
-	if r.status != exitFailure || !strings.Contains(r.stderr, "data does not exist; give a size to have it made: add --lun-size SIZE") {
-		t.Errorf("status %d, %q", r.status, r.stderr)
-	}
+	r.wantError(t, exitFailure, "data does not exist; give a size to have it made: add --lun-size SIZE")
 }
 
 func TestABCommand(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
 	defer server.Close()
 	r := plimsoll(t, t.Context(), t.TempDir(), "", "ab", "-n", "20", "-c", "2", server.URL+"/")
-	if r.status != exitDone || !strings.Contains(r.stdout, "Complete requests:      20\n") || !strings.Contains(r.stderr, "closed loop") {
-		t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
-	}
+	r.wantError(t, exitDone, "closed loop")
+	r.wantOutput(t, exitDone, "Complete requests:      20\n")
 }
 
 func TestDialectHelp(t *testing.T) {
@@ -202,9 +213,7 @@ func TestDialectHelp(t *testing.T) {
 	}
 	for _, tool := range line.Tools() {
 		r := plimsoll(t, t.Context(), t.TempDir(), "", tool.Name, "--help")
-		if r.status != exitDone || !strings.Contains(r.stdout, "--engine host|oci|docker") || !strings.Contains(r.stdout, tool.Example) {
-			t.Errorf("%s: status %d\n%s", tool.Name, r.status, r.stdout)
-		}
+		r.wantOutput(t, exitDone, "--engine host|oci|docker", tool.Example)
 	}
 }
 

@@ -28,9 +28,7 @@ func TestPathsAreTheContainers(t *testing.T) {
 			}
 		}
 		r := plimsoll(t, t.Context(), t.TempDir(), "", strings.Fields("dd if="+file+" of=/dev/null "+where)...)
-		if r.status != exitFailure || !strings.Contains(r.stderr, "does not exist, and is to be read") {
-			t.Errorf("%s: a file of this machine is read: status %d\n%s", where, r.status, r.stderr)
-		}
+		r.wantError(t, exitFailure, "does not exist, and is to be read")
 		if b, err := os.ReadFile(file); err != nil || string(b) != data {
 			t.Fatalf("%s: a file of this machine was written: %d bytes, %v", where, len(b), err)
 		}

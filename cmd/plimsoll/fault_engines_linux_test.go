@@ -206,9 +206,7 @@ blocks: 1
 			kind = "docker"
 		}
 		plan := "name: none\nworkloads: {a: {kind: append, count: 5}}\nengines: [host, {name: c, kind: " + kind + ", image: \"" + image + "\"}]\nplaces: {dir: {}, layer: {}}\nblocks: 1\n"
-		if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("image %s: status %d, want %d and %q before the run:\n%s\n%s", image, r.status, exitUsage, want, r.stdout, r.stderr)
-		}
+		plimsoll(t, t.Context(), dir, plan, "run", "-").wantError(t, exitUsage, want)
 		checkClean(t, dir)
 	}
 }

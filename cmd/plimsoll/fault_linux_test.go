@@ -70,9 +70,7 @@ places: {dir: {}, bind: {}, iced: {kind: bind, path: ` + ro + `}}
 blocks: 2
 `
 	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
-	if r.status != exitUsage || !strings.Contains(r.stderr, "place iced: "+ro+" can't be written: read-only file system") {
-		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
-	}
+	r.wantError(t, exitUsage, "place iced: "+ro+" can't be written: read-only file system")
 }
 
 // TestRunOutOfMemory: a container that the kernel kills for want of memory says so

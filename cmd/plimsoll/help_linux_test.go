@@ -129,14 +129,16 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"plimsoll  " + version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, "linux/amd64 sha256:" + hash, "linux/arm64 sha256:"} {
-		if r.status != exitDone || !strings.Contains(r.stdout, want) {
-			t.Errorf("version: status %d, %q, want %q", r.status, r.stdout, want)
-		}
+		r.wantOutput(t, exitDone, want)
 	}
 	r = say(t, "version", "--json")
 	var b buildInfo
-	if err := json.Unmarshal([]byte(r.stdout), &b); err != nil || b.Version != version || b.Workers["linux/amd64"] != hash || b.Go != runtime.Version() {
-		t.Errorf("version --json = %+v, %v", b, err)
+	mustDo(t, json.Unmarshal([]byte(r.stdout), &b))
+	if b.Version != version || b.Go != runtime.Version() {
+		t.Errorf("version --json = %+v, want version %s and %s", b, version, runtime.Version())
+	}
+	if got := b.Workers["linux/amd64"]; got != hash {
+		t.Errorf("version --json has the worker %s, want %s", got, hash)
 	}
 }
 
@@ -145,9 +147,7 @@ func TestVersion(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		r := say(t, "completion", shell)
-		if r.status != exitDone || !strings.Contains(r.stdout, "plimsoll") {
-			t.Errorf("completion %s: status %d, %d bytes, %q", shell, r.status, len(r.stdout), r.stderr)
-		}
+		r.wantOutput(t, exitDone, "plimsoll")
 		path, err := exec.LookPath(shell)
 		if err != nil {
 			continue
@@ -200,8 +200,9 @@ func TestWriteErrorsNameTheFile(t *testing.T) {
 		for _, args := range [][]string{{"report", "last"}, {"results", "export", "last"}} {
 			args = append(args, "-o", tt.file)
 			r := plimsoll(t, t.Context(), state, "", args...)
-			if r.status != exitFailure || !strings.Contains(r.stderr, "write "+tt.file+": ") || !strings.Contains(r.stderr, tt.want) || strings.Contains(r.stderr, ".r.json-") {
-				t.Errorf("%q: status %d, %q, want %q", args, r.status, r.stderr, tt.want)
+			r.wantError(t, exitFailure, "write "+tt.file+": ", tt.want)
+			if strings.Contains(r.stderr, ".r.json-") {
+				t.Errorf("%q names the temporary file: %s", args, r.stderr)
 			}
 		}
 	}

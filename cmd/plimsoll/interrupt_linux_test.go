@@ -30,9 +30,7 @@ func TestRunInterrupted(t *testing.T) {
 		}
 	}()
 	r := plimsoll(t, ctx, dir, small, "run", "-", "--blocks", "20")
-	if r.status != exitFailure || !strings.Contains(r.stderr, "--resume") {
-		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
-	}
+	r.wantError(t, exitFailure, "--resume")
 	run, before := records(t, dir)
 	if run.Status != record.Interrupted || len(before) < 3 {
 		t.Fatalf("run %s with %d trials", run.Status, len(before))
@@ -51,9 +49,7 @@ func TestRunInterrupted(t *testing.T) {
 		}
 	}
 	// A slip of the hand: the plan instead of the run.
-	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "places"); r.status != exitUsage || !strings.Contains(r.stderr, "places is a plan, and --resume takes a run") || !strings.Contains(r.stderr, run.ID) {
-		t.Errorf("--resume with a plan: status %d, %s", r.status, r.stderr)
-	}
+	plimsoll(t, t.Context(), dir, "", "run", "--resume", "places").wantError(t, exitUsage, "places is a plan, and --resume takes a run", run.ID)
 	r = plimsoll(t, t.Context(), dir, "", "run", "--resume")
 	if r.status != exitDone {
 		t.Fatalf("resume: status %d, stderr:\n%s", r.status, r.stderr)
@@ -92,9 +88,7 @@ func TestRunInterruptedAtOnce(t *testing.T) {
 	if last := lastLine(r.stderr); r.status != exitFailure || !strings.Contains(last, "nothing is recorded") {
 		t.Errorf("status %d, last line %q, want that nothing is recorded", r.status, last)
 	}
-	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage || !strings.Contains(r.stderr, "nothing to resume") {
-		t.Errorf("resume: status %d:\n%s", r.status, r.stderr)
-	}
+	plimsoll(t, t.Context(), dir, "", "run", "--resume").wantError(t, exitUsage, "nothing to resume")
 	leaktest.Check(t, dir)
 }
 

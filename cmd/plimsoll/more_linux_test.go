@@ -35,9 +35,14 @@ func TestRunMoreBlocks(t *testing.T) {
 	}
 	after, all := records(t, dir)
 	cells := len(old) / 2
-	if after.ID != before.ID || after.Blocks != 6 || after.Quick || after.Status != record.Done || after.Seed != before.Seed || len(all) != 6*cells {
-		t.Errorf("run %s: %d blocks, quick %t, %s, seed %d, %d trials; want %s, 6, false, done, %d, %d",
-			after.ID, after.Blocks, after.Quick, after.Status, after.Seed, len(all), before.ID, before.Seed, 6*cells)
+	if after.ID != before.ID || after.Seed != before.Seed {
+		t.Errorf("run %s with seed %d, want %s with %d", after.ID, after.Seed, before.ID, before.Seed)
+	}
+	if after.Status != record.Done || after.Quick {
+		t.Errorf("the run is %s, quick %t; want done, false", after.Status, after.Quick)
+	}
+	if after.Blocks != 6 || len(all) != 6*cells {
+		t.Errorf("%d blocks, %d trials; want 6, %d", after.Blocks, len(all), 6*cells)
 	}
 	for i, tr := range all {
 		if i < len(old) && (tr.Key != old[i].Key || !tr.Started.Equal(old[i].Started)) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,9 +50,7 @@ func TestOutputsSpareBlockDevices(t *testing.T) {
 		} else if strings.Contains(line, "r.html") {
 			name = "r.html"
 		}
-		if r.status != exitUsage || !strings.Contains(r.stderr, name) || !strings.Contains(r.stderr, "is a block device") {
-			t.Errorf("%s: status %d, want %d and that %s is a block device:\n%s", line, r.status, exitUsage, filepath.Base(name), r.stderr)
-		}
+		r.wantError(t, exitUsage, name, "is a block device")
 	}
 	if after, err := os.ReadFile(image); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the device was written to, %v", err)

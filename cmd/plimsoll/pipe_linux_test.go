@@ -44,9 +44,8 @@ func TestPipeNobodyWrites(t *testing.T) {
 		state := t.TempDir()
 		go func() { done <- plimsoll(t, ctx, state, "", strings.Fields(line)...) }()
 		cancel()
-		if r := <-done; r.status != exitFailure || !strings.Contains(r.stderr, "interrupted") {
-			t.Errorf("%s: status %d, want %d, interrupted:\n%s", name, r.status, exitFailure, r.stderr)
-		}
+		t.Log(name)
+		(<-done).wantError(t, exitFailure, "interrupted")
 	}
 }
 
@@ -89,9 +88,8 @@ func TestPipeNobodyReads(t *testing.T) {
 		done := make(chan result, 1)
 		go func() { done <- plimsoll(t, ctx, state, "", strings.Fields(line)...) }()
 		cancel()
-		if r := <-done; r.status != exitFailure || !strings.Contains(r.stderr, "interrupted") {
-			t.Errorf("%s: status %d, want %d, interrupted:\n%s", line, r.status, exitFailure, r.stderr)
-		}
+		t.Log(line)
+		(<-done).wantError(t, exitFailure, "interrupted")
 	}
 }
 
@@ -100,7 +98,5 @@ func TestFioReadsStdin(t *testing.T) {
 	needRun(t)
 	inFolder(t)
 	r := plimsoll(t, t.Context(), t.TempDir(), "[a]\nrw=write\nsize=1m\nioengine=psync\n", "fio", "-")
-	if r.status != exitDone || !strings.Contains(r.stdout, "a: (groupid=0, jobs=1)") {
-		t.Errorf("status %d:\n%s%s", r.status, r.stdout, r.stderr)
-	}
+	r.wantOutput(t, exitDone, "a: (groupid=0, jobs=1)")
 }

@@ -22,19 +22,13 @@ func TestJobFilesAreRun(t *testing.T) {
 	state, file := t.TempDir(), filepath.Join(t.TempDir(), "my jobs.fio")
 	mustDo(t, os.WriteFile(file, []byte(someJobs), 0o600))
 	r := plimsoll(t, t.Context(), state, "", "run", file, "--only", "engine=host,place=dir", "--blocks", "2", "--json")
-	if r.status != exitDone || !strings.Contains(r.stdout, "seq_read") || !strings.Contains(r.stdout, "rand") {
-		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
-	}
+	r.wantOutput(t, exitDone, "seq_read", "rand")
 	r = plimsoll(t, t.Context(), state, "", "fio", "--directory="+state, "--name=first", "--rw=read", "--size=1m", "--name=second", "--rw=read", "--size=1m", "--name=third", "--rw=read", "--size=1m", "--stonewall", "--record")
 	if r.status != exitDone {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
-	if r = plimsoll(t, t.Context(), state, "", "results", "show", "last", "--trial", "third/host/dir"); r.status != exitDone || !strings.Contains(r.stdout, "third/host/dir") {
-		t.Errorf("the trial of a job by its key: status %d, %s%s", r.status, r.stdout, r.stderr)
-	}
-	if r = plimsoll(t, t.Context(), state, "", "results", "show", "last", "--plan"); r.status != exitUsage || !strings.Contains(r.stderr, "was no plan: run its line again: plimsoll fio") {
-		t.Errorf("the plan of a line: status %d, %s%s", r.status, r.stdout, r.stderr)
-	}
+	plimsoll(t, t.Context(), state, "", "results", "show", "last", "--trial", "third/host/dir").wantOutput(t, exitDone, "third/host/dir")
+	plimsoll(t, t.Context(), state, "", "results", "show", "last", "--plan").wantError(t, exitUsage, "was no plan: run its line again: plimsoll fio")
 	if r = plimsoll(t, t.Context(), state, "", "report", "last", "--json"); !strings.Contains(r.stdout, "first+second") || !strings.Contains(r.stdout, "third") {
 		t.Errorf("the record is\n%s%s", r.stdout, r.stderr)
 	}

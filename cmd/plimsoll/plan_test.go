@@ -118,12 +118,23 @@ func TestPlanCheck(t *testing.T) {
 		}
 	}
 	stdout := runPlan("", "check", "places", "--json").stdout
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || !report.OK || report.Cells != 99 || report.Trials != 594 || report.Keys[0] != "randread-deep/host/dir" {
-		t.Errorf("plan check --json: %v, %s", err, stdout)
+	mustDo(t, json.Unmarshal([]byte(stdout), &report))
+	if !report.OK {
+		t.Error("plan check --json: not ok")
+	}
+	if report.Cells != 99 || report.Trials != 594 {
+		t.Errorf("plan check --json: %d cells, %d trials, want 99 and 594", report.Cells, report.Trials)
+	}
+	if key := report.Keys[0]; key != "randread-deep/host/dir" {
+		t.Errorf("plan check --json: the first key is %s", key)
 	}
 	stdout = runPlan("name: t\n blok: 1\n", "check", "-", "--json").stdout
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || report.OK || len(report.Faults) != 1 || report.Faults[0].Line == 0 {
-		t.Errorf("plan check --json of a fault: %v, %s", err, stdout)
+	mustDo(t, json.Unmarshal([]byte(stdout), &report))
+	if report.OK {
+		t.Error("plan check --json of a fault: ok")
+	}
+	if len(report.Faults) != 1 || report.Faults[0].Line == 0 {
+		t.Errorf("plan check --json of a fault: %s", stdout)
 	}
 }
 

@@ -136,8 +136,13 @@ func TestResultsDamaged(t *testing.T) {
 	b, err := os.ReadFile(file)
 	mustDo(t, err)
 	mustDo(t, json.Unmarshal(b, &got))
-	if len(got.Runs) != 2 || len(got.Runs[0].Trials) != 3 || len(got.Runs[1].Trials) != 12 {
-		t.Errorf("the export lacks what can be read")
+	if len(got.Runs) != 2 {
+		t.Fatalf("the export has %d runs, want 2", len(got.Runs))
+	}
+	for i, want := range []int{3, 12} {
+		if n := len(got.Runs[i].Trials); n != want {
+			t.Errorf("run %d has %d trials in the export, want %d", i, n, want)
+		}
 	}
 	if r := plimsollResults(state, "rm", "--all", "--yes"); r.status != exitDone {
 		t.Errorf("rm --all: status %d, stderr %q", r.status, r.stderr)

@@ -61,7 +61,5 @@ func TestReadOnlyFolder(t *testing.T) {
 	dir := disktest.Tmpfs(t, "size=4m,ro")
 	plan := "name: ro\nworkloads: {append: {kind: append, count: 100}}\nengines: [host]\nplaces: {d: {kind: dir, path: " + dir + "}}\nblocks: 1\n"
 	r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
-	if r.status != exitUsage || !strings.Contains(r.stderr, "can't be written") || !strings.Contains(r.stderr, "read-only") {
-		t.Errorf("status %d: %s%s", r.status, r.stdout, r.stderr)
-	}
+	r.wantError(t, exitUsage, "can't be written", "read-only")
 }

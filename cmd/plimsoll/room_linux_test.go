@@ -75,9 +75,7 @@ func TestRunMissingPath(t *testing.T) {
 	needRun(t)
 	plan := "name: p\nworkloads: {w: {kind: append, count: 5}}\nengines: [host]\nplaces: {dir: {}, gone: {kind: dir, path: /nowhere/at/all}}\nblocks: 1\n"
 	dir := t.TempDir()
-	if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitUsage || !strings.Contains(r.stderr, "place gone: /nowhere/at/all does not exist: make the folder first") {
-		t.Errorf("status %d, %s", r.status, r.stderr)
-	}
+	plimsoll(t, t.Context(), dir, plan, "run", "-").wantError(t, exitUsage, "place gone: /nowhere/at/all does not exist: make the folder first")
 	if r := plimsoll(t, t.Context(), dir, plan, "plan", "check", "-"); r.status != exitDone {
 		t.Errorf("plan check: status %d, %s", r.status, r.stderr)
 	}

@@ -14,6 +14,30 @@ type result struct {
 	stdout, stderr string
 }
 
+// wantError fails unless the command ended with a status, and for each text that its standard error lacks.
+func (r result) wantError(t *testing.T, status int, texts ...string) {
+	t.Helper()
+	r.wants(t, status, r.stderr, texts)
+}
+
+// wantOutput is wantError for standard output.
+func (r result) wantOutput(t *testing.T, status int, texts ...string) {
+	t.Helper()
+	r.wants(t, status, r.stdout, texts)
+}
+
+func (r result) wants(t *testing.T, status int, printed string, texts []string) {
+	t.Helper()
+	if r.status != status {
+		t.Errorf("status %d, want %d\n%s%s", r.status, status, r.stdout, r.stderr)
+	}
+	for _, text := range texts {
+		if !strings.Contains(printed, text) {
+			t.Errorf("%q is not in\n%s", text, printed)
+		}
+	}
+}
+
 // A transcript collects command lines with their exit statuses and all that they print, for one golden file.
 type transcript struct{ sheet golden.Sheet }
 

@@ -46,8 +46,11 @@ func TestVerify(t *testing.T) {
 	golden.Check(t, "verify-damaged.txt", r.stdout, golden.Text(dir, "DIR"), golden.Pattern(`write \d+`, "write N"))
 	r = say(exitNotHeld, "--check", "--journal", journal, "--json")
 	var rep durability.Report
-	if err := json.Unmarshal([]byte(r.stdout), &rep); err != nil || rep.Bad != 1 || rep.Faults[0].Offset != 40960 {
-		t.Errorf("%+v, %v", rep, err)
+	if err := json.Unmarshal([]byte(r.stdout), &rep); err != nil {
+		t.Fatal(err)
+	}
+	if rep.Bad != 1 || rep.Faults[0].Offset != 40960 {
+		t.Errorf("%+v, want one fault at 40960", rep)
 	}
 	// Another wrote to it: it is no longer Plimsoll's.
 	var said transcript
