@@ -48,12 +48,11 @@ func machineState(t *testing.T) string {
 
 var machineFolder string
 
-// machines sets the engines of a plan to machines that share in these ways, each named for its own; an emulated processor is there everywhere, and one
-// costs less than two.
+// machines sets the engines of a plan to machines that share in these ways, each named for its own; an emulated processor is there everywhere.
 func machines(kernel string, shares ...string) string {
 	var list []string
 	for _, s := range shares {
-		list = append(list, fmt.Sprintf("{name: %q, kind: vm, accel: tcg, cpus: 1, kernel: %q, share: %q}", s, kernel, s))
+		list = append(list, fmt.Sprintf("{name: %q, kind: vm, accel: tcg, kernel: %q, share: %q}", s, kernel, s))
 	}
 	return "engines=[" + strings.Join(list, ", ") + "]"
 }
