@@ -32,6 +32,9 @@ const Carried = 2 * Slice
 // Shortest is the shortest window that shows a limit's rate and not its slices: ten of them.
 const Shortest = 10 * Slice
 
+// Settling is how long a limit takes to act: a slope begins after it.
+const Settling = time.Second
+
 // A Verdict is the result of judging a limit.
 type Verdict string
 
@@ -121,7 +124,8 @@ type Evidence struct {
 	Arrived float64
 	// Window is the length of the measurement.
 	Window time.Duration
-	// Steady says that the rate is a slope, measured after the limit had begun to act, so slices don't show in it.
+	// Steady says that the rate is the slope of the window after its first second (Settling). By then the slice that the
+	// kernel lets through at once is over.
 	Steady bool
 	// InFlight is how much may have been in transit between the counters at both ends of the window, in bytes or I/Os.
 	InFlight float64
@@ -131,10 +135,14 @@ type Evidence struct {
 
 func (e Evidence) tolerance() float64 { return cmp.Or(e.Tolerance, Tolerance) }
 
-// Extra returns the rate by which slices and I/O in flight may exceed the limit in the window.
+// Extra returns the rate by which slices and I/O in flight may exceed the limit in the window. A slope may have one
+// slice, that of I/O that came late; it shows 1.5 times if it comes in the middle.
 func (e Evidence) Extra() float64 {
-	if e.Steady || e.Window <= 0 {
+	switch {
+	case e.Window <= 0:
 		return 0
+	case e.Steady:
+		return 1.5 * e.Asked * Slice.Seconds() / max(e.Window-Settling, Settling).Seconds()
 	}
 	return (e.Asked*Carried.Seconds() + e.InFlight) / e.Window.Seconds()
 }

@@ -12,8 +12,11 @@ func TestJudge(t *testing.T) {
 	seen := func(rate float64, d time.Duration) Evidence {
 		return Evidence{Asked: 100, Least: rate, Most: rate, Window: d}
 	}
-	steady := seen(107, 4*time.Second)
-	steady.Steady = true
+	slope := func(rate float64, d time.Duration) Evidence {
+		e := seen(rate, d)
+		e.Steady = true
+		return e
+	}
 	shared := seen(100, 4*time.Second)
 	shared.Most = 300
 	helped := seen(50, 4*time.Second)
@@ -38,7 +41,9 @@ func TestJudge(t *testing.T) {
 		{"more than the tolerance, and no more than the slices", seen(106, 4*time.Second), Unproved, TooShort},
 		{"more than both", seen(111, 4*time.Second), NotHeld, ""},
 		{"a long window has no excuse", seen(107, 20*time.Second), NotHeld, ""},
-		{"nor has a slope", steady, NotHeld, ""},
+		{"nor has a long slope", slope(107, 20*time.Second), NotHeld, ""},
+		{"a slope with one slice that came late", slope(109, 4*time.Second), Unproved, TooShort},
+		{"a slope with more", slope(111, 4*time.Second), NotHeld, ""},
 		{"what is in flight", inFlight, Unproved, TooShort},
 		{"a fifth above in a second", seen(122, time.Second), Unproved, TooShort},
 		{"a half above in two slices", seen(148, 200*time.Millisecond), Unproved, TooShort},

@@ -134,7 +134,7 @@ func (c course) rate(end time.Duration, whole bool) float64 {
 	}
 	var x, y []float64
 	for _, s := range c {
-		if s.at >= time.Second && s.at <= end {
+		if s.at >= judge.Settling && s.at <= end {
 			x, y = append(x, s.at.Seconds()), append(y, s.total)
 		}
 	}
