@@ -76,7 +76,11 @@ func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 			if err := j.free(kind, id); err != nil {
 				return err
 			}
-			return j.claim(e)
+			if err := j.claim(e); err != nil {
+				return err
+			}
+			delete(j.failed, j.Path(kind, id)) // It records a new thing now.
+			return nil
 		})
 	}
 	if err != nil {

@@ -307,3 +307,25 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("Get() in what is no folder = %v, want an error that isn't a DamagedError", err)
 	}
 }
+
+// TestPutAfterFailedUndo: an entry that could not be undone, and that its sweeper has put since, records a living thing. The
+// sweeper's next Sweep undid that.
+func TestPutAfterFailedUndo(t *testing.T) {
+	dir := t.TempDir()
+	dead, j := Open(dir), Open(dir)
+	if err := dead.Put(t.Context(), "thing", "x", 1); err != nil {
+		t.Fatal(err)
+	}
+	die(t, dead)
+	busy, undone := errors.New("busy"), 0
+	kinds := map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { undone++; return nil, busy }}
+	if _, err := j.Sweep(t.Context(), kinds); !errors.Is(err, busy) {
+		t.Fatalf("Sweep() = %v, want %v", err, busy)
+	}
+	if err := j.Put(t.Context(), "thing", "x", 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Sweep(t.Context(), kinds); err != nil || undone != 1 {
+		t.Errorf("the second Sweep() = %v, with %d undos in all, want 1", err, undone)
+	}
+}
