@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -82,23 +83,41 @@ func installWorker(dir string, source WorkerSource, goos, goarch string) (string
 
 // writeProgram writes the file of a program, complete or not at all. A process that is forked while the file is open for
 // writing inherits that until it begins its own program, and Linux doesn't run a file that is open for writing (ETXTBSY,
-// golang.org/issue/22315). So no process is forked meanwhile.
+// golang.org/issue/22315). So no process is forked meanwhile, and the file is closed before it gets its name, since another
+// Plimsoll may run it at once.
 func writeProgram(path string, b []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
+	for {
+		half, err := writeHalf(path, b)
+		if err != nil {
+			return err
+		}
+		err = os.Rename(half, path)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, os.Remove(half))
+		}
+		// It was unlocked when it was closed, and a sweep has removed it before the rename.
+	}
+}
+
+// writeHalf writes a program to a temporary file beside its path, and closes it.
+func writeHalf(path string, b []byte) (half string, err error) {
 	tmp, err := filelock.Create(filepath.Dir(path), "."+halfWorker+"*")
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(b)
 	if err == nil {
 		err = tmp.Chmod(0o755)
 	}
 	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
+		return "", errors.Join(err, os.Remove(tmp.Name()))
 	}
-	return os.Rename(tmp.Name(), path)
+	return tmp.Name(), nil
 }
 
 // halfWorker begins the names of workers that are being installed, after a dot.

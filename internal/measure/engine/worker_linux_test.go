@@ -41,3 +41,29 @@ func TestInstallWhileForking(t *testing.T) {
 		os.Remove(path)
 	}
 }
+
+// TestInstallBesideSweep: a worker is installed while other processes sweep the state folder. A sweep could remove the
+// temporary file before it was renamed, and the install failed.
+func TestInstallBesideSweep(t *testing.T) {
+	state := t.TempDir()
+	folder := filepath.Join(state, "cache", "worker-0")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var sweeps sync.WaitGroup
+	for range 2 {
+		sweeps.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = sweepWorkers(state) // What it removes is not what is tested.
+			}
+		})
+	}
+	defer sweeps.Wait()
+	defer cancel()
+	for range 200 {
+		if err := writeProgram(filepath.Join(folder, "worker"), []byte("a program")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
