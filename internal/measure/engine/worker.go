@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -123,12 +124,22 @@ func writeHalf(path string, b []byte) (half string, err error) {
 // halfWorker begins the names of workers that are being installed, after a dot.
 const halfWorker = "worker-"
 
-// sweepWorkers removes the half-installed workers of killed processes from a state folder.
+// sweepWorkers removes the half-installed workers of killed processes from a state folder. Without a state folder there
+// are none.
 func sweepWorkers(state string) (removed []string, err error) {
-	folders, err := filepath.Glob(filepath.Join(state, "cache", "worker-*"))
-	for _, folder := range folders {
-		files, e := filelock.Sweep(folder, halfWorker)
-		removed, err = append(removed, files...), errors.Join(err, e)
+	if state == "" {
+		return nil, nil
+	}
+	cache := filepath.Join(state, "cache")
+	folders, err := os.ReadDir(cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, f := range folders {
+		if strings.HasPrefix(f.Name(), "worker-") {
+			files, e := filelock.Sweep(filepath.Join(cache, f.Name()), halfWorker)
+			removed, err = append(removed, files...), errors.Join(err, e)
+		}
 	}
 	return removed, err
 }

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -64,6 +66,23 @@ func TestInstallBesideSweep(t *testing.T) {
 	for range 200 {
 		if err := writeProgram(filepath.Join(folder, "worker"), []byte("a program")); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestSweepWorkers: a sweep finds half-installed workers in a state folder of any name, and without a state folder it
+// removes nothing. The folder's name was a pattern of names, and without one the sweep was of the working folder.
+func TestSweepWorkers(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "a[b]")
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{filepath.Join(state, "cache/worker-0"), "cache/worker-0"} {
+		if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, ".worker-1"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for in, want := range map[string][]string{"": nil, state: {filepath.Join(state, "cache/worker-0/.worker-1")}} {
+		if removed, err := sweepWorkers(in); err != nil || !slices.Equal(removed, want) {
+			t.Errorf("sweepWorkers(%q) = %q, %v, want %q", in, removed, err, want)
 		}
 	}
 }
