@@ -101,8 +101,8 @@ func (a *app) leftovers(asJSON bool) error {
 	if err := errors.Join(doctor.WriteLeftovers(a.stdout, list), err); err != nil {
 		return err
 	}
-	if swept := doctor.Swept(list); swept > 0 {
-		fmt.Fprintf(a.stderr, "%d of %d belong to processes that have ended: plimsoll doctor --sweep removes them, and so does the next plimsoll run.\n", swept, len(list))
+	if sweepable := doctor.Sweepable(list); sweepable > 0 {
+		fmt.Fprintf(a.stderr, "%d of %d belong to processes that have ended: plimsoll doctor --sweep removes them, and so does the next plimsoll run.\n", sweepable, len(list))
 	}
 	return nil
 }

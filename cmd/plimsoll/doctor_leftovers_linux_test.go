@@ -63,6 +63,10 @@ func TestDoctorLeftovers(t *testing.T) {
 	if want := "3 of 7 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
 		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
 	}
+	var all []doctor.Leftover
+	if err := json.Unmarshal([]byte(ask(exitDone, "--leftovers", "--json").stdout), &all); err != nil || doctor.Sweepable(all) != 3 {
+		t.Errorf("--leftovers --json: %+v, %v, want 3 that are sweepable", all, err)
+	}
 	if r := ask(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 || !strings.Contains(r.stdout, "removed the record of a daemon") {
 		t.Errorf("--sweep: %q", r.stdout)
 	}

@@ -30,8 +30,8 @@ type Leftover struct {
 	Ended bool      `json:"ended"`
 	Kept  bool      `json:"kept"`
 	Since time.Time `json:"since"`
-	// Swept is set if Sweep removes it.
-	Swept bool `json:"swept"`
+	// Sweepable is set if Sweep removes it.
+	Sweepable bool `json:"sweepable"`
 }
 
 // Leftovers lists what the journals of a state folder and of the machine record. The error is about files that can't be read; the others are listed
@@ -53,7 +53,7 @@ func Leftovers(state, machine string) (list []Leftover, err error) {
 				// An earlier sweep, which may go on, found that the owner had ended.
 				l.Ended = !l.Kept && (e.Sweeper != nil || !j.Alive(e))
 				known, _ := journal.KindOf(e.Kind)
-				l.Swept = l.Ended && known.Undone != ""
+				l.Sweepable = l.Ended && known.Undone != ""
 				list = append(list, l)
 			}
 		}
@@ -89,10 +89,10 @@ func nameIn(payload []byte) string {
 	return name
 }
 
-// Swept counts what a sweep removes.
-func Swept(list []Leftover) (n int) {
+// Sweepable counts what a sweep removes.
+func Sweepable(list []Leftover) (n int) {
 	for _, l := range list {
-		if l.Swept {
+		if l.Sweepable {
 			n++
 		}
 	}
@@ -108,7 +108,7 @@ func WriteLeftovers(out io.Writer, list []Leftover) error {
 		switch {
 		case l.Kept:
 			process = "none: it stays"
-		case l.Ended && !l.Swept:
+		case l.Ended && !l.Sweepable:
 			process = fmt.Sprint(l.PID, " ended; no sweep knows the kind")
 		case l.Ended:
 			process = fmt.Sprint(l.PID, " ended")
