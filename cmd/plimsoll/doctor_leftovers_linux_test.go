@@ -70,7 +70,7 @@ func TestDoctorLeftovers(t *testing.T) {
 	if r := ask(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 || !strings.Contains(r.stdout, "removed the record of a daemon") {
 		t.Errorf("--sweep: %q", r.stdout)
 	}
-	if r := ask(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove.\n" {
+	if r := ask(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove: 1 of 4 belong to running processes.\n" {
 		t.Errorf("a second --sweep: %q, %q", r.stdout, r.stderr)
 	}
 	if r := ask(exitDone, "--sweep", "--json"); r.stdout != "[]\n" {

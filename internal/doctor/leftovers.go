@@ -99,6 +99,16 @@ func Sweepable(list []Leftover) (n int) {
 	return n
 }
 
+// Running counts what belongs to running processes.
+func Running(list []Leftover) (n int) {
+	for _, l := range list {
+		if !l.Ended && !l.Kept {
+			n++
+		}
+	}
+	return n
+}
+
 // WriteLeftovers writes them as a table.
 func WriteLeftovers(out io.Writer, list []Leftover) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
