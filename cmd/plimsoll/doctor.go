@@ -102,7 +102,7 @@ func (a *app) leftovers(asJSON bool) error {
 		return err
 	}
 	if sweepable := doctor.Sweepable(list); sweepable > 0 {
-		fmt.Fprintf(a.stderr, "%d of %d belong to processes that have ended: plimsoll doctor --sweep removes them, and so does the next plimsoll run.\n", sweepable, len(list))
+		fmt.Fprintf(a.stderr, "%d of %d belong to processes that have ended: plimsoll doctor --sweep%s removes them, and so does the next plimsoll run.\n", sweepable, len(list), a.stateFlag())
 	}
 	return nil
 }

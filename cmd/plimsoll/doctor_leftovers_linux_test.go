@@ -60,7 +60,7 @@ func TestDoctorLeftovers(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, r.stdout)
 		}
 	}
-	if want := "3 of 7 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
+	if want := "3 of 7 belong to processes that have ended: plimsoll doctor --sweep --state " + dir + " removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
 		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
 	}
 	var all []doctor.Leftover
