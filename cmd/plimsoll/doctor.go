@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -90,11 +92,15 @@ func (a *app) leftovers(asJSON bool) error {
 	if err := paths.Old(a.stateDir, a.machine()); err != nil {
 		return err
 	}
+	missing := a.stateMissing()
 	list, err := doctor.Leftovers(a.stateDir, a.machine())
 	if asJSON {
 		return errors.Join(a.printJSON(list), err)
 	}
 	if len(list) == 0 && err == nil {
+		if missing {
+			return nil
+		}
 		fmt.Fprintf(a.stdout, "Nothing is recorded in %s: no run is under way, and none left anything.\n", clean.Line(a.stateDir))
 		return nil
 	}
@@ -107,11 +113,22 @@ func (a *app) leftovers(asJSON bool) error {
 	return nil
 }
 
+// stateMissing reports whether there is no state folder, and prints that: its name may be mistyped.
+func (a *app) stateMissing() bool {
+	_, err := os.Stat(a.stateDir)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
+		fmt.Fprintf(a.stderr, "There is no folder %s, so nothing is recorded in it.\n", clean.Line(a.stateDir))
+	}
+	return missing
+}
+
 // sweepLeftovers removes what ended processes left, and lists it.
 func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
 	if err := paths.Old(a.stateDir, a.machine()); err != nil {
 		return err
 	}
+	a.stateMissing()
 	removed, err := doctor.Sweep(ctx, device.Host(), a.stateDir, a.machine(), a.engines().All())
 	switch {
 	case asJSON:

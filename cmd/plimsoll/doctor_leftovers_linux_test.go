@@ -34,6 +34,13 @@ func TestDoctorLeftovers(t *testing.T) {
 	if r := ask(exitDone, "--leftovers", "--json"); r.stdout != "[]\n" {
 		t.Errorf("of nothing: %q", r.stdout)
 	}
+	// A name that is mistyped is not taken for a folder without records.
+	gone := filepath.Join(dir, "gone")
+	for _, flag := range []string{"--leftovers", "--sweep"} {
+		if r := plimsoll(t, t.Context(), gone, "", "doctor", flag); r.status != exitDone || r.stdout != "" || !strings.Contains(r.stderr, "There is no folder "+gone) {
+			t.Errorf("%s without a folder: %q, %q", flag, r.stdout, r.stderr)
+		}
+	}
 	mine := journal.In(dir)
 	if err := mine.Put(t.Context(), "host-session", "living", map[string][]string{"paths": nil}); err != nil {
 		t.Fatal(err)
