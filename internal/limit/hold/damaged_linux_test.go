@@ -141,7 +141,7 @@ func TestDamagedWeights(t *testing.T) {
 }
 
 // TestSweepOfTheGone: a sweep says of a limit that ended with its boot or its device that it only removes the record, and discards damaged records of
-// devices that are gone. It said that it removed limits, and no command discarded the records.
+// devices that are gone, also those that belong to no process. It said that it removed limits, and no command discarded the records.
 func TestSweepOfTheGone(t *testing.T) {
 	k, _ := newStuck(t)
 	one := DeviceLimit{For: "a run", Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 7 << 20}, Boot: "another"}
@@ -150,12 +150,17 @@ func TestSweepOfTheGone(t *testing.T) {
 	journaltest.Dead(t, k.state, deviceLimitKind, "7:97", one)
 	torn := k.cut(t, deviceLimitKind, "7:98")
 	journaltest.Dead(t, k.state, deviceLimitKind, "7:99", "no record")
+	kept := journal.In(k.state)
+	if err := kept.Keep(t.Context(), deviceLimitKind, "7:96", "no record"); err != nil {
+		t.Fatal(err)
+	}
 	removed, err := SweepRuns(t.Context(), k.FS, k.state)
 	want := []string{
 		"the record of a limit of device 254:0: the limit ended with an earlier boot",
 		"the record of a limit of device 7:97: the limit ended with the device",
 		"the damaged record " + torn + ": the limit ended with the device",
-		"the damaged record " + journal.In(k.state).Path(deviceLimitKind, "7:99") + ": the limit ended with the device",
+		"the damaged record " + kept.Path(deviceLimitKind, "7:96") + ": the limit ended with the device",
+		"the damaged record " + kept.Path(deviceLimitKind, "7:99") + ": the limit ended with the device",
 	}
 	if diff := cmp.Diff(want, removed); err != nil || diff != "" {
 		t.Errorf("SweepRuns(): %v (-want +got):\n%s", err, diff)

@@ -88,17 +88,15 @@ func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Cha
 	return told
 }
 
-// discardGone removes the damaged records among the errors of a sweep whose device is gone, and its limit with it. No target has such a device, so no
-// limit clear could name it. It returns what it has removed, and the other errors.
-func (w *DeviceLimits) discardGone(ctx context.Context, swept error) (removed []string, err error) {
-	damaged, err := journal.Damaged(swept)
+// discardGone removes the damaged records whose device is gone, and its limit with it. No target has such a device, so no
+// limit clear could name it. It returns what it has removed, and an error for the records that stay.
+func (w *DeviceLimits) discardGone(ctx context.Context, damaged []*journal.DamagedError) (removed []string, err error) {
 	for _, d := range damaged {
 		n, bad := device.ParseNumber(d.ID)
-		if bad != nil || d.Path != w.journal.Path(deviceLimitKind, d.ID) {
-			err = errors.Join(err, d)
-			continue
+		if bad == nil {
+			_, bad = mediumOf(w.fs, n)
 		}
-		if _, there := mediumOf(w.fs, n); !errors.Is(there, fs.ErrNotExist) {
+		if !errors.Is(bad, fs.ErrNotExist) {
 			err = errors.Join(err, d)
 			continue
 		}

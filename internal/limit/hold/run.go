@@ -115,9 +115,11 @@ func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) 
 			}
 			return []string{"limit of device " + n.Device.String()}, nil
 		}})
-		gone, err := w.discardGone(ctx, err)
+		_, swept := journal.Damaged(err) // Damaged records are among those of look, with the ones that no sweep undoes.
+		_, _, damaged, err := w.look()
+		gone, stay := w.discardGone(ctx, damaged)
 		removed = append(removed, gone...)
-		return err
+		return errors.Join(swept, err, stay)
 	})
 	return removed, err
 }
