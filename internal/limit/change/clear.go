@@ -77,19 +77,17 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 		})
 	}
 	list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool { return len(where.Only) > 0 && w.Only(where.Only).IsZero() })
-	stay := 0
-	list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
+	if len(list) == 0 {
+		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
+	}
+	// A daemon may have started since the list was made.
+	done, err := m.DeviceLimits(m.Machine).Clear(ctx, list, where.Only, where.Dry, func(w hold.DeviceLimit) bool {
 		runs := w.Daemon != "" && keeper.Runs(w.Daemon)
 		if runs {
-			stay++
 			s.Notes = append(s.Notes, fmt.Sprintf("%s stays in the root group: it is for %s, which runs and would restore it; change its policy instead", w, w.For))
 		}
 		return runs
 	})
-	if len(list)+stay == 0 {
-		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
-	}
-	done, err := m.DeviceLimits(m.Machine).Clear(ctx, list, where.Only, where.Dry)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestDaemonBefore(t *testing.T) {
 	if err != nil || len(all) != 1 || len(all[0].Rules) != 3 {
 		t.Fatalf("List() = %+v, %v", all, err)
 	}
-	done, err := w.Clear(t.Context(), all, nil, false)
+	done, err := w.Clear(t.Context(), all, nil, false, nil)
 	if err != nil || len(done) != 1 || len(done[0].Notes) != 1 || !strings.Contains(done[0].Notes[0], "another program set it, so it stays") {
 		t.Errorf("Clear() = %+v, %v", done, err)
 	}

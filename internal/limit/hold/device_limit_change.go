@@ -204,15 +204,15 @@ func (n DeviceLimit) beside(before DeviceLimit, has limit.Limits) DeviceLimit {
 }
 
 // Clear removes the recorded limits of a list; keys nil means all of them. It returns what was done for each. Limits of
-// a running process stay.
-func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []limit.Key, dry bool) (done []Done, err error) {
+// a running process stay, and those for which stays is true; nil: of none. Clear asks stays while no other process changes the records.
+func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []limit.Key, dry bool, stays func(DeviceLimit) bool) (done []Done, err error) {
 	c := limit.Clear(keys...)
 	change := func(all []DeviceLimit) error {
 		var mine []DeviceLimit
 		var stay []Done
 		after := slices.Clone(all)
 		for _, n := range all {
-			if !slices.ContainsFunc(list, func(o DeviceLimit) bool { return o.For == n.For && o.Device == n.Device }) || n.Only(c.Remove).IsZero() {
+			if !slices.ContainsFunc(list, func(o DeviceLimit) bool { return o.For == n.For && o.Device == n.Device }) || n.Only(c.Remove).IsZero() || stays != nil && stays(n) {
 				continue
 			}
 			if n.By != nil && !n.left() {

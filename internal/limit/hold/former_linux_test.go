@@ -66,7 +66,7 @@ func TestFormerOfTheLiving(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal", name, err)
 		}
 	}
-	done, err := other.Clear(t.Context(), all, nil, false)
+	done, err := other.Clear(t.Context(), all, nil, false, nil)
 	if err != nil || len(done) != 1 || len(done[0].Notes) != 1 || !strings.Contains(done[0].Notes[0], "stays: it is for a run; process ") {
 		t.Errorf("Clear() = %+v, %v, want that it stays", done, err)
 	}

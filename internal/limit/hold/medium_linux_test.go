@@ -90,7 +90,7 @@ func TestNumberReused(t *testing.T) {
 				list = append(list, n)
 			}
 		}
-		if _, err := w.Clear(t.Context(), list, nil, false); err != nil {
+		if _, err := w.Clear(t.Context(), list, nil, false, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,7 +51,7 @@ func TestOneOwner(t *testing.T) {
 		t.Helper()
 		all, err := w.List()
 		if err == nil {
-			_, err = w.Clear(t.Context(), all, nil, false)
+			_, err = w.Clear(t.Context(), all, nil, false, nil)
 		}
 		if err != nil {
 			t.Error(err)
@@ -199,7 +199,7 @@ func TestSomebodyElsesInRootGroup(t *testing.T) {
 	t.Cleanup(func() {
 		list, err := w.List()
 		if err == nil {
-			_, err = w.Clear(t.Context(), list, nil, false)
+			_, err = w.Clear(t.Context(), list, nil, false, nil)
 		}
 		if err != nil {
 			t.Error(err)

@@ -120,7 +120,7 @@ func TestKilledRoot(t *testing.T) {
 				t.Errorf("killed at %s: the root group has %q, and the records are %+v, %v", at, has("cg/"+rootWrites), all, err)
 			}
 			if strings.HasPrefix(at, "unlinkat") {
-				_, err = w.Clear(t.Context(), all, nil, false)
+				_, err = w.Clear(t.Context(), all, nil, false, nil)
 			} else {
 				err = rootRates(next, nil)
 			}

@@ -1,0 +1,70 @@
+package change
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/state/journal"
+)
+
+// A waitContext calls waits when something first waits for its end.
+type waitContext struct {
+	context.Context
+	waits func()
+}
+
+func (c waitContext) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
+// TestClearBesideStart: a daemon that starts while a clear waits for the lock of the records keeps its limit. The clear
+// had asked before whether the daemon runs, and removed the limit, which the daemon then restored without a record.
+func TestClearBesideStart(t *testing.T) {
+	const file = "cg/blkio.throttle.write_bps_device"
+	m, root := tree(t, map[string]string{file: "254:0 1048576\n"})
+	w := m.DeviceLimits(m.Machine)
+	err := w.Record(t.Context(), m.Run, []hold.DeviceLimit{{
+		Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 1 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *Result
+	ends := make(chan error, 1)
+	err = journal.In(m.Machine).Alone(t.Context(), "device-limit", func() error {
+		waits := make(chan bool)
+		ctx := waitContext{t.Context(), sync.OnceFunc(func() { close(waits) })}
+		go func() {
+			var err error
+			r, err = m.ClearAllDeviceLimits(ctx, Options{})
+			ends <- err
+		}()
+		select {
+		case <-waits:
+		case err := <-ends:
+			return err
+		}
+		return journal.In(m.Run).Put(t.Context(), "keeper", "daemon", nil) // As a daemon that starts.
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ends; err != nil {
+		t.Fatal(err)
+	}
+	if text := r.Text(); !strings.Contains(text, "write_bps=1MiB on vda (254:0) stays in the root group") {
+		t.Errorf("printed:\n%s", text)
+	}
+	has, err := os.ReadFile(filepath.Join(root, file))
+	if all, bad := w.List(); err != nil || bad != nil || string(has) != "254:0 1048576\n" || len(all) != 1 {
+		t.Errorf("the root group has %q, %v, with the records %+v, %v", has, err, all, bad)
+	}
+}
