@@ -198,7 +198,12 @@ func TestLieBusyTarget(t *testing.T) {
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	before := disktest.Count(t, l.loop)
-	l.group.Run(t, writing(l.path, "conv=fsync")...)
+	for _, dir := range []string{l.path, filepath.Join(l.path, "more")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		l.group.Run(t, writing(dir, "conv=fsync")...) // Two, so that one waits for the limit while the other begins again.
+	}
 	for disktest.Count(t, l.loop).Since(before).BytesWritten < 16<<20 {
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -81,7 +81,7 @@ func TestLimitPodmanVolume(t *testing.T) {
 			t.Errorf("%s has %q for the volume's device, want 8388608", dir, got)
 		}
 	}
-	l.says(t, exitDone, []string{"held: asked 8 MiB/s"}, "verify", "volume:stock", "--modes", "direct", "--time", "3s")
+	l.says(t, exitDone, []string{"held: asked 8 MiB/s"}, "verify", "volume:stock", "--modes", "direct", "--time", "6s")
 	l.says(t, exitDone, []string{"cleared"}, "clear", "volume:stock")
 	for _, dir := range []string{group, blkioRoot} {
 		if got := deviceLimit(t, dir, "blkio.throttle.write_bps_device", number); got != "" {
