@@ -34,7 +34,7 @@ never compares them with each other; it says how their machines differ.`,
 		ValidArgsFunction: a.completeRuns,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("report needs a run, such as last: see 'plimsoll results ls'")
+				return usageError("report needs a run, such as last: see 'plimsoll results ls%s'", a.stateFlag())
 			}
 			return nil
 		},

@@ -64,7 +64,7 @@ func (a *app) withRuns(refs []string, f func(db *store.Store, ids []string) erro
 		return err
 	}
 	defer db.Close()
-	ids, err := results.Find(db, refs...)
+	ids, err := results.Find(db, a.stateFlag(), refs...)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *app) resultsLs(filter store.Filter, asJSON bool) error {
 	case asJSON:
 		err = a.printJSON(rows)
 	case len(rows) > 0 || damaged != nil:
-		err = results.WriteList(a.stdout, rows)
+		err = results.WriteList(a.stdout, rows, a.stateFlag())
 	default:
 		err = a.noRuns(db, filter.Plan)
 	}
@@ -128,6 +128,6 @@ func (a *app) noRuns(db *store.Store, plan string) error {
 			return nil
 		}
 	}
-	fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run makes one.\n", a.stateDir)
+	fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run%s makes one.\n", a.stateDir, a.stateFlag())
 	return nil
 }

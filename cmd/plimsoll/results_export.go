@@ -32,7 +32,7 @@ Trials that failed are exported too.`,
 		ValidArgsFunction: a.completeRuns,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("%s needs a run, such as last: see 'plimsoll results ls'", cmd.CommandPath())
+				return usageError("%s needs a run, such as last: see 'plimsoll results ls%s'", cmd.CommandPath(), a.stateFlag())
 			}
 			return nil
 		},

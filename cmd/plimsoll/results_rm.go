@@ -34,7 +34,7 @@ measured, it removes none of them.`,
 			case all && len(args) > 0:
 				return usageError("%s takes runs or --all, not both", cmd.CommandPath())
 			case !all && len(args) == 0:
-				return usageError("%s needs a run, or --all: see 'plimsoll results ls'", cmd.CommandPath())
+				return usageError("%s needs a run, or --all: see 'plimsoll results ls%s'", cmd.CommandPath(), a.stateFlag())
 			}
 			return nil
 		},

@@ -75,7 +75,7 @@ func (a *app) show(db *store.Store, id, key string, block int, planOnly, asJSON 
 	case asJSON:
 		return export.Write(a.stdout, db, []string{id}, "json", a.damaged)
 	}
-	return results.WriteRun(a.stdout, db, id, a.damaged)
+	return results.WriteRun(a.stdout, db, id, a.stateFlag(), a.damaged)
 }
 
 // damaged names a record that can't be read.

@@ -98,7 +98,7 @@ func prints(t *testing.T, file, state string, args ...string) {
 	if r.status != exitDone || r.stderr != "" {
 		t.Errorf("%v: status %d, stderr %q", args, r.status, r.stderr)
 	}
-	golden.Check(t, file, r.stdout)
+	golden.Check(t, file, r.stdout, golden.Text(state, "STATE"))
 }
 
 func TestResultsShow(t *testing.T) {

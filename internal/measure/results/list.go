@@ -66,13 +66,13 @@ func List(db *store.Store, filter store.Filter) ([]Row, error) {
 	return rows, err
 }
 
-// WriteList writes runs as a table.
-func WriteList(out io.Writer, rows []Row) error {
+// WriteList writes runs as a table. The commands in it get flags: " --state /srv/state", or "".
+func WriteList(out io.Writer, rows []Row, flags string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tPLAN\tSTARTED\tBLOCKS\tTRIALS\tFAILED\tSTATUS")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%d\t%d\t%s\n",
-			r.ID, clean.Line(r.Plan), Time(r.Started), r.BlocksDone, r.Blocks, r.Trials, r.Failed, statusWords(r.Status, r.OfPlan))
+			r.ID, clean.Line(r.Plan), Time(r.Started), r.BlocksDone, r.Blocks, r.Trials, r.Failed, statusWords(r.Status, r.OfPlan, flags))
 	}
 	return w.Flush()
 }
@@ -101,12 +101,14 @@ func Plans(db *store.Store, asked string) (string, error) {
 	return hint + " (there are runs of " + clean.Line(strings.Join(names, ", ")) + ")", nil
 }
 
-// Find returns the ids of the runs that refs name, each once. The error is a *usage.Error if one names none, or several.
-func Find(db *store.Store, refs ...string) (ids []string, err error) {
+// Find returns the ids of the runs that refs name, each once. The error is a *usage.Error if one names none, or several;
+// the command in it gets flags.
+func Find(db *store.Store, flags string, refs ...string) (ids []string, err error) {
 	for _, ref := range refs {
 		id, err := db.Resolve(ref)
 		var bad *store.RefError
 		if errors.As(err, &bad) {
+			bad.Flags = flags
 			return nil, usage.Errorf("%w", err)
 		}
 		if err != nil {
@@ -127,9 +129,9 @@ func Damaged(err error) bool {
 
 // statusWords says what can be done about the status of a run, of a plan or of a command line; the latter can't be
 // resumed.
-func statusWords(status string, ofPlan bool) string {
+func statusWords(status string, ofPlan bool, flags string) string {
 	if ofPlan && (status == broken || status == record.Interrupted) {
-		return status + " (resume with plimsoll run --resume)"
+		return status + " (resume with plimsoll run --resume" + flags + ")"
 	}
 	return clean.Text(status)
 }

@@ -17,8 +17,9 @@ import (
 )
 
 // WriteRun writes the record of a run: the machine, the choices, a line for each cell, failures and warnings. Records
-// that can't be read are omitted, and reported to damaged one by one; the error says how many there are.
-func WriteRun(w io.Writer, db *store.Store, id string, damaged func(error)) error {
+// that can't be read are omitted, and reported to damaged one by one; the error says how many there are. The commands in it
+// get flags: " --state /srv/state", or "".
+func WriteRun(w io.Writer, db *store.Store, id, flags string, damaged func(error)) error {
 	run, err := db.Run(id)
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func WriteRun(w io.Writer, db *store.Store, id string, damaged func(error)) erro
 	if alive, err := db.Alive(id); err == nil && !alive && run.Status == record.Running {
 		run.Status = broken
 	}
-	printRun(w, &run)
+	printRun(w, &run, flags)
 	printCells(w, o)
 	printFailures(w, o.failed)
 	printWarnings(w, "Warnings of trials", o.warnings)
@@ -61,12 +62,12 @@ func trialName(t *record.Trial) string {
 	return fmt.Sprintf("%s, %s", t.Key, record.BlockName(t.Block))
 }
 
-func printRun(w io.Writer, r *record.Run) {
+func printRun(w io.Writer, r *record.Run, flags string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, clean.Text(fmt.Sprintf(format, args...)))
 	}
-	line("Run", "%s, %s", r.ID, statusWords(r.Status, r.PlanText != ""))
+	line("Run", "%s, %s", r.ID, statusWords(r.Status, r.PlanText != "", flags))
 	line("Plan", "%s, %s, seed %d, margin %g", r.Plan, size.Plural(r.Blocks, "block"), r.Seed, r.Margin)
 	if r.Quick {
 		line("", "quick: too few blocks to prove anything")

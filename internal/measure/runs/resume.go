@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
+	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
 	"plimsoll/internal/text/usage"
 	"plimsoll/plans"
@@ -27,7 +28,7 @@ func Resume(db *store.Store, ref string, c Command) (job *Job, release func() er
 	if c.Plan.Quick || c.Plan.Only != "" || len(c.Plan.Set) > 0 || c.Plan.Seed != "" {
 		return nil, nil, usage.Errorf("--resume goes on with a run as it was begun: leave out --quick, --only, --set and --seed")
 	}
-	id, err := findResumable(db, ref, c.Plan.Blocks)
+	id, err := findResumable(db, ref, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,11 +42,18 @@ func Resume(db *store.Store, ref string, c Command) (job *Job, release func() er
 }
 
 // findResumable returns the id of the run that ref names, or of the last one that was interrupted.
-func findResumable(db *store.Store, ref, blocks string) (string, error) {
+func findResumable(db *store.Store, ref string, c Command) (string, error) {
+	flags := ""
+	if c.State != "" {
+		flags = " --state " + clean.Shell(c.State)
+	}
 	if ref != "" {
 		id, err := db.Resolve(ref)
 		var unknown *store.RefError
-		if errors.As(err, &unknown) && isPlan(ref) {
+		if errors.As(err, &unknown) {
+			unknown.Flags = flags
+		}
+		if unknown != nil && isPlan(ref) {
 			return "", usage.Errorf("%s is a plan, and --resume takes a run, whose plan was kept with it: %w", ref, err)
 		}
 		if err != nil {
@@ -63,8 +71,8 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 			return run.ID, nil
 		}
 	}
-	if blocks != "" {
-		return "", usage.Errorf("no run was broken off: name the one that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s'", blocks)
+	if blocks := c.Plan.Blocks; blocks != "" {
+		return "", usage.Errorf("no run was broken off: name the one that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s%[2]s'", blocks, flags)
 	}
 	return "", usage.Errorf("no run was broken off: there is nothing to resume")
 }

@@ -26,6 +26,8 @@ type RefError struct {
 	Candidates []string
 	// Matches is the number of runs that match.
 	Matches int
+	// Flags are the options of the command in the text: " --state /srv/state", or "".
+	Flags string
 }
 
 // Error implements error.
@@ -39,7 +41,7 @@ func (e *RefError) Error() string {
 	case len(e.Candidates) == 0:
 		return fmt.Sprintf("run %q is not known: no run is recorded", e.Ref)
 	}
-	return fmt.Sprintf("run %q is not known; the newest are %s (see: plimsoll results ls)", e.Ref, list)
+	return fmt.Sprintf("run %q is not known; the newest are %s (see: plimsoll results ls%s)", e.Ref, list, e.Flags)
 }
 
 // A DamageError says that one record, or all those on damaged pages, can't be read. Others still can.
