@@ -68,6 +68,6 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 		windows += " to " + to
 	}
 	return warning(Unspoken, record.Note, e,
-		"Plimsoll could not judge whether the rate stayed steady inside trials (%s): a window of %s has too few samples of %s or more. Use a runtime of 10 s to see it.",
-		told, windows, size.Duration(leastInterval))
+		"Plimsoll could not judge whether the rate stayed steady inside trials (%s): that takes several intervals of %s or more, and the windows last %s. Use a runtime of 10 s to see it.",
+		told, size.Duration(leastInterval), windows)
 }

@@ -41,9 +41,9 @@ func TestUnspoken(t *testing.T) {
 		{"nothing", nil, nil},
 		{"long enough", whole, nil},
 		{"only failures", failed, nil},
-		{"the default plan's windows", join(short, failed), []string{"(burst and unsteady in 3 of 3 trials): ", "a window of 400 ms ", "400 ms or more", "10 s"}},
-		{"six long samples", half, []string{"(burst in 2 of 2 trials): a window of 3 s "}},
-		{"mixed", join(short, half, whole), []string{"burst in 5 of 7 trials and unsteady in 3 of 7 trials", "a window of 400 ms to 3 s "}},
+		{"the default plan's windows", join(short, failed), []string{"(burst and unsteady in 3 of 3 trials): ", "takes several intervals of 400 ms or more, and the windows last 400 ms. ", "10 s"}},
+		{"six long samples", half, []string{"(burst in 2 of 2 trials): ", "the windows last 3 s. "}},
+		{"mixed", join(short, half, whole), []string{"burst in 5 of 7 trials and unsteady in 3 of 7 trials", "the windows last 400 ms to 3 s. "}},
 	} {
 		var got []record.Warning
 		for _, w := range Run(nil, tt.trials) {
