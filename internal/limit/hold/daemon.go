@@ -91,7 +91,8 @@ func (w *DeviceLimits) Vacate(ctx context.Context, run string, d device.Number) 
 
 // Record makes a list the records of the daemon of the folder run: before the daemon sets the limits of the list, and
 // after it has removed others. Of each record the device, the disk, its identity (if it is known), the limits and the
-// rules must be set. The error is a refusal if a device has another owner; then nothing is recorded.
+// rules must be set. The error is a refusal if a device has another owner; then nothing is recorded. A damaged record of a
+// device of the list is replaced: the daemon has called Vacate, or limited the device since before the damage.
 func (w *DeviceLimits) Record(ctx context.Context, run string, list []DeviceLimit) error {
 	run = absolute(run)
 	after := slices.Clone(list)
@@ -126,6 +127,6 @@ func (w *DeviceLimits) Record(ctx context.Context, run string, list []DeviceLimi
 		if err != nil {
 			return err
 		}
-		return w.written(ctx, mine, after)
+		return w.writtenBy(ctx, w.journal.Rewrite, mine, after)
 	})
 }

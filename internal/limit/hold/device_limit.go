@@ -221,14 +221,19 @@ func on(all []DeviceLimit, d device.Number) *DeviceLimit {
 }
 
 // written replaces the records of devices, which were before, by after. The records of other processes are the same in
-// both.
+// both. A damaged record is not replaced.
 func (w *DeviceLimits) written(ctx context.Context, before, after []DeviceLimit) error {
+	return w.writtenBy(ctx, w.journal.Keep, before, after)
+}
+
+// writtenBy is written with the journal's call that records a device's limits.
+func (w *DeviceLimits) writtenBy(ctx context.Context, keep func(ctx context.Context, kind, id string, payload any) error, before, after []DeviceLimit) error {
 	// An interrupt ends the change, but its records must still be written.
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for _, n := range after {
 		if o := on(before, n.Device); o == nil || o.record() != n.record() {
-			errs = append(errs, w.journal.Keep(ctx, deviceLimitKind, n.Device.String(), n))
+			errs = append(errs, keep(ctx, deviceLimitKind, n.Device.String(), n))
 		}
 	}
 	for _, o := range before {

@@ -23,7 +23,8 @@ import (
 const rootWait = 2 * time.Second
 
 // vacate makes the devices of grants in the root group free for the keeper. It returns the grants for those devices,
-// and a fault for each device that has another owner, or whose record can't be read.
+// and a fault for each device that has another owner, or whose record can't be read. If the keeper limits the device
+// already, the record was its own: the limits stay, and it is written again.
 func (k *Keeper) vacate(grants []Grant) (granted []Grant, faults []Fault, err error) {
 	if k.plans {
 		return grants, nil, nil
@@ -37,10 +38,11 @@ func (k *Keeper) vacate(grants []Grant) (granted []Grant, faults []Fault, err er
 			err = k.opt.DeviceLimits.Vacate(ctx, k.opt.Run, g.Device)
 			not[g.Device] = err
 		}
+		damaged := errors.As(err, new(*journal.DamagedError))
 		switch {
-		case err == nil:
+		case err == nil, damaged && k.root.on(map[device.Number]bool{g.Device: true}):
 			granted = append(granted, g)
-		case !errors.Is(err, refusal.ErrRefused) && !errors.As(err, new(*journal.DamagedError)):
+		case !errors.Is(err, refusal.ErrRefused) && !damaged:
 			return nil, nil, err
 		case !slices.ContainsFunc(faults, func(o Fault) bool { return o.Rule == g.Rule && o.Text == err.Error() }):
 			faults = append(faults, Fault{Rule: g.Rule, Text: err.Error(), Err: err})

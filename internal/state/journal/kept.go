@@ -11,8 +11,18 @@ import (
 )
 
 // Keep is Put for a thing that is to outlive the process: the entry belongs to no process. No sweep undoes it, and
-// every process may replace, adopt or discard it.
+// every process may replace or discard it.
 func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error {
+	return j.keep(ctx, kind, id, payload, func(err error) error { return err })
+}
+
+// Rewrite is Keep for an entry that may be damaged: the caller knows what it recorded.
+func (j *Journal) Rewrite(ctx context.Context, kind, id string, payload any) error {
+	return j.keep(ctx, kind, id, payload, exceptDamaged)
+}
+
+// keep is Keep, unless but returns an error for the entry of that name that there is.
+func (j *Journal) keep(ctx context.Context, kind, id string, payload any, but func(error) error) error {
 	if j.dir == "" {
 		return nil
 	}
@@ -20,7 +30,7 @@ func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error 
 	e, err := newEntry(kind, id, procfs.Process{}, payload)
 	if err == nil {
 		err = j.change(ctx, func() error {
-			if err := j.free(kind, id); err != nil {
+			if err := but(j.free(kind, id)); err != nil {
 				return err
 			}
 			if err := j.write(e); err != nil {
@@ -45,13 +55,15 @@ func (j *Journal) Discard(ctx context.Context, kind, id string) error {
 
 // DiscardDamaged is Discard for an entry that may be damaged: the caller knows that its thing is gone.
 func (j *Journal) DiscardDamaged(ctx context.Context, kind, id string) error {
-	return j.discard(ctx, kind, id, func(err error) error {
-		var damaged *DamagedError
-		if errors.As(err, &damaged) {
-			return nil
-		}
-		return err
-	})
+	return j.discard(ctx, kind, id, exceptDamaged)
+}
+
+// exceptDamaged returns err, or nil for the error of a damaged entry.
+func exceptDamaged(err error) error {
+	if errors.As(err, new(*DamagedError)) {
+		return nil
+	}
+	return err
 }
 
 // discard removes an entry, unless but returns an error for the one that protects it.
