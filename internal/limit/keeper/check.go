@@ -75,6 +75,9 @@ func (k *Keeper) look(e *entry) (writes int) {
 	if e.gone {
 		return 0
 	}
+	if e == k.root && e.unknown != "" {
+		k.unreadRoot()
+	}
 	if !e.retry.IsZero() && time.Now().After(e.retry) {
 		return k.again(e)
 	}

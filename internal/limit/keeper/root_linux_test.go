@@ -71,3 +71,28 @@ func TestRootDamagedMeanwhile(t *testing.T) {
 	}
 	has("254:0 5242880")
 }
+
+// TestRootDamagedBefore: a record that is damaged when a keeper starts is a fault of the root group until it is discarded.
+// The fault stayed for as long as the keeper ran.
+func TestRootDamagedBefore(t *testing.T) {
+	dir, damage := damagedRoot(t)
+	path := damage("7:98") // A device that is gone.
+	k, err := newRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Check()
+	if s := k.Status().RootGroup; s == nil || len(s.Faults) != 1 || !strings.Contains(s.Faults[0].Text, path) {
+		t.Errorf("the root group is %+v, want a fault that names the record", s)
+	}
+	if removed, err := k.opt.DeviceLimits.Sweep(t.Context()); len(removed) != 1 || err != nil {
+		t.Fatal(removed, err)
+	}
+	k.Check()
+	if s := k.Status().RootGroup; s != nil {
+		t.Errorf("the record was discarded, and the root group is %+v", s)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
