@@ -59,7 +59,7 @@ when it changes, and on SIGHUP; if the new one has a fault, the old one stays in
 lists all keys.
 
 When the daemon ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon.
-Daemons of several folders don't know of each other: never let two of them hold the same container.
+Daemons of several folders share only the records of device-wide limits: never let two of them limit the same container.
 --status shows what the daemon holds.
 
 Exit status: 0 done; 1 error; 2 a policy with faults; 5 nothing can be limited here.`,

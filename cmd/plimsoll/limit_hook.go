@@ -54,7 +54,7 @@ Exit status: 0 done; 1 an error, such as a record that can't be written; 2 a pol
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
-	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the daemon, with its notes on the limits that it keeps")
+	f.StringVar(&o.run, "run", paths.Daemon(), "folder of the daemon, with its records of containers' limits")
 	f.StringVar(&o.runtime, "runtime", "", "act as a runtime: put the hook into the bundle, and run this program with the arguments")
 	notEmpty(cmd, "policy", "run", "runtime")
 	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without the limits that can't be set")

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/text/clean"
 )
 
 // otherDevice says that the container has no visible data on the device that was named for its limits: its data is on
@@ -78,7 +79,7 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 			if keeper.Runs(n.Daemon) {
 				text += "; its policy says so"
 			} else {
-				text += "; plimsoll limit clear --device-wide --device /dev/" + n.Disk + " takes it away"
+				text += "; plimsoll limit clear --device-wide --device " + clean.Shell("/dev/"+strings.ReplaceAll(n.Disk, "!", "/")) + " removes it"
 			}
 			notes = append(notes, text)
 		}

@@ -48,8 +48,8 @@ type Options struct {
 	// Policy is the path of the policy file.
 	Policy string
 	// Run is the folder of the journal, with the keeper's lock and its records. It is created if needed, and should
-	// not outlive a boot. Each folder has one keeper. Keepers of different folders don't know each other; do not let
-	// two limit the same container.
+	// not outlive a boot. Each folder has one keeper. Keepers of different folders share only the records of the root
+	// group; do not let two limit the same container.
 	Run string
 	// Check is the interval between checks of all limits, Sync that between listings of all engines' containers, and
 	// Poll that between looks at the policy file. 0 is DefaultCheck, DefaultSync and DefaultPoll.

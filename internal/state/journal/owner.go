@@ -23,7 +23,7 @@ const ownerSuffix = ".owner"
 // entries of a Journal that its user dropped would seem to belong to a dead owner while the process lives.
 var held sync.Map
 
-// hold makes this owner's lock file, if it has none. change calls it.
+// hold makes this owner's lock file, if it has none. claim calls it, inside change.
 func (j *Journal) hold() error {
 	if j.owner != nil {
 		return nil
