@@ -81,15 +81,16 @@ func mixedTrial(i int) record.Trial {
 		Run: badRun, Key: "mixed/host/" + place, Cell: record.Cell{Workload: "mixed", Engine: "host", Place: place, Limits: "none", Clients: 2},
 		Block: i / 2, Order: 50 * i, Started: time.Date(2026, 11, 23, 9, i, 0, 0, time.UTC), Wall: 6 * time.Second, Overhead: 80 * time.Millisecond,
 		Status: record.Done, Value: 1500.5 + float64(i), Metric: workload.Metric{Name: "IOPS", Unit: "1/s"},
-		Spec:  workload.Spec{Name: "mixed", Kind: workload.Block, Job: load.Job{RW: load.RandRW, BS: 4096}},
-		Truth: []record.Truth{{AppRead: 4 << 20, AppWritten: 2 << 20, ProcRead: 4 << 20, ProcWritten: 2 << 20, CgroupRead: -1, CgroupWritten: -1, Device: "vda", DeviceRead: 4 << 20, DeviceWritten: 3 << 20, DeviceBusy: time.Second}},
-		Where: []record.Where{{FSType: "ext4", Source: "/dev/vda1", Options: "rw", Kernel: "6.1.0", Runtime: "runc 1.1.5",
-			Device: &record.Device{Name: "vda", Size: 64 << 30, Scheduler: "none", WriteCache: "write back"}}},
+		Spec: workload.Spec{Name: "mixed", Kind: workload.Block, Job: load.Job{RW: load.RandRW, BS: 4096}},
 		// Both clients saw that the clock was set.
 		Warnings: []record.Warning{{Check: "clock", Severity: record.Note, Text: "The clock was set."}, {Check: "clock", Severity: record.Note, Text: "The clock was set."},
 			{Check: "steady", Severity: record.Doubt, Text: fmt.Sprintf("The rate fell by %d %% to 1.%d KiB.", 10+i, 5-i)}},
 	}
 	for c := range 2 {
+		tr.Truth = append(tr.Truth, record.Truth{AppRead: 2 << 20, AppWritten: 1 << 20, ProcRead: 2 << 20, ProcWritten: 1 << 20, CgroupRead: -1, CgroupWritten: -1,
+			Device: "vda", DeviceRead: 4 << 20, DeviceWritten: 3 << 20, DeviceBusy: time.Second})
+		tr.Where = append(tr.Where, record.Where{FSType: "ext4", Source: "/dev/vda1", Options: "rw", Kernel: "6.1.0", Runtime: "runc 1.1.5",
+			Device: &record.Device{Name: "vda", Size: 64 << 30, Scheduler: "none", WriteCache: "write back"}})
 		tr.Results = append(tr.Results, workload.Result{
 			IOEngine: "psync", Elapsed: time.Duration(5+c) * time.Second, Usage: load.Usage{User: time.Second, System: 2 * time.Second, MaxRSS: 9 << 20},
 			Samples: []load.Sample{{At: time.Second, Ops: 300, Bytes: 300 << 12}},

@@ -65,7 +65,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestJSONKeys: records of earlier versions have to be read.
+// TestJSONKeys: the JSON keys are those of plans.
 func TestJSONKeys(t *testing.T) {
 	b, err := json.Marshal(all)
 	want := `{"name":"all","read_bps":10485760,"write_bps":10000000,"read_iops":100,"write_iops":200,"weight":300,"latency":5000000,"memory":1073741824,"cpus":1.5,"cpu_shares":512}`

@@ -45,11 +45,14 @@ func clean() *record.Trial {
 	return t
 }
 
-// retruth fills the truth of every client from its result.
+// retruth gives clients without a place that of the first, and fills the truth of every client from its result.
 func retruth(t *record.Trial) {
 	t.Truth = nil
 	for i := range t.Results {
-		t.Truth = append(t.Truth, Truth(&t.Results[i], t.Where[min(i, len(t.Where)-1)].Device, "", -1, -1))
+		if i == len(t.Where) {
+			t.Where = append(t.Where, t.Where[0])
+		}
+		t.Truth = append(t.Truth, Truth(&t.Results[i], t.Where[i].Device, "", -1, -1))
 	}
 }
 

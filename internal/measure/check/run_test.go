@@ -113,7 +113,7 @@ func TestRun(t *testing.T) {
 		{"buffers registered in one cell", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", load.BuffersPlain))...),
 			"io-engine/doubt"},
 		{"buffers registered nowhere", append(each(series(1), buffers("a", load.BuffersPlain)), each(series(2), buffers("b", load.BuffersPlain))...), ""},
-		{"buffers of an older version", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", ""))...), ""},
+		{"buffers of an engine that registers none", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", ""))...), ""},
 
 		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note"},
 		{"a memory limit from outside", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Memory = 64 << 20 })...),

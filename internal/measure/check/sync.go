@@ -122,8 +122,8 @@ func (v *view) syncsOf() (sum syncs) {
 
 // layersOf are the layers below a client's files, with their counters in its window.
 func (v *view) layersOf(client int) []record.Layer {
-	if len(v.truths) != len(v.results) {
-		return v.truth.Layers // An older record.
+	if client >= len(v.truths) {
+		return nil // A damaged record.
 	}
 	return v.truths[client].Layers
 }

@@ -34,7 +34,9 @@ func TestSync(t *testing.T) {
 		{"others may have caused enough of them", synced(1000, 2000, 1101), "sync/note"},
 		{"four jobs share flushes", with(synced(1000, 225, 0), func(t *record.Trial) { t.Spec.Job.NumJobs = 4 }), ""},
 		{"a depth shares flushes", with(synced(1600, 90, 0), func(t *record.Trial) { t.Spec.Job.IODepth = 16 }), ""},
-		{"clients share flushes", with(synced(1000, 900, 0), func(t *record.Trial) { t.Results = append(t.Results, t.Results[0]) }), ""},
+		{"clients share flushes", with(synced(1000, 900, 0), func(t *record.Trial) {
+			t.Results, t.Truth, t.Where = append(t.Results, t.Results[0]), append(t.Truth, t.Truth[0]), append(t.Where, t.Where[0])
+		}), ""},
 		{"of two clients one began when the other had ended", with(synced(10, 10, 0), func(t *record.Trial) {
 			one, other := t.Truth[0], t.Results[0]
 			one.Layers = []record.Layer{one.Layers[0]}

@@ -38,41 +38,23 @@ func (w *Where) deviceKey() deviceKey {
 // DeviceUses groups the clients of t by their device, in the order of their first clients. A trial without results has
 // none.
 func (t *Trial) DeviceUses() []DeviceUse {
-	n := max(len(t.Results), len(t.Where), len(t.Truth))
 	var uses []DeviceUse
 	var longest []time.Duration // the window of the client that Truth's device is of
 	index := map[deviceKey]int{}
-	for i := range n {
-		where, truth := entry(t.Where, i), entry(t.Truth, i)
-		k := (&Where{}).deviceKey()
-		if where != nil {
-			k = where.deviceKey()
-		}
+	for i := range max(len(t.Results), len(t.Where)) {
+		where, truth, window := entry(t.Where, i), entry(t.Truth, i), entry(t.Results, i).Elapsed
+		k := where.deviceKey()
 		at, ok := index[k]
 		if !ok {
 			at = len(uses)
 			index[k] = at
-			g := DeviceUse{}
-			if where != nil {
-				g.Where = *where
-			}
-			uses, longest = append(uses, g), append(longest, 0)
-		}
-		var window time.Duration
-		if i < len(t.Results) {
-			window = t.Results[i].Elapsed
+			uses, longest = append(uses, DeviceUse{Clients: []int{i}, Where: where, Truth: truth}), append(longest, window)
+			continue
 		}
 		g := &uses[at]
 		g.Clients = append(g.Clients, i)
-		switch {
-		case truth == nil || i > 0 && len(t.Truth) == 1:
-			// One entry for all clients, which is a sum already.
-		case len(g.Clients) == 1:
-			g.Truth, longest[at] = *truth, window
-		default:
-			g.Truth.add(truth, window > longest[at])
-			longest[at] = max(longest[at], window)
-		}
+		g.Truth.add(&truth, window > longest[at])
+		longest[at] = max(longest[at], window)
 	}
 	return uses
 }
@@ -96,15 +78,12 @@ func (t *Trial) CommandEnd() *workload.CommandEnd {
 	return nil
 }
 
-// entry is a client's own entry, or the only one; nil if there is none.
-func entry[T any](list []T, client int) *T {
-	switch {
-	case client < len(list):
-		return &list[client]
-	case len(list) == 1:
-		return &list[0]
+// entry is a client's entry, the zero value if a failed trial has none.
+func entry[T any](list []T, client int) (e T) {
+	if client < len(list) {
+		return list[client]
 	}
-	return nil
+	return e
 }
 
 // add adds another client of the same device. longer means that its window is the longest so far, so that the device's

@@ -54,8 +54,6 @@ func TestDeviceUses(t *testing.T) {
 			[]record.DeviceUse{{Clients: []int{0}, Where: a, Truth: one}, {Clients: []int{1}, Where: far, Truth: two}}},
 		{"memory and a disk", record.Trial{Results: []workload.Result{window(1), window(1)}, Truth: []record.Truth{{AppRead: 1}, one}, Where: []record.Where{memory, a}},
 			[]record.DeviceUse{{Clients: []int{0}, Where: memory, Truth: record.Truth{AppRead: 1}}, {Clients: []int{1}, Where: a, Truth: one}}},
-		{"a record of schema 1: the one truth is a sum", record.Trial{Results: []workload.Result{window(1), window(1)}, Truth: []record.Truth{both}, Where: []record.Where{a}},
-			[]record.DeviceUse{{Clients: []int{0, 1}, Where: a, Truth: both}}},
 	} {
 		if d := cmp.Diff(row.want, row.trial.DeviceUses()); d != "" {
 			t.Errorf("%s: DeviceUses (-want +got):\n%s", row.name, d)

@@ -31,8 +31,7 @@ type Run struct {
 	Started time.Time `json:"started"`
 	// Ended is zero while the run goes on, or if it was killed.
 	Ended time.Time `json:"ended,omitzero"`
-	// Sessions are the times in which the run was measured: one, and one more for each resume. Records of older versions
-	// have none.
+	// Sessions are the times in which the run was measured: one, and one more for each resume.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Status is one of the constants below.
 	Status string `json:"status"`
@@ -71,12 +70,6 @@ type Session struct {
 // Took is how long the run was measured, without the pauses before it was resumed; 0 if
 // that isn't known.
 func (r *Run) Took() time.Duration {
-	if len(r.Sessions) == 0 {
-		if r.Started.IsZero() || r.Ended.IsZero() {
-			return 0
-		}
-		return max(0, r.Ended.Sub(r.Started))
-	}
 	var took time.Duration
 	for _, s := range r.Sessions {
 		if !s.Ended.IsZero() {
@@ -157,13 +150,11 @@ type Trial struct {
 	// Spec is the workload as it was run.
 	Spec workload.Spec `json:"spec"`
 	// Metric and Value are the figure by which the trial is compared. Value is all clients' work over the time from the
-	// first one's start to the last one's end (workload.Together). In records of older versions it is the sum of the
-	// clients' own values.
+	// first one's start to the last one's end (workload.Together).
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
-	// Results, Truth and Where hold one entry for each client, in the same order; a failed trial may have only Where. A
-	// record from before schema 2 of the store has one Truth, summed, and one Where for all clients. DeviceUses groups the
-	// clients that share a disk.
+	// Results, Truth and Where hold one entry for each client, in the same order; a failed trial may have only Where.
+	// DeviceUses groups the clients that share a disk.
 	Results []workload.Result `json:"results,omitempty"`
 	Truth   []Truth           `json:"truth,omitempty"`
 	Where   []Where           `json:"where,omitempty"`
@@ -197,7 +188,7 @@ type Truth struct {
 	DeviceWritten int64         `json:"device_written"`
 	DeviceBusy    time.Duration `json:"device_busy"`
 	// Layers are the devices from the one under the file system down to the hardware. For a virtual machine's disk or share
-	// they include those of the host. Empty if there is no device or it isn't known, and in records of older versions.
+	// they include those of the host. Empty if there is no device or it isn't known.
 	Layers []Layer `json:"layers,omitempty"`
 }
 

@@ -79,6 +79,7 @@ func (f *fixture) fill(places []fixturePlace, workloads int) {
 		}
 	}
 	f.run.Ended = at
+	f.run.Sessions = []record.Session{{Started: f.run.Started, Ended: at}}
 }
 
 func (f *fixture) trial(w, copyOf int, p fixturePlace, block int) record.Trial {

@@ -226,10 +226,6 @@ func TestTookLeavesOutPauses(t *testing.T) {
 	if got, want := whenText(run), "took 1 min 20 s"; !strings.HasSuffix(got, want) {
 		t.Errorf("whenText = %q, want %q at its end", got, want)
 	}
-	run.Sessions = nil // A record of an older version.
-	if got, want := whenText(run), "took 25 h"; !strings.HasSuffix(got, want) {
-		t.Errorf("whenText = %q, want %q at its end", got, want)
-	}
 }
 
 // TestLastingFolder: a container's own folder is gone when somebody reads of it.

@@ -17,8 +17,7 @@ const Syscalls = "syscalls"
 type Result struct {
 	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls; empty if nothing is stored, as with requests.
 	IOEngine string `json:"io_engine"`
-	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
-	// engines, and in records of older versions.
+	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other engines.
 	Buffers string `json:"buffers,omitempty"`
 	// Elapsed is the length of the measured window.
 	Elapsed time.Duration `json:"elapsed"`
