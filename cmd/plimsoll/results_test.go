@@ -144,6 +144,13 @@ func TestResultsDamaged(t *testing.T) {
 			t.Errorf("run %d has %d trials in the export, want %d", i, n, want)
 		}
 	}
+	_, err = raw.Exec("UPDATE trials SET record = x'00'")
+	mustDo(t, err)
+	r := plimsoll(t, t.Context(), state, "", "report", badRun)
+	r.wantError(t, exitFailure, "there is nothing to report, because no record can be read: 4 records")
+	if r.stdout != "" {
+		t.Errorf("the report of a run without a readable record: %s", r.stdout)
+	}
 	if r := plimsollResults(state, "rm", "--all", "--yes"); r.status != exitDone {
 		t.Errorf("rm --all: status %d, stderr %q", r.status, r.stderr)
 	}

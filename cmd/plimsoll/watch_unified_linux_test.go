@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -81,23 +80,14 @@ func TestWatchUnified(t *testing.T) {
 	}
 
 	l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", "1MiB")                            // A busy, emulated processor gets there, too.
-	wait := inGroup(t, group, "exec dd if=/dev/zero of="+dir+"/file bs=64k count=160 oflag=direct") // 10 s.
+	wait := inGroup(t, group, "exec dd if=/dev/zero of="+dir+"/file bs=64k count=192 oflag=direct") // 12 s.
 	time.Sleep(time.Second)
-	u, text := interval("4s")
+	u, text := interval("7s") // The kernel's slices, and an I/O at each end, are 3 % of it.
 	wait()
 	if len(u.Rates) != 1 || u.Rates[0].Standing != watch.At || u.Rates[0].Asked != mib {
 		t.Errorf("limits: %+v\n%s", u.Rates, text)
 	}
 	if u.Waits == nil || u.Waits.Some < 1 { // The rest is an emulated processor's.
-		t.Errorf("waits: %+v, of 4 s of a process that only waits\n%s", u.Waits, text)
-	}
-	wait = inGroup(t, group, "exec dd if=/dev/zero of="+dir+"/file bs=64k count=128 oflag=direct")
-	time.Sleep(time.Second)
-	r := plimsoll(t, t.Context(), l.state, "", "watch", name, "--once", "--interval", "3s")
-	wait()
-	for _, words := range []string{"write_bps 1 MiB/s", "at the limit", disk} {
-		if !strings.Contains(r.stdout, words) {
-			t.Errorf("no %q in:\n%s", words, r.stdout)
-		}
+		t.Errorf("waits: %+v, of 7 s of a process that only waits\n%s", u.Waits, text)
 	}
 }

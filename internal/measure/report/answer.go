@@ -90,7 +90,7 @@ func (r *Report) againstWhy() string {
 			return w.BaselineWhy
 		}
 	}
-	return "nothing was measured"
+	return "no ratios: nothing was measured"
 }
 
 // blank makes the row of a place with nothing in it but what was skipped.

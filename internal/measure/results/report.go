@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"fmt"
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
@@ -31,7 +32,13 @@ func Report(db *store.Store, id string, o report.Options, damaged func(error)) (
 		}
 	}
 	if missing != (store.Missing{}) {
-		text := size.Plural(missing.N, "recorded trial") + " left out: its record can't be read"
+		if len(trials) == 0 {
+			return nil, fmt.Errorf("run %s: there is nothing to report, because no record can be read: %s", id, missing.String())
+		}
+		text := size.Plural(missing.N, "recorded trial") + " left out: their records can't be read"
+		if missing.N == 1 {
+			text = "1 recorded trial left out: its record can't be read"
+		}
 		if missing.More {
 			text = missing.String() + " can't be read and are left out"
 		}
