@@ -133,14 +133,14 @@ func (a *app) sweepLeftovers(ctx context.Context, asJSON bool) error {
 	switch {
 	case asJSON:
 		err = errors.Join(err, a.printJSON(removed))
-	case len(removed) == 0:
+	case len(removed) == 0 && err == nil:
 		list, _ := doctor.Leftovers(a.stateDir, a.machine()) // Sweep has reported what can't be read.
 		if n := doctor.Running(list); n > 0 {
 			fmt.Fprintf(a.stderr, "There was nothing to remove: %d of %d belong to running processes.\n", n, len(list))
 		} else {
 			fmt.Fprintln(a.stderr, "There was nothing to remove.")
 		}
-	default:
+	case len(removed) > 0:
 		fmt.Fprintln(a.stdout, clean.Text("removed "+strings.Join(removed, "\nremoved ")))
 	}
 	return err

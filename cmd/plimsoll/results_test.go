@@ -146,7 +146,7 @@ func TestResultsDamaged(t *testing.T) {
 	}
 	_, err = raw.Exec("UPDATE trials SET record = x'00'")
 	mustDo(t, err)
-	r := plimsoll(t, t.Context(), state, "", "report", badRun)
+	r := plimsollReport(state, badRun)
 	r.wantError(t, exitFailure, "there is nothing to report, because no record can be read: 4 records")
 	if r.stdout != "" {
 		t.Errorf("the report of a run without a readable record: %s", r.stdout)
