@@ -106,6 +106,28 @@ func TestDamagedOwn(t *testing.T) {
 	k.untouched(t, "clear")
 }
 
+// TestDamagedPayload: a whole entry that is no record of its device's limits is damaged. It counted as a limit that had ended, and so its device was free
+// for another owner.
+func TestDamagedPayload(t *testing.T) {
+	k, _ := newStuck(t)
+	w := k.DeviceLimits(k.state)
+	whole := DeviceLimit{For: "a run", Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 7 << 20}, Boot: w.boot}
+	other, nobody, never, nothing := whole, whole, whole, whole
+	other.Device.Minor, nobody.For, never.Boot, nothing.Limits = 16, "", "", limit.Limits{}
+	for name, payload := range map[string]any{"{}": struct{}{}, "null": nil, "another device": other, "no owner": nobody, "no boot": never, "no limits": nothing} {
+		if err := w.journal.Keep(t.Context(), deviceLimitKind, "254:0", payload); err != nil {
+			t.Fatal(err)
+		}
+		all, err := w.List()
+		if len(all) > 0 || !errors.As(err, new(*journal.DamagedError)) {
+			t.Errorf("%s: List() = %+v, %v, want that the record is damaged", name, all, err)
+		}
+		if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20}); !errors.As(err, new(*journal.DamagedError)) {
+			t.Errorf("%s: set: %v, want that the record is damaged", name, err)
+		}
+	}
+}
+
 // TestDamagedFolder: a machine's folder that is no folder is not advised to be cleared.
 func TestDamagedFolder(t *testing.T) {
 	k, _ := newStuck(t)

@@ -19,6 +19,10 @@ func (w *DeviceLimits) parse(e journal.Entry) (n DeviceLimit, bad *journal.Damag
 	if err == nil && n.Daemon != "" && slices.ContainsFunc(n.Limits.Keys(), func(k limit.Key) bool { return n.rule(k) == nil }) {
 		err = errors.New("it is not a record of a daemon of this version")
 	}
+	// A record without these says neither whose limit the kernel has nor until when.
+	if err == nil && (n.Device.String() != e.ID || n.For == "" || n.Boot == "" && w.boot != "" || n.IsZero()) {
+		err = errors.New("it is not a record of that device's limits")
+	}
 	if err != nil {
 		return n, &journal.DamagedError{Path: w.journal.Path(e.Kind, e.ID), ID: e.ID, Err: err}
 	}
