@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"plimsoll/internal/doctor"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/loopdisk"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/testkit/journaltest"
@@ -54,7 +57,7 @@ func TestDoctorLeftovers(t *testing.T) {
 	journaltest.Dead(t, machine, "keeper", "daemon", nil)
 	journaltest.Dead(t, dir, "later", "unknown", nil) // Of a later version.
 	for kind, payload := range map[string]any{
-		"device-limit": map[string]string{"disk": "loop0", "for": "volume:docker:data"},
+		"device-limit": hold.DeviceLimit{Disk: "loop0", For: "volume:docker:data", Device: device.Number{Major: 7}, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: "an earlier one"},
 		"limit-set":    []map[string]string{{"group": "/shop/gone"}, {"group": "/shop/gone/below"}},
 	} {
 		if err := journal.In(machine).Keep(t.Context(), kind, "7:0", payload); err != nil {
