@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/text/clean"
 )
 
@@ -19,7 +20,7 @@ func (r *Result) Text() string {
 	for _, d := range r.Done {
 		switch {
 		case r.DryRun && !d.Changes():
-			say("%s: nothing to write", d.GroupSet.Name)
+			say("%s: nothing to write%s", d.GroupSet.Name, r.already(d))
 		case r.DryRun:
 			say("%s: would write", d.GroupSet.Name)
 			for _, p := range d.Properties {
@@ -29,7 +30,9 @@ func (r *Result) Text() string {
 				say("  %s", e)
 			}
 		case !d.Changes():
-			say("%s: unchanged", d.GroupSet.Name)
+			say("%s: unchanged%s", d.GroupSet.Name, r.already(d))
+		case !d.Restored.IsZero():
+			say("%s: removed the limits of %s; restored %s, which was there before", d.GroupSet.Name, d.GroupSet.For, d.Restored.Words())
 		case r.Set.IsZero() || d.GroupSet.For != "":
 			say("%s: cleared", d.GroupSet.Name)
 		default:
@@ -73,4 +76,19 @@ func (r *Result) Text() string {
 		fmt.Fprintln(&b, clean.Text("prove it: "+r.verify))
 	}
 	return b.String()
+}
+
+// already says why a change writes nothing in a group set.
+func (r *Result) already(d hold.Done) string {
+	switch {
+	case !d.Restored.IsZero():
+		return fmt.Sprintf(": %s was there before %s, and stays; only the record goes", d.Restored.Words(), d.GroupSet.For)
+	case d.GroupSet.For != "":
+		return "" // The notes say it.
+	case r.Set.IsZero():
+		return ": it has no such limits"
+	case d.GroupSet.DeviceWide && len(r.Set.Keys(limit.Key.Rate)) == 0:
+		return ": it takes only rates"
+	}
+	return ": it has these limits already"
 }

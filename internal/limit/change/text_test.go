@@ -18,6 +18,7 @@ func TestText(t *testing.T) {
 	place := hold.Place{Name: forged, Path: forged, Explanation: &explain.Explanation{Possible: true, Hard: []explain.Spot{{Name: "sda", Number: device.Number{Major: 8}}}}}
 	web, unit := hold.GroupSet{Name: "container web"}, hold.GroupSet{Name: "unit:backup.service", Unit: "backup.service"}
 	root := hold.GroupSet{Name: "the root group", DeviceWide: true}
+	daemons := hold.GroupSet{Name: "the root group, for vda (254:0)", DeviceWide: true, For: "plimsoll daemon of /run/x"}
 	edit := &cgroup.Diff{Edits: []cgroup.Edit{{File: "/cg/io.max", Text: []string{"8:0 wbps=1048576"}, Was: []string{"8:0 wbps=max"}}}}
 	set := limit.Limits{WriteBPS: 10_000_000, Memory: 256 << 20, CPUs: 1}
 	done := func(p hold.GroupSet, more func(*hold.Done)) hold.Done {
@@ -39,6 +40,14 @@ func TestText(t *testing.T) {
 		{"set, of a foreign name", Result{Scope: &hold.Scope{Places: []hold.Place{place}, Notes: []string{forged + ": writes are NOT held"}}, Set: rates, Implied: rates.Implied(impliedSizes, 0)}},
 		{"set, and stored", Result{Set: rates, Done: []hold.Done{done(web, func(d *hold.Done) { d.Kept = "docker 29.6" })}}},
 		{"unchanged", Result{Set: rates, Done: []hold.Done{done(web, func(d *hold.Done) { d.Writes = 0 })}}},
+		{"cleared where there was none", Result{Done: []hold.Done{done(web, func(d *hold.Done) { d.Writes = 0 })}}},
+		{"cleared of a daemon's", Result{Done: []hold.Done{
+			done(daemons, func(d *hold.Done) { d.Restored = limit.Limits{WriteBPS: 7 << 20} }),
+			done(daemons, func(d *hold.Done) { d.Writes, d.Restored = 0, limit.Limits{WriteBPS: 7 << 20} }),
+			done(daemons, func(d *hold.Done) { d.Writes, d.Notes = 0, []string{"write_bps=8MiB stays"} }),
+		}}},
+		{"planned, with nothing to write", Result{DryRun: true, Done: []hold.Done{
+			done(web, func(d *hold.Done) { d.Writes = 0 }), done(daemons, func(d *hold.Done) { d.Writes, d.Restored = 0, limit.Limits{WriteBPS: 7 << 20} })}}},
 		{"planned", Result{DryRun: true, Set: rates, Policy: rule, verify: "none", Done: []hold.Done{done(web, func(d *hold.Done) { d.Diff = edit }),
 			done(unit, func(d *hold.Done) { d.Writes, d.Properties = 0, []string{"CPUQuota=100%"} }), done(root, func(d *hold.Done) { d.Writes = 0 })}}},
 		{"cleared", Result{Remove: []limit.Key{limit.Memory}, Done: []hold.Done{done(web, func(d *hold.Done) {

@@ -71,6 +71,8 @@ type Done struct {
 	Stored *Stored `json:"stored,omitempty"`
 	// Kept names the engine that stored the new limits, "" if none was asked to.
 	Kept string `json:"kept,omitempty"`
+	// Restored are the limits from before a daemon's, which the root group has again.
+	Restored limit.Limits `json:"restored,omitzero"`
 	// Notes say what could not be determined.
 	Notes []string `json:"notes"`
 

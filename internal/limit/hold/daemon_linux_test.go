@@ -56,6 +56,9 @@ func TestDaemonBefore(t *testing.T) {
 	if err != nil || len(done) != 1 || len(done[0].Notes) != 1 || !strings.Contains(done[0].Notes[0], "another program set it, so it stays") {
 		t.Errorf("Clear() = %+v, %v", done, err)
 	}
+	if len(done) == 1 && done[0].Restored != (limit.Limits{ReadBPS: 5 << 20, WriteBPS: 6 << 20}) {
+		t.Errorf("Clear() restored %s", done[0].Restored)
+	}
 	for file, want := range map[string]string{writes: "254:0 6291456", reads: "254:0 5242880", ops: "254:0 80"} {
 		if has := k.has(t, "cg/"+file); has != want {
 			t.Errorf("%s has %q, want %q", file, has, want)

@@ -34,8 +34,9 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 		if len(keys) == 0 && len(notes) == 0 {
 			continue
 		}
-		d := Done{GroupSet: n.groupSet(root), Notes: notes}
-		want := cgroup.Want{Change: to(keys, n.before()), Devices: []device.Number{n.Device}}
+		restored := to(keys, n.before())
+		d := Done{GroupSet: n.groupSet(root), Restored: restored.Set, Notes: notes}
+		want := cgroup.Want{Change: restored, Devices: []device.Number{n.Device}}
 		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
 			d.Writes, err = d.Diff.Apply()
 		}
