@@ -31,9 +31,11 @@ func TestClearBesideStart(t *testing.T) {
 	const file = "cg/blkio.throttle.write_bps_device"
 	m, root := tree(t, map[string]string{file: "254:0 1048576\n"})
 	w := m.DeviceLimits(m.Machine)
-	err := w.Record(t.Context(), m.Run, []hold.DeviceLimit{{
-		Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 1 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
-	}})
+	err := w.AsDaemon(t.Context(), m.Run, func(d *hold.DaemonRecords) error {
+		return d.Record([]hold.DeviceLimit{{
+			Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 1 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
+		}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

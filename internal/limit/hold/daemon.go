@@ -54,79 +54,75 @@ func absolute(dir string) string {
 	return dir
 }
 
-// Vacate prepares a device for limits of the daemon of the folder run: it removes limits that a former owner left there.
-// The error is a refusal if the device has another owner.
-func (w *DeviceLimits) Vacate(ctx context.Context, run string, d device.Number) error {
-	former := func(all []DeviceLimit) (*DeviceLimit, error) {
-		switch o := on(all, d); {
-		case o == nil || o.OfDaemon(run):
-			return nil, nil
-		case o.left():
-			return o, nil
-		default:
-			return nil, o.taken()
-		}
-	}
-	all, _, _, err := w.look()
-	if err == nil {
-		err = w.readable(d)
-	}
-	if err != nil {
-		return err
-	}
-	if left, err := former(all); left == nil {
-		return err // No lock is needed.
-	}
+// DaemonRecords are the records of limits of devices, as the daemon of one folder changes them: see AsDaemon.
+type DaemonRecords struct {
+	ctx    context.Context
+	limits *DeviceLimits
+	run    string
+	// Own are the daemon's records, and Others those of other owners, some of which may have ended.
+	Own, Others []DeviceLimit
+}
+
+// AsDaemon calls f with the records of the daemon of the folder run. No other process changes any record until f has
+// returned; if one is changing them, AsDaemon waits until ctx ends.
+func (w *DeviceLimits) AsDaemon(ctx context.Context, run string, f func(*DaemonRecords) error) error {
 	return w.while(ctx, func(all []DeviceLimit) error {
-		left, err := former(all)
-		if left == nil {
-			return err
+		d := &DaemonRecords{ctx: ctx, limits: w, run: absolute(run)}
+		for _, n := range all {
+			if n.OfDaemon(run) {
+				d.Own = append(d.Own, n)
+			} else {
+				d.Others = append(d.Others, n)
+			}
 		}
-		if _, _, err := w.remove([]DeviceLimit{*left}, false); err != nil {
-			return err
-		}
-		return w.journal.Discard(ctx, deviceLimitKind, d.String())
+		return f(d)
 	})
 }
 
-// Record makes a list the records of the daemon of the folder run: before the daemon sets the limits of the list, and
-// after it has removed others. Of each record the device, the disk, its identity (if it is known), the limits and the
-// rules must be set. The error is a refusal if a device has another owner; then nothing is recorded. A damaged record of a
-// device of the list is replaced: the daemon has called Vacate, or limited the device since before the damage.
-func (w *DeviceLimits) Record(ctx context.Context, run string, list []DeviceLimit) error {
-	run = absolute(run)
-	after := slices.Clone(list)
-	for i := range after {
-		n := &after[i]
-		n.For, n.Daemon, n.Boot = "plimsoll daemon of "+run, run, w.boot
-		if m, err := mediumOf(w.fs, n.Device); err == nil && (n.Identity == "" || n.Identity == m.Identity) {
+// Taken returns a refusal if a device has another owner, which it names.
+func (d *DaemonRecords) Taken(n device.Number) error {
+	if o := on(d.Others, n); o != nil && !o.left() {
+		return o.taken()
+	}
+	return nil
+}
+
+// Vacate prepares a device for limits of the daemon: it removes limits that a former owner left there. The error is a
+// refusal if the device has another owner, and wraps a journal.DamagedError if its record can't be read.
+func (d *DaemonRecords) Vacate(n device.Number) error {
+	if err := d.limits.readable(n); err != nil {
+		return err
+	}
+	left := on(d.Others, n)
+	if left == nil {
+		return nil
+	}
+	if err := d.Taken(n); err != nil {
+		return err
+	}
+	if _, _, err := d.limits.remove([]DeviceLimit{*left}, false); err != nil {
+		return err
+	}
+	d.Others = slices.DeleteFunc(d.Others, func(o DeviceLimit) bool { return o.Device == n })
+	return d.limits.journal.Discard(d.ctx, deviceLimitKind, n.String())
+}
+
+// Record makes a list the daemon's records: before the daemon sets the limits of the list, and after it has removed
+// others. Of each record the device, the disk, its identity (if it is known), the limits and the rules must be set. No
+// device may have another owner. A damaged record of a device of the list is replaced: the daemon has called Vacate, or
+// limited the device since before the damage.
+func (d *DaemonRecords) Record(list []DeviceLimit) error {
+	list = slices.Clone(list)
+	for i := range list {
+		n := &list[i]
+		n.For, n.Daemon, n.Boot = "plimsoll daemon of "+d.run, d.run, d.limits.boot
+		if m, err := mediumOf(d.limits.fs, n.Device); err == nil && (n.Identity == "" || n.Identity == m.Identity) {
 			n.Medium = m
 		}
 	}
-	// before returns the daemon's present records.
-	before := func(all []DeviceLimit) (mine []DeviceLimit, err error) {
-		for _, o := range all {
-			switch {
-			case o.Daemon == run:
-				mine = append(mine, o)
-			case !o.left() && on(after, o.Device) != nil:
-				return nil, o.taken()
-			}
-		}
-		return mine, nil
+	err := d.limits.writtenBy(d.ctx, d.limits.journal.Rewrite, d.Own, list)
+	if err == nil {
+		d.Own = list
 	}
-	if all, stale, _, err := w.look(); err == nil && len(stale) == 0 {
-		mine, err := before(all)
-		differs := func(n DeviceLimit) bool { o := on(mine, n.Device); return o == nil || o.record() != n.record() }
-		if err == nil && len(mine) == len(after) && !slices.ContainsFunc(after, differs) {
-			return nil // No lock is needed.
-		}
-	}
-	return w.while(ctx, func(all []DeviceLimit) error {
-		mine, err := before(all)
-		if err != nil {
-			return err
-		}
-		return w.writtenBy(ctx, w.journal.Rewrite, mine, after)
-	})
+	return err
 }

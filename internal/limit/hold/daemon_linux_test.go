@@ -20,10 +20,17 @@ func takes(ctx context.Context, w *DeviceLimits, run string, d explain.Spot, rat
 	for _, k := range rates.Keys() {
 		n.Rules = append(n.Rules, RuleLimit{Key: k, Rule: "one"})
 	}
-	if err := w.Vacate(ctx, run, d.Number); err != nil {
-		return err
-	}
-	return w.Record(ctx, run, []DeviceLimit{n})
+	return w.AsDaemon(ctx, run, func(w *DaemonRecords) error {
+		if err := w.Vacate(d.Number); err != nil {
+			return err
+		}
+		return w.Record([]DeviceLimit{n})
+	})
+}
+
+// recordAs makes a list the records of the daemon of the folder run.
+func recordAs(ctx context.Context, w *DeviceLimits, run string, list ...DeviceLimit) error {
+	return w.AsDaemon(ctx, run, func(w *DaemonRecords) error { return w.Record(list) })
 }
 
 // TestDaemonBefore: what a killed daemon has left in the root group gives way to the values before it, by limit clear of any folder. What another program
@@ -39,11 +46,11 @@ func TestDaemonBefore(t *testing.T) {
 		}
 	}
 	const writes, reads, ops = "blkio.throttle.write_bps_device", "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device"
-	if err := w.Record(t.Context(), "/run/x", []DeviceLimit{{Device: spot.Number, Disk: spot.Name, Limits: limit.Limits{WriteBPS: 2 << 20, ReadIOPS: 70}, Rules: []RuleLimit{
+	if err := recordAs(t.Context(), w, "/run/x", DeviceLimit{Device: spot.Number, Disk: spot.Name, Limits: limit.Limits{WriteBPS: 2 << 20, ReadIOPS: 70}, Rules: []RuleLimit{
 		{Key: limit.ReadBPS, Before: limit.Limits{ReadBPS: 5 << 20}}, // The rule says none.
 		{Key: limit.WriteBPS, Before: limit.Limits{WriteBPS: 6 << 20}, Prior: "1MiB"},
 		{Key: limit.ReadIOPS, Before: limit.Limits{ReadIOPS: 90}},
-	}}}); err != nil {
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	put(writes, "254:0 1048576\n") // It was killed before it wrote 2 MiB.
@@ -68,7 +75,7 @@ func TestDaemonBefore(t *testing.T) {
 	k.untouched(t, "clear")
 }
 
-// TestDaemonRecords: a daemon's records are those of its last list, the other daemon's stay, and a list without changes needs no lock.
+// TestDaemonRecords: a daemon's records are those of its last list, and the other daemon's stay.
 func TestDaemonRecords(t *testing.T) {
 	k, becomes := withDiskseq(t)
 	w := k.DeviceLimits(k.state)
@@ -82,17 +89,10 @@ func TestDaemonRecords(t *testing.T) {
 	if err := takes(t.Context(), w, "/run/x", spot, limit.Limits{WriteBPS: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Record(t.Context(), "/run/y", nil); err != nil {
+	if err := recordAs(t.Context(), w, "/run/y"); err != nil {
 		t.Fatal(err)
 	}
 	entries(1)
-	locked, end := context.WithCancel(t.Context())
-	end()
-	if err := w.journal.Alone(t.Context(), deviceLimitKind, func() error {
-		return takes(locked, k.DeviceLimits(k.state), "/run/x", spot, limit.Limits{WriteBPS: 1 << 20})
-	}); err != nil {
-		t.Errorf("the same again: %v", err)
-	}
 	// Another device has the number now, which has none of the limits.
 	becomes("2")
 	if err := takes(t.Context(), w, "/run/y", spot, limit.Limits{WriteBPS: 1 << 20}); err != nil {
@@ -102,7 +102,7 @@ func TestDaemonRecords(t *testing.T) {
 	if all, err := w.List(); err != nil || len(all) != 1 || !all[0].OfDaemon("/run/y") {
 		t.Errorf("List() = %+v, %v", all, err)
 	}
-	if err := w.Record(t.Context(), "/run/y", nil); err != nil {
+	if err := recordAs(t.Context(), w, "/run/y"); err != nil {
 		t.Fatal(err)
 	}
 	entries(0)
@@ -110,7 +110,7 @@ func TestDaemonRecords(t *testing.T) {
 	if err := w.journal.Keep(t.Context(), deviceLimitKind, "254:0", DeviceLimit{Daemon: "/run/x", Device: spot.Number, Limits: limit.Limits{WriteBPS: 1}, Boot: w.boot}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Vacate(t.Context(), "/run/x", spot.Number); !errors.As(err, new(*journal.DamagedError)) {
-		t.Errorf("Vacate() = %v, want that the record is damaged", err)
+	if err := takes(t.Context(), w, "/run/x", spot, limit.Limits{WriteBPS: 1 << 20}); !errors.As(err, new(*journal.DamagedError)) {
+		t.Errorf("on it: %v, want that the record is damaged", err)
 	}
 }

@@ -33,7 +33,7 @@ func TestDamagedOfAnother(t *testing.T) {
 	spot := k.scope.Devices()[0]
 	n, err := w.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
 	if err := errors.Join(err, w.Release(t.Context(), n), w.Free(spot), takes(t.Context(), w, k.state, spot, limit.Limits{WriteBPS: 7 << 20}),
-		w.Record(t.Context(), k.state, nil)); err != nil {
+		recordAs(t.Context(), w, k.state)); err != nil {
 		t.Errorf("a run and a daemon: %v", err)
 	}
 	if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20}); err != nil {

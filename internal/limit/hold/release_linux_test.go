@@ -98,7 +98,7 @@ func TestOneOwner(t *testing.T) {
 	refused("a target beside a daemon", err, "plimsoll daemon of /run/x")
 	_, err = run()
 	refused("a run beside a daemon", err, "plimsoll daemon of /run/x")
-	if err := w.Record(t.Context(), "/run/x", nil); err != nil {
+	if err := recordAs(t.Context(), w, "/run/x"); err != nil {
 		t.Error(err)
 	}
 	one(limit.Limits{WriteBPS: 6 << 20})

@@ -3,7 +3,6 @@ package keeper
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -215,63 +214,6 @@ func (k *Keeper) setDeviceWide(e *entry, grants []Grant) {
 	if !same {
 		k.spawn(k.applyRoot)
 	}
-}
-
-// applyRoot applies the device-wide grants of all containers to the root group. For a device with several, the last
-// rule decides.
-func (k *Keeper) applyRoot() {
-	k.root.mu.Lock()
-	defer k.root.unlock()
-	last := map[Slot]Grant{}
-	k.mu.Lock()
-	for _, grants := range k.deviceWide {
-		for _, g := range grants {
-			if old, ok := last[g.Slot]; !ok || g.rank > old.rank {
-				last[g.Slot] = g
-			}
-		}
-	}
-	k.mu.Unlock()
-	if len(last) == 0 && len(k.root.held) == 0 && len(k.root.broken) == 0 {
-		return
-	}
-	if k.root.groups == nil {
-		groups, err := k.holder.Groups.Device()
-		if err != nil {
-			// ScopeOf has found the root group already, where it can be limited at all.
-			k.logf("the root group: %v", err)
-			return
-		}
-		k.root.groups = groups
-	}
-	old := faultTexts(k.root.broken)
-	k.root.broken = nil
-	granted, faults, err := k.vacate(over(slices.Collect(maps.Values(last)), k.inherited()))
-	if err != nil {
-		// The keeper neither sets nor removes limits that may be another owner's.
-		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
-		k.schedule(k.root, old)
-		return
-	}
-	overwritten, err := k.reconcile(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
-	n := 0
-	if err == nil {
-		n, err = k.reapply(k.root, granted, overwritten)
-		k.root.broken = append(k.root.broken, faults...)
-	}
-	k.writes.Add(int64(n))
-	if err != nil {
-		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
-	}
-	switch held := k.root.slots(); {
-	case n == 0:
-	case len(held) > 0:
-		k.logf("the root group: held to %s", names(held))
-	default:
-		k.logf("the root group: no rule limits it any more")
-	}
-	k.schedule(k.root, old)
-	k.follow(k.root)
 }
 
 // follow watches an entry, and repeats its check if groups are new, since writes just before the watch were not seen.

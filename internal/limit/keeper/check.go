@@ -75,10 +75,11 @@ func (k *Keeper) look(e *entry) (writes int) {
 	if e.gone {
 		return 0
 	}
-	if e == k.root && e.unknown != "" {
-		k.unreadRoot()
+	due := !e.retry.IsZero() && time.Now().After(e.retry)
+	if e == k.root && (len(e.held) > 0 || e.unknown != "") && !k.recorded() {
+		due = true
 	}
-	if !e.retry.IsZero() && time.Now().After(e.retry) {
+	if due {
 		return k.again(e)
 	}
 	if len(e.parts) == 0 || time.Now().Before(e.notBefore) {

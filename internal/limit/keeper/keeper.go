@@ -168,8 +168,7 @@ func New(opt Options) (*Keeper, error) {
 	if k.opt.DeviceLimits == nil {
 		k.opt.DeviceLimits = opt.Holder.DeviceLimits(opt.Run)
 	}
-	k.store.root = k.opt.DeviceLimits
-	k.recall(k.root)
+	k.firstRoot()
 	k.watch = newGroupWatch(k)
 	return k, nil
 }
@@ -247,9 +246,16 @@ func (k *Keeper) stop() error {
 	for _, e := range k.every() {
 		e.mu.Lock()
 		if !e.gone && e.groups != nil {
-			n, err := k.release(e, func(Slot) bool { return true })
-			k.writes.Add(int64(n))
-			errs = append(errs, err)
+			release := func() error {
+				n, err := k.release(e, func(Slot) bool { return true })
+				k.writes.Add(int64(n))
+				return err
+			}
+			if e == k.root {
+				errs = append(errs, k.lockRoot(release))
+			} else {
+				errs = append(errs, release())
+			}
 		}
 		e.mu.Unlock()
 	}

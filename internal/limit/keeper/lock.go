@@ -79,7 +79,7 @@ func (k *Keeper) guard() error {
 	k.background(func() {
 		for _, e := range k.every() {
 			e.mu.Lock()
-			if len(e.held) > 0 && !e.gone {
+			if e != k.root && len(e.held) > 0 && !e.gone {
 				if err := k.store.save(e); err != nil {
 					k.logf("%s: %v", e.name(), err)
 				}

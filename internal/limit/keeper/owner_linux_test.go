@@ -3,12 +3,14 @@ package keeper
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/state/journal"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
 	"plimsoll/internal/text/refusal"
@@ -79,6 +81,74 @@ func TestRootGroupBefore(t *testing.T) {
 	b.write("rules: []\n")
 	b.k.Reload()
 	eventually(t, "the root group has what it had", func() bool { return rate("", b.number) == "5242880" })
+}
+
+// TestRootRecordLost: the keeper records its limit in the root group again if a user removed the record or damaged it, and
+// restores the limit that went with it. If the device has another owner by then, the keeper leaves it, and says so: the
+// earlier value is not restored. It went on to hold the device, with two owners.
+func TestRootRecordLost(t *testing.T) {
+	holder := holderFor(t)
+	machine := t.TempDir()
+	deviceLimits := holder.DeviceLimits(machine)
+	b := newBench(t, Options{Holder: holder, DeviceLimits: deviceLimits}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
+	group := disktest.NewBlkioGroup(t)
+	t.Cleanup(func() {
+		b.stop()
+		rootPuts(t, b.number, 0)
+	})
+	rootPuts(t, b.number, 5<<20)
+	b.k.Started(targetOf(b.group))
+	record := journal.In(machine).Path("device-limit", b.number)
+	own := func(when string) {
+		t.Helper()
+		eventually(t, when+": the keeper's limit has a record", func() bool {
+			all, err := deviceLimits.List()
+			return err == nil && len(all) == 1 && all[0].OfDaemon(b.opt.Run) && rate("", b.number) == "1048576"
+		})
+	}
+	own("at first")
+	eventually(t, "the keeper is done with the root group", func() bool { return b.said("the root group: held to") })
+	remove := func() {
+		t.Helper()
+		if err := os.Remove(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	b.k.Check()
+	own("removed")
+	remove()
+	rootPuts(t, b.number, 0)
+	b.k.Check()
+	own("removed with its limit")
+	if err := os.WriteFile(record, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.k.Check()
+	own("damaged")
+
+	eventually(t, "another owner takes the device before the keeper has looked", func() bool {
+		_ = os.Remove(record)
+		return setDeviceWide(t, holder, deviceLimits, group, b.disk, 6<<20) == nil
+	})
+	b.k.Check()
+	eventually(t, "the other owner is a fault of the root group", func() bool {
+		s := b.k.Status().RootGroup
+		return s != nil && len(s.Held) == 0 && len(s.Faults) == 1 && strings.Contains(s.Faults[0].Text, "for cgroup:/"+base(group))
+	})
+	if has := rate("", b.number); has != "6291456" || !b.said("the keeper leaves it") {
+		t.Errorf("beside another owner the root group has %q, want that owner's", has)
+	}
+	b.write("rules: []\n")
+	b.k.Reload()
+	eventually(t, "the fault is gone", func() bool { return b.k.Status().RootGroup == nil })
+	b.stop()
+	if all, err := deviceLimits.List(); err != nil || len(all) != 1 || all[0].Daemon != "" || rate("", b.number) != "6291456" {
+		t.Errorf("after the keeper are recorded %+v, %v, and the root group has %q", all, err, rate("", b.number))
+	}
+	if err := setDeviceWide(t, holder, deviceLimits, group, b.disk, 0); err != nil {
+		t.Error(err)
+	}
 }
 
 // rootPuts writes to the root group as somebody else would.

@@ -31,14 +31,6 @@ func (k *Keeper) recall(e *entry) {
 	}
 }
 
-// unreadRoot withdraws the fault of the locked root group's unreadable records once all can be read: they may be another
-// owner's, and a sweep or limit clear may have discarded them.
-func (k *Keeper) unreadRoot() {
-	if _, err := k.opt.DeviceLimits.List(); err == nil {
-		k.root.unknown = ""
-	}
-}
-
 // fuller reports whether t has no fewer names and labels than old: what a daemon reports is better than what its
 // files show while it is down.
 func fuller(t, old target.Target) bool {

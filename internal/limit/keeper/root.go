@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,11 +17,155 @@ import (
 
 // plimsoll limit set and plimsoll run also set limits in the root group. A device's limits there have one owner, and one
 // record in the machine's folder, which names the owner. The keeper limits only devices without another owner. Its
-// records outlive it, as its limits do.
+// records outlive it, as its limits do. It changes them, and the limits, while no other process changes any record.
 
 // rootWait is how long the keeper waits for another process that changes the root group. After that it retries later,
 // and checks its other limits meanwhile.
 const rootWait = 2 * time.Second
+
+// lockRoot calls f with the records of the root group, which is locked, while no other process changes them. It has read
+// the keeper's own by then, and given up the devices that have another owner now.
+func (k *Keeper) lockRoot(f func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), rootWait)
+	defer cancel()
+	return k.opt.DeviceLimits.AsDaemon(ctx, k.opt.Run, func(r *hold.DaemonRecords) error {
+		k.store.root = r
+		defer func() { k.store.root = nil }()
+		k.recallRoot(r.Own)
+		k.giveUpTaken(r)
+		return f()
+	})
+}
+
+// recallRoot reads once what an earlier keeper has recorded of the root group.
+func (k *Keeper) recallRoot(records []hold.DeviceLimit) {
+	if k.root.recalled {
+		return
+	}
+	k.root.recalled, k.root.held = true, loadRoot(records)
+	if _, err := k.opt.DeviceLimits.List(); err != nil {
+		k.root.unknown = "its earlier limits can't be read: " + err.Error()
+		k.logf("%s: %s", k.root.name(), k.root.unknown)
+	}
+}
+
+// firstRoot reads the records of the root group when the keeper starts. A limit clear that began before may still remove
+// such limits, and their records: it asked whether a keeper runs, and none did.
+func (k *Keeper) firstRoot() {
+	all, err := k.opt.DeviceLimits.List()
+	if err == nil && !slices.ContainsFunc(all, func(n hold.DeviceLimit) bool { return n.OfDaemon(k.opt.Run) }) {
+		k.root.recalled = true
+		return
+	}
+	if err := k.lockRoot(func() error { return nil }); err != nil {
+		k.logf("%s: %v", k.root.name(), err) // applyRoot tries again.
+	}
+}
+
+// giveUpTaken gives up the limits of devices that have another owner now: a user removed the keeper's record, and set
+// another limit. That limit stays.
+func (k *Keeper) giveUpTaken(r *hold.DaemonRecords) {
+	for _, h := range k.root.slots() {
+		if err := r.Taken(h.Device); err != nil {
+			k.logf("%s: the record of %s was removed, and the keeper leaves it: %v", k.root.name(), h.at(), err)
+			delete(k.root.held, h.Slot)
+		}
+	}
+}
+
+// recorded reports whether the keeper's limits in the root group have their records, which a user may have removed.
+func (k *Keeper) recorded() bool {
+	all, err := k.opt.DeviceLimits.List()
+	own := map[device.Number]bool{}
+	for _, n := range all {
+		own[n.Device] = n.OfDaemon(k.opt.Run)
+	}
+	if err == nil {
+		k.root.unknown = "" // A record of another owner was unreadable, and was discarded.
+	}
+	for s := range k.root.held {
+		if !own[s.Device] {
+			return false
+		}
+	}
+	return true
+}
+
+// applyRoot applies the device-wide grants of all containers to the root group. For a device with several, the last
+// rule decides.
+func (k *Keeper) applyRoot() {
+	k.root.mu.Lock()
+	defer k.root.unlock()
+	last := map[Slot]Grant{}
+	k.mu.Lock()
+	for _, grants := range k.deviceWide {
+		for _, g := range grants {
+			if old, ok := last[g.Slot]; !ok || g.rank > old.rank {
+				last[g.Slot] = g
+			}
+		}
+	}
+	k.mu.Unlock()
+	if len(last) == 0 && len(k.root.held) == 0 && len(k.root.broken) == 0 && k.root.recalled {
+		return
+	}
+	if k.root.groups == nil {
+		groups, err := k.holder.Groups.Device()
+		if err != nil {
+			// ScopeOf has found the root group already, where it can be limited at all.
+			k.logf("the root group: %v", err)
+			return
+		}
+		k.root.groups = groups
+	}
+	wanted := slices.Collect(maps.Values(last))
+	if k.rootIs(over(slices.Clone(wanted), k.inherited())) {
+		return
+	}
+	old := faultTexts(k.root.broken)
+	k.root.broken = nil
+	n := 0
+	apply := func() error {
+		granted, faults, err := k.vacate(over(wanted, k.inherited()))
+		if err != nil {
+			return err
+		}
+		overwritten, err := k.reconcile(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
+		if err == nil {
+			n, err = k.reapply(k.root, granted, overwritten)
+			k.root.broken = append(k.root.broken, faults...)
+		}
+		return err
+	}
+	var err error
+	if k.plans {
+		err = apply()
+	} else {
+		// Without the lock, the keeper neither sets nor removes limits: they may be another owner's.
+		err = k.lockRoot(apply)
+	}
+	k.writes.Add(int64(n))
+	if err != nil {
+		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
+	}
+	switch held := k.root.slots(); {
+	case n == 0:
+	case len(held) > 0:
+		k.logf("the root group: held to %s", names(held))
+	default:
+		k.logf("the root group: no rule limits it any more")
+	}
+	k.schedule(k.root, old)
+	k.follow(k.root)
+}
+
+// rootIs reports whether the root group has exactly these grants, with their records. Then no lock is needed.
+func (k *Keeper) rootIs(grants []Grant) bool {
+	return !k.plans && k.root.recalled && len(k.root.broken) == 0 && len(grants) == len(k.root.held) && !slices.ContainsFunc(grants, func(g Grant) bool {
+		h := k.root.held[g.Slot]
+		return h == nil || h.Grant != g || h.unverified || h.prior != nil
+	}) && k.recorded()
+}
 
 // vacate makes the devices of grants in the root group free for the keeper. It returns the grants for those devices,
 // and a fault for each device that has another owner, or whose record can't be read. If the keeper limits the device
@@ -29,13 +174,11 @@ func (k *Keeper) vacate(grants []Grant) (granted []Grant, faults []Fault, err er
 	if k.plans {
 		return grants, nil, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), rootWait)
-	defer cancel()
 	not := map[device.Number]error{}
 	for _, g := range grants {
 		err, asked := not[g.Device]
 		if !asked {
-			err = k.opt.DeviceLimits.Vacate(ctx, k.opt.Run, g.Device)
+			err = k.store.root.Vacate(g.Device)
 			not[g.Device] = err
 		}
 		damaged := errors.As(err, new(*journal.DamagedError))
@@ -51,7 +194,7 @@ func (k *Keeper) vacate(grants []Grant) (granted []Grant, faults []Fault, err er
 	return granted, faults, nil
 }
 
-// saveRoot records the root group's limits, with a record for each device.
+// saveRoot records the root group's limits, with a record for each device: see lockRoot.
 func (s *store) saveRoot(held []*Limit) error {
 	var list []hold.DeviceLimit
 	for _, h := range held {
@@ -68,20 +211,13 @@ func (s *store) saveRoot(held []*Limit) error {
 		}
 		n.Limits, n.Rules = n.Limits.With(h.Key, h.limits), append(n.Rules, r)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), rootWait)
-	defer cancel()
-	return s.root.Record(ctx, s.run, list)
+	return s.root.Record(list)
 }
 
-// loadRoot reads what an earlier keeper of the folder recorded of the root group. If only some records can't be read, it
-// also returns the limits of the others.
-func (s *store) loadRoot() (map[Slot]*Limit, error) {
+// loadRoot returns what an earlier keeper recorded of the root group.
+func loadRoot(records []hold.DeviceLimit) map[Slot]*Limit {
 	held := map[Slot]*Limit{}
-	all, err := s.root.List()
-	for _, n := range all {
-		if !n.OfDaemon(s.run) {
-			continue
-		}
+	for _, n := range records {
 		for _, r := range n.Rules {
 			h := recordedLimit{Limits: limit.Limits{}.With(r.Key, n.Limits), Before: r.Before, Identity: n.Identity}
 			h.Slot, h.DeviceName, h.Value, h.Rule = Slot{Key: r.Key, Device: n.Device, DeviceWide: true}, n.Disk, n.Limits.Text(r.Key), r.Rule
@@ -93,7 +229,7 @@ func (s *store) loadRoot() (map[Slot]*Limit, error) {
 			held[h.Slot] = h.remembered()
 		}
 	}
-	return held, err
+	return held
 }
 
 // ByRule divides a daemon's limits of a device into one for each rule, which it names as the owner. run is the folder of

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/treetest"
 )
 
@@ -93,6 +95,60 @@ func TestRootDamagedBefore(t *testing.T) {
 		t.Errorf("the record was discarded, and the root group is %+v", s)
 	}
 	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRootClearBesideStart: a clear that found no keeper is removing its limit in the root group when the keeper starts.
+// The keeper waits for it, and sets the limit anew. It had read the record before that went, and restored the limit
+// without one.
+func TestRootClearBesideStart(t *testing.T) {
+	dir, _ := damagedRoot(t)
+	rates := map[limit.Key]int64{limit.WriteBPS: 1 << 20}
+	start := func() (*Keeper, error) {
+		k, err := newRoot(dir)
+		if err == nil {
+			err = rootRates(k, rates)
+		}
+		return k, err
+	}
+	k, err := start()
+	if err := errors.Join(err, k.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w := k.opt.DeviceLimits
+	all, err := w.List()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("recorded are %+v, %v", all, err)
+	}
+	starts := make(chan error, 1)
+	var next *Keeper
+	_, err = w.Clear(t.Context(), all, nil, false, func(hold.DeviceLimit) bool {
+		if Runs(k.opt.Run) {
+			t.Error("a keeper runs")
+		}
+		go func() {
+			var err error
+			next, err = start()
+			starts <- err
+		}()
+		select {
+		case err := <-starts:
+			starts <- err
+		case <-time.After(200 * time.Millisecond): // It waits.
+		}
+		return false
+	})
+	if err := errors.Join(err, <-starts); err != nil {
+		t.Fatal(err)
+	}
+	next.Check()
+	limited, err := os.ReadFile(filepath.Join(dir, "machine/cg", rootWrites))
+	all, bad := w.List()
+	if err := errors.Join(err, bad); err != nil || strings.TrimSpace(string(limited)) != "254:0 1048576" || len(all) != 1 {
+		t.Errorf("the root group has %q, and recorded are %+v, %v", limited, all, err)
+	}
+	if err := errors.Join(rootRates(next, nil), next.Close()); err != nil {
 		t.Error(err)
 	}
 }

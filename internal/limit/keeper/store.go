@@ -36,8 +36,8 @@ const (
 // folder.
 type store struct {
 	journal *journal.Journal
-	// root are the records of the root group; nil for a store that doesn't need them.
-	root *hold.DeviceLimits
+	// root are the records of the root group while they are locked: see lockRoot.
+	root *hold.DaemonRecords
 	// run is the folder of the journal; locks has a lock file for each target that a keeper or hook is changing.
 	run, locks string
 	// boot identifies this boot, in case run outlives one after all.
@@ -165,10 +165,6 @@ func (s *store) forget(e *entry) error {
 // load reads an earlier keeper's record of a target: its limits, and what was known of it; nil without a record. The
 // error is why an existing record can't be read.
 func (s *store) load(e *entry) (map[Slot]*Limit, *known, error) {
-	if e.key == "" {
-		held, err := s.loadRoot()
-		return held, nil, err
-	}
 	held := map[Slot]*Limit{}
 	j, err := s.journal.Get(e.entryID())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -35,9 +35,11 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Reader{Holder: h, Machine: filepath.Join(root, "state"), Run: filepath.Join(root, "run"), Daemon: func() (*keeper.Status, error) { return nil, fs.ErrNotExist }}
-	if err := h.DeviceLimits(r.Machine).Record(t.Context(), r.Run, []hold.DeviceLimit{{
-		Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 6 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
-	}}); err != nil {
+	if err := h.DeviceLimits(r.Machine).AsDaemon(t.Context(), r.Run, func(d *hold.DaemonRecords) error {
+		return d.Record([]hold.DeviceLimit{{
+			Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 6 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
+		}})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	const unknown = "limits in the root group are not known: "
