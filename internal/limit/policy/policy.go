@@ -81,23 +81,6 @@ type Where struct {
 	DeviceWide bool `json:"device_wide,omitempty"`
 }
 
-// String is "volume data", "path /srv", "device /dev/sda" or "".
-func (w Where) String() string {
-	s := ""
-	switch {
-	case w.Volume != "":
-		s = "volume " + w.Volume
-	case w.Path != "":
-		s = "path " + w.Path
-	case w.Device != "":
-		s = "device " + w.Device
-	}
-	if w.DeviceWide {
-		s = strings.TrimSpace(s + " device-wide")
-	}
-	return s
-}
-
 // IsZero reports whether m matches every container.
 func (m Match) IsZero() bool {
 	return len(m.Engine)+len(m.Name)+len(m.Image)+len(m.Label)+len(m.Project)+len(m.Service)+

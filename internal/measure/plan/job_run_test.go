@@ -22,7 +22,7 @@ func runJob(t *testing.T, dir, job string) *workload.Result {
 		t.Fatal(err)
 	}
 	spec, _ := p.Workload("w")
-	run, err := workload.Prepare(t.Context(), spec, dir)
+	run, err := workload.Prepare(t.Context(), spec, workload.Folders{Work: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func offsets(t *testing.T, job string, unit int64) []int64 {
 		t.Fatal(err)
 	}
 	spec, _ := p.Workload("w")
-	run, err := workload.Prepare(t.Context(), spec, dir)
+	run, err := workload.Prepare(t.Context(), spec, workload.Folders{Work: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

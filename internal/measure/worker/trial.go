@@ -41,7 +41,7 @@ func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.W
 	start, finish := make(chan wire.Message, 1), make(chan int, 1)
 	ask := make(chan struct{}, 1)
 	go listen(r, start, finish, ask, cancel)
-	prepare := workload.PrepareIn
+	prepare := workload.Prepare
 	if m.Run.Spec.Kind == workload.Command {
 		prepare = command.Prepare
 	}

@@ -52,7 +52,7 @@ func TestVerifiedJobs(t *testing.T) {
 		{RW: load.Read, Loops: 2},
 	} {
 		j.Size, j.Verify, j.RandSeed = size, true, uint64(1+seed)
-		run, err := Prepare(t.Context(), Spec{Kind: Block, Job: j}, dir)
+		run, err := Prepare(t.Context(), Spec{Kind: Block, Job: j}, Folders{Work: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		job := load.Job{Size: size, Verify: true, Direct: direct}
 		dir := t.TempDir()
 		job.RW = load.RandRead
-		run, err := Prepare(t.Context(), Spec{Kind: Block, Job: job}, dir)
+		run, err := Prepare(t.Context(), Spec{Kind: Block, Job: job}, Folders{Work: dir})
 		var refused *load.DirectError
 		if errors.As(err, &refused) {
 			t.Logf("no direct I/O here: %v", err)
@@ -106,7 +106,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		run.Close()
 
 		job.RW = load.RandWrite
-		run, err = Prepare(t.Context(), Spec{Kind: Block, Job: job}, dir)
+		run, err = Prepare(t.Context(), Spec{Kind: Block, Job: job}, Folders{Work: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestVerifyLeavesForeignDataAlone(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Prepare(t.Context(), Spec{Kind: Block, Job: load.Job{RW: load.Read, Filename: path, Size: 1 << 20, Verify: true}}, t.TempDir())
+	_, err := Prepare(t.Context(), Spec{Kind: Block, Job: load.Job{RW: load.Read, Filename: path, Size: 1 << 20, Verify: true}}, Folders{Work: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "did not stamp") {
 		t.Errorf("Prepare() = %v, want a refusal", err)
 	}

@@ -23,7 +23,7 @@ func TestDoUnderStrace(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
 		t.Fatal(err)
 	}
-	run, err := Prepare(t.Context(), spec, os.Getenv(callsOf+"_IN"))
+	run, err := Prepare(t.Context(), spec, Folders{Work: os.Getenv(callsOf + "_IN")})
 	if err != nil {
 		t.Fatal(err)
 	}

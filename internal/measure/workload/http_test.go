@@ -27,7 +27,7 @@ func TestHTTP(t *testing.T) {
 		io.WriteString(w, "hello")
 	}))
 	defer s.Close()
-	r, err := Prepare(t.Context(), asking(strings.TrimPrefix(s.URL, "http://")), t.TempDir())
+	r, err := Prepare(t.Context(), asking(strings.TrimPrefix(s.URL, "http://")), Folders{Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestHTTPFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	r, err := Prepare(t.Context(), asking(l.Addr().String()), t.TempDir())
+	r, err := Prepare(t.Context(), asking(l.Addr().String()), Folders{Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestHTTPFails(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	for _, bad := range []Spec{{Kind: HTTP}, {Kind: HTTP, HTTP: &httpload.Spec{}}} {
-		if _, err := Prepare(t.Context(), bad, t.TempDir()); err == nil {
+		if _, err := Prepare(t.Context(), bad, Folders{Work: t.TempDir()}); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}

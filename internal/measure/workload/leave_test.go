@@ -104,7 +104,7 @@ func TestLeaveIsForOneRun(t *testing.T) {
 	}
 	refused(t, "after a run that wrote nothing", dir, path, w)
 	// Neither does one that is prepared, and not run.
-	r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: []StageJob{leave}}, dir)
+	r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: []StageJob{leave}}, Folders{Work: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

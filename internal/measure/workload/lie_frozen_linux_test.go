@@ -29,7 +29,7 @@ func TestLieFrozenWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			device, dir := disktest.Disk(t, disktest.Options{Direct: true})
-			r, err := Prepare(context.Background(), spec, dir)
+			r, err := Prepare(context.Background(), spec, Folders{Work: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func TestLieOtherWriter(t *testing.T) {
 	// run does the job, with something else before it runs and after it ended, and marks its file.
 	run := func(t *testing.T, dir string, j StageJob, marks Marks, before, after func()) *Result {
 		t.Helper()
-		r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{j}, Marks: marks}, dir)
+		r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{j}, Marks: marks}, Folders{Work: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestLieOtherWriter(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					again, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{job(engine)}, Marks: marks}, dir)
+					again, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{job(engine)}, Marks: marks}, Folders{Work: dir})
 					if err == nil {
 						if err := again.Close(); err != nil {
 							t.Error(err)

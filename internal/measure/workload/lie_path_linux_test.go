@@ -74,7 +74,7 @@ func TestLiePathSwapped(t *testing.T) {
 		})
 		t.Run(name+" before it is marked", func(t *testing.T) {
 			dir, mine, theirs, link, data := victim(t)
-			r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: []StageJob{job}}, dir)
+			r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: []StageJob{job}}, Folders{Work: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,7 @@ func TestDirectInMemory(t *testing.T) {
 
 // TestDirectRefused: elsewhere a refusal stays one.
 func TestDirectRefused(t *testing.T) {
-	_, err := Prepare(t.Context(), Spec{Kind: Block, Job: load.Job{RW: load.Read, Filename: "/proc/version", Size: 4096, Direct: true}}, t.TempDir())
+	_, err := Prepare(t.Context(), Spec{Kind: Block, Job: load.Job{RW: load.Read, Filename: "/proc/version", Size: 4096, Direct: true}}, Folders{Work: t.TempDir()})
 	var e *load.DirectError
 	if !errors.As(err, &e) {
 		t.Errorf("Prepare = %v, want a *load.DirectError", err)

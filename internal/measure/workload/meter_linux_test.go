@@ -83,7 +83,7 @@ func TestMeterHangs(t *testing.T) {
 // TestMeterStarved: a worker that comes to its first operation only after the window has one that lasts until that has ended.
 func TestMeterStarved(t *testing.T) {
 	for _, kind := range []Kind{Append, WAL, Tree} {
-		r, err := Prepare(t.Context(), Spec{Kind: kind, Count: 50, Runtime: time.Nanosecond}, t.TempDir())
+		r, err := Prepare(t.Context(), Spec{Kind: kind, Count: 50, Runtime: time.Nanosecond}, Folders{Work: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

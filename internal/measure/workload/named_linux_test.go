@@ -19,7 +19,7 @@ import (
 // prepare prepares a workload that has to be prepared, and closes it at the test's end.
 func prepare(t *testing.T, spec Spec, dir string) Runner {
 	t.Helper()
-	r, err := Prepare(t.Context(), spec, dir)
+	r, err := Prepare(t.Context(), spec, Folders{Work: dir})
 	if err != nil {
 		t.Fatalf("Prepare(%+v) = %v", spec, err)
 	}
@@ -232,7 +232,7 @@ func TestTreeBroken(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Prepare(ctx, Spec{Kind: Tree, Count: 6, BS: 100}, dir); !errors.Is(err, context.Canceled) {
+	if _, err := Prepare(ctx, Spec{Kind: Tree, Count: 6, BS: 100}, Folders{Work: dir}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Prepare with a context that is over = %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "tree", "src-6-100")); !os.IsNotExist(err) {
@@ -284,7 +284,7 @@ func TestNoSpace(t *testing.T) {
 			t.Errorf("%s: Close() = %v", row.spec.Kind, err)
 		}
 	}
-	if _, err := Prepare(t.Context(), Spec{Kind: Tree, Count: 400, BS: 16 << 10}, disktest.Tmpfs(t, "size=1m")); !errors.Is(err, unix.ENOSPC) {
+	if _, err := Prepare(t.Context(), Spec{Kind: Tree, Count: 400, BS: 16 << 10}, Folders{Work: disktest.Tmpfs(t, "size=1m")}); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("Prepare on a small disk = %v, want ENOSPC", err)
 	}
 }

@@ -197,7 +197,7 @@ func TestKeeperEndsASteadyJob(t *testing.T) {
 func TestJobWithRounds(t *testing.T) {
 	const round, from = 100 * time.Millisecond, 2
 	spec := Spec{Kind: Block, Job: load.Job{RW: load.RandRead, Size: 1 << 20, Runtime: time.Hour, RateIOPS: 2000, IODepth: 4, IOEngine: load.Null}, Steady: SteadyState{Round: round}}
-	run, err := Prepare(t.Context(), spec, t.TempDir())
+	run, err := Prepare(t.Context(), spec, Folders{Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,13 +40,8 @@ type Hanger interface {
 	OnHang(tell func(*Result))
 }
 
-// Prepare lays out what spec needs in dir.
-func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
-	return PrepareIn(ctx, spec, Folders{Work: dir})
-}
-
-// PrepareIn is Prepare with sources in a folder of their own.
-func PrepareIn(ctx context.Context, spec Spec, f Folders) (Runner, error) {
+// Prepare lays out what spec needs in the folders.
+func Prepare(ctx context.Context, spec Spec, f Folders) (Runner, error) {
 	dir := f.Work
 	spec = spec.WithDefaults()
 	if err := spec.Validate(); err != nil {

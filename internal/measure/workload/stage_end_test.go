@@ -92,7 +92,7 @@ func TestStageIsCancelledWithSteadyJobs(t *testing.T) {
 	j := null("steady", time.Minute)
 	j.EndAll = true
 	j.Steady = &SteadyEnd{Criterion: steady.Criterion{Metric: "iops", Limit: 1e-12}, Window: 3}
-	r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{j}}, t.TempDir())
+	r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{j}}, Folders{Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

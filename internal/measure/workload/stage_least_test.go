@@ -53,7 +53,7 @@ func TestSlowJobEndsItsStage(t *testing.T) {
 		}
 	}
 	run := func(j StageJob) error {
-		r, err := Prepare(t.Context(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{j}}, t.TempDir())
+		r, err := Prepare(t.Context(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{j}}, Folders{Work: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // stage prepares and runs a stage in dir.
 func stage(t *testing.T, dir string, jobs ...StageJob) (*Result, error) {
 	t.Helper()
-	r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: jobs}, dir)
+	r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: jobs}, Folders{Work: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func TestStageEndsWithItsFirstError(t *testing.T) {
 		{Name: "long", Size: 1 << 20, Job: load.Job{RW: load.RandRead, Filename: "a", Runtime: time.Minute}},
 		{Name: "short", Size: 1 << 20, Job: load.Job{RW: load.RandRead, Filename: "b", Runtime: time.Minute}},
 	}
-	r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: jobs}, dir)
+	r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: jobs}, Folders{Work: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,6 @@ type SlowFS struct {
 	base   map[string]time.Duration
 	stalls []Stall
 	begun  map[string]time.Time
-	asked  map[string]int
 	held   []time.Duration
 	over   chan struct{}
 	closed sync.Once
@@ -118,7 +117,7 @@ func serveSlow(t testing.TB, s *SlowFS, source, kind, more string) *SlowFS {
 func (s *SlowFS) Plan(base map[string]time.Duration, stalls ...Stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.base, s.stalls, s.begun, s.asked, s.held = base, append([]Stall(nil), stalls...), map[string]time.Time{}, map[string]int{}, nil
+	s.base, s.stalls, s.begun, s.held = base, append([]Stall(nil), stalls...), map[string]time.Time{}, nil
 }
 
 // Left returns how many planned stalls have not delayed a request yet.
@@ -126,13 +125,6 @@ func (s *SlowFS) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.stalls)
-}
-
-// Asked returns how many requests of a kind came since the plan was made.
-func (s *SlowFS) Asked(op string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked[op]
 }
 
 // Held returns how long the delayed requests since the plan was made really waited, the longest first: a busy machine adds to the
@@ -159,7 +151,6 @@ func (s *SlowFS) wait(op, path string, size int) {
 	if s.begun[op].IsZero() {
 		s.begun[op] = now
 	}
-	s.asked[op]++
 	until, stalled := s.base[op], false
 	for i, p := range s.stalls {
 		if p.Op == op && now.Sub(s.begun[op]) >= p.At {

@@ -36,7 +36,7 @@ func (l *Local) Path(name string) string {
 // Stage implements dialect.Session.
 func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error) {
 	l.Stages = append(l.Stages, jobs)
-	r, err := workload.Prepare(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs, Marks: l.marks}, l.Dir)
+	r, err := workload.Prepare(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs, Marks: l.marks}, workload.Folders{Work: l.Dir})
 	if err != nil {
 		return nil, err
 	}
