@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
@@ -91,5 +93,5 @@ func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Make
 	if err != nil {
 		return limitError(err)
 	}
-	return a.print(r, where.json)
+	return errors.Join(a.print(r, where.json), r.Unknown())
 }

@@ -168,7 +168,7 @@ func TestLimitDeviceWideGone(t *testing.T) {
 		if clear == nil {
 			clear = []string{"clear", name}
 		}
-		says(exitDone, []string{"no limit is recorded as set in the root group"}, "clear", "--device-wide", "--device", "/dev/plimsoll-no-such")
+		says(exitUsage, []string{"there is no device /dev/plimsoll-no-such (any more)"}, "clear", "--device-wide", "--device", "/dev/plimsoll-no-such")
 		says(exitDone, []string{"the root group, for " + disk, "cleared"}, clear...)
 		if got := rootHas(t, "write_bps", loop); got != "" {
 			t.Errorf("%v: the root group has %q", clear, got)

@@ -53,7 +53,11 @@ type Result struct {
 
 	// policy is the file for Policy. verify is the command that tests the rates, "" if there are none.
 	policy, verify string
+	unknown        error
 }
+
+// Unknown is the error of damaged records, whose limits stay. The change was made all the same.
+func (r *Result) Unknown() error { return r.unknown }
 
 // An applier makes a change, or only plans it.
 type applier func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -34,16 +36,13 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 	s, err := m.Scope(ctx, ref, at, named)
 	if err != nil {
 		// A volume that has gone or is unused may nevertheless have limits in the root group.
-		list, bad := m.DeviceLimits(m.Machine).For(ref)
+		list, unknown := m.DeviceLimits(m.Machine).For(ref)
 		if len(list) == 0 {
 			return nil, refusedThere(err, limit.Limits{})
 		}
 		gone := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}}
 		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())
-		if bad != nil {
-			gone.Notes = append(gone.Notes, "other limits in the root group are not known, and left: "+bad.Error())
-		}
-		return m.clearDeviceLimits(ctx, gone, list, where)
+		return m.clearDeviceLimits(ctx, gone, list, unknown, where)
 	}
 	apply := m.noting(m.disabling(m.Apply))
 	if where.Dry {
@@ -55,18 +54,15 @@ func (m *Maker) Clear(ctx context.Context, ref target.Ref, where Options) (*Resu
 // ClearAllDeviceLimits removes the limits that Plimsoll has set in the root group for any target.
 func (m *Maker) ClearAllDeviceLimits(ctx context.Context, where Options) (*Result, error) {
 	list, err := m.DeviceLimits(m.Machine).List()
-	s := &hold.Scope{}
-	if errors.As(err, new(*journal.DamagedError)) {
-		s.Notes, err = append(s.Notes, "other limits in the root group are not known, and left: "+err.Error()), nil
-	}
-	if err != nil {
+	if err != nil && !errors.As(err, new(*journal.DamagedError)) {
 		return nil, err
 	}
-	return m.clearDeviceLimits(ctx, s, list, where)
+	return m.clearDeviceLimits(ctx, &hold.Scope{}, list, err, where)
 }
 
-// clearDeviceLimits removes limits that were set in the root group, or only those of --device if it is given.
-func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, where Options) (*Result, error) {
+// clearDeviceLimits removes limits that were set in the root group, or only those of --device if it is given. unknown is
+// the error of the records that can't be read.
+func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, unknown error, where Options) (*Result, error) {
 	if where.Device != "" {
 		var number device.Number
 		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
@@ -75,9 +71,16 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
 			return w.Device != number && w.Disk != filepath.Base(where.Device)
 		})
+		// The name of a device that has gone may be that of a record.
+		if _, err := os.Stat(where.Device); len(list) == 0 && errors.Is(err, fs.ErrNotExist) {
+			return nil, hold.NoDevice(where.Device)
+		}
+		if damaged, _ := journal.Damaged(unknown); !slices.ContainsFunc(damaged, func(d *journal.DamagedError) bool { return d.ID == number.String() }) {
+			unknown = nil
+		}
 	}
 	list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool { return len(where.Only) > 0 && w.Only(where.Only).IsZero() })
-	if len(list) == 0 {
+	if len(list) == 0 && unknown == nil {
 		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
 	}
 	// A daemon may have started since the list was made.
@@ -91,7 +94,11 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 	if err != nil {
 		return nil, err
 	}
-	return m.result(s, limit.Clear(where.Only...), done, where), nil
+	r := m.result(s, limit.Clear(where.Only...), done, where)
+	if unknown != nil {
+		r.unknown = fmt.Errorf("other limits in the root group are not known, and left: %w", unknown)
+	}
+	return r, nil
 }
 
 // withDeviceLimits makes a change together with the limits in the root group that were set for its target.

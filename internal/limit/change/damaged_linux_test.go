@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,5 +80,22 @@ func TestClearUnrecorded(t *testing.T) {
 		if _, err := apply(t.Context(), s, row.c); err != nil || strings.Contains(strings.Join(s.Notes, "\n"), unknown) != row.want {
 			t.Errorf("%+v: %q, %v, want the note: %t", row.c, s.Notes, err, row.want)
 		}
+	}
+}
+
+// TestClearDamagedDevice: a damaged record of a device is an error of a clear without a target, beside its result. It was a note, and the clear said
+// also that no limit is recorded.
+func TestClearDamagedDevice(t *testing.T) {
+	m, _ := tree(t, map[string]string{"state/journal/device-limit/254:0.json": "{"})
+	r, err := m.ClearAllDeviceLimits(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, unknown := r.Text(), r.Unknown(); text != "" || unknown == nil || !strings.Contains(unknown.Error(), "other limits in the root group are not known, and left: ") {
+		t.Errorf("printed %q, and the error %v", text, unknown)
+	}
+	var misnamed *hold.NameError
+	if _, err := m.ClearAllDeviceLimits(t.Context(), Options{Where: hold.Where{Device: "/dev/plimsoll-no-such"}}); !errors.As(err, &misnamed) {
+		t.Errorf("a clear of a device that does not exist: %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func (h *Holder) device(path string) ([]Place, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, misnamed("there is no device %s (any more); name one of this machine's, such as /dev/sda", clean.Name(path))
+		return nil, NoDevice(path)
 	case err != nil:
 		return nil, err
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
@@ -60,6 +60,16 @@ func (h *Holder) device(path string) ([]Place, error) {
 		return nil, err
 	}
 	return hostPlaceOf(path, path, e)
+}
+
+// NoDevice is the error of a device that doesn't exist.
+func NoDevice(path string) error {
+	if node := "/dev/" + path; !strings.Contains(path, "/") {
+		if _, ok := device.BlockNode(node); ok {
+			return misnamed("there is no device %s; did you mean %s?", clean.Name(path), node)
+		}
+	}
+	return misnamed("there is no device %s (any more); name one of this machine's, such as /dev/sda", clean.Name(path))
 }
 
 // A deviceNode identifies a device's node by its numbers too: if the name passes to another device, it is another node.
