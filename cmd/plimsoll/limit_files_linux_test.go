@@ -146,7 +146,7 @@ func TestLimitProcess(t *testing.T) {
 	}
 
 	l.says(t, exitDone, []string{p.name + ": no limits"}, "show", p.name)
-	l.says(t, exitDone, []string{"cpus=1.5", "cpu_shares=1500", "the limits are for all processes in the groups of process"},
+	l.says(t, exitDone, []string{"cpus=1.5", "cpu_shares=1500", " apply to all of the group ", ", which has "},
 		"set", p.name, "--cpus", "1.5", "--cpu-shares", "1500", "--memory", "256MiB")
 	has("set", files{quota: "150000", shares: "1500", memory: "268435456", rate: before[rate]})
 	if period := p.file(t, "cpu", "cpu.cfs_period_us"); period != "100000" {

@@ -101,7 +101,7 @@ func (h *Host) At(p string) (*Target, error) {
 	for _, c := range controllers {
 		g, err := h.tree.At(p, c)
 		if err == nil && g.IsRoot() {
-			g, err = nil, fmt.Errorf("%s is the root group of %s: %w", p, g.Name(), ErrRoot)
+			g, err = nil, fmt.Errorf("it is the root group of %s: %w", g.Name(), ErrRoot)
 		}
 		t.put(c, g, err)
 	}
@@ -170,7 +170,7 @@ var ErrRoot = refusal.New("a limit there would hold the whole machine; start the
 func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Group, error) {
 	if container == "" {
 		if g.IsRoot() {
-			return nil, fmt.Errorf("process %d is in the root group of %s: %w", pid, g.Name(), ErrRoot)
+			return nil, fmt.Errorf("it is in the root group of %s: %w", g.Name(), ErrRoot)
 		}
 		return g, nil
 	}

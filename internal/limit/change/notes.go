@@ -26,7 +26,7 @@ import (
 // changeNotes returns what to know about a change that was made: what shares its limits, what escapes them, and who
 // will set others.
 func (m *Maker) changeNotes(ctx context.Context, s *hold.Scope, c limit.Change, where Options) []string {
-	notes := m.besideNotes(s, c, where)
+	notes := append(m.ProcessGroups(s, c.Touches), m.besideNotes(s, c, where)...)
 	if c.Set.IO() {
 		if n := together(s, c.Set); n != "" {
 			notes = append(notes, n)

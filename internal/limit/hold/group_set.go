@@ -98,7 +98,7 @@ func (s *Scope) written() []string {
 
 // container adds the groups of a container, process, group or unit, with the systemd unit that created them.
 func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) error {
-	p, err := h.groupSet(s, t)
+	p, err := h.groupSet(t)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) erro
 }
 
 // groupSet returns the groups of a container, process, group or unit, as the kernel shows them.
-func (h *Holder) groupSet(s *Scope, t *target.Target) (GroupSet, error) {
+func (h *Holder) groupSet(t *target.Target) (GroupSet, error) {
 	var groups *cgroup.Target
 	var err error
 	switch t.Kind {
@@ -118,9 +118,6 @@ func (h *Holder) groupSet(s *Scope, t *target.Target) (GroupSet, error) {
 		groups, err = h.Groups.Find(t.PID, t.ID, t.CgroupsPath())
 	case target.Process:
 		groups, err = h.Groups.Find(t.PID, "", "")
-		if err == nil {
-			s.Notes = append(s.Notes, fmt.Sprintf("the limits are for all processes in the groups of process %d", t.PID))
-		}
 	case target.Cgroup:
 		groups, err = h.Groups.At(t.Name)
 	default:

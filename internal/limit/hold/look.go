@@ -14,7 +14,7 @@ func (h *Holder) Look(t target.Target) (*Scope, error) {
 	if t.Elsewhere != "" {
 		return nil, elsewhere(t)
 	}
-	p, err := h.groupSet(s, &s.Target)
+	p, err := h.groupSet(&s.Target)
 	if err != nil {
 		return nil, err
 	}

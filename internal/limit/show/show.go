@@ -87,6 +87,7 @@ func (r *Reader) Target(ctx context.Context, ref target.Ref, deviceWide bool) (*
 	if unknown != nil && len(x.Shown) > 0 {
 		x.Shown[0].Notes = append(x.Shown[0].Notes, fmt.Sprintf("its limits in the root group are not known: %v", unknown))
 	}
+	s.Notes = append(s.Notes, r.ProcessGroups(s, func(limit.Key) bool { return true })...)
 	s.Notes = append(s.Notes, together(s, x.Shown)...)
 	s.Notes = append(s.Notes, r.strayNotes(x.Shown)...)
 	return x, r.addDeviceLimits(x, records)
