@@ -62,7 +62,7 @@ func Make(ctx context.Context, j *journal.Journal, state, name string, size int6
 	if _, err := os.Lstat(d.folder); err == nil {
 		return nil, fmt.Errorf("make a disk: %s exists already", d.folder)
 	}
-	if err := j.Put(ctx, Kind, name, nil); err != nil {
+	if err := j.Put(ctx, Kind, name, map[string][]string{"paths": {d.folder}}); err != nil {
 		return nil, err
 	}
 	defer func() {
