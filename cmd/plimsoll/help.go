@@ -79,6 +79,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &bad) && bad.GetFlag() != nil && bad.GetFlag().Value.Type() == "duration" {
 		return usageError("--%s %q is not a time: give a number with its unit, as in 500ms, 30s or 2m", bad.GetFlag().Name, bad.GetValue())
 	}
+	if bad != nil && bad.GetFlag() != nil && bad.GetFlag().Value.Type() == "bool" {
+		return usageError("--%s=%s: write --%[1]s, or --%[1]s=false", bad.GetFlag().Name, bad.GetValue())
+	}
 	if !errors.As(err, &unknown) {
 		return usageError("%w: see '%s --help'", err, cmd.CommandPath())
 	}

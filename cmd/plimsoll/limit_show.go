@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/container/target"
@@ -21,9 +22,8 @@ func (a *app) limitShowCommand() *cobra.Command {
 		Short: "Show the limits that the kernel holds a target to",
 		Long: `Show reads the limits from the kernel, whichever program set them: a limit that it doesn't show
 does not exist. On control groups of version 1 each group below the container's own has limits of its
-own, and show prints those too. Below, it prints the limits of
-the groups above that hold the target as well, and those that the engine has stored for the container's
-next start.
+own, and show prints those too. Below, it prints the limits of the groups above that hold the target as
+well, and those that the engine has stored for the container's next start.
 
 Without TARGET it lists the limits of all groups on the machine, and the program that set each, if known: the
 daemon, limit set, a trial of plimsoll run, the engine, systemd, or another.

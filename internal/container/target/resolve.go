@@ -118,6 +118,9 @@ func choose(r Ref, all []Target) (Target, error) {
 // errNoEngine replaces the reasons of all engines, which would fill a page.
 var errNoEngine = errors.New("no container engine is here: no socket of Docker or Podman, and no folders of containerd, CRI-O, runc or crun; plimsoll doctor shows what is missing")
 
+// errNoVolumes is errNoEngine for a volume, which only some engines have.
+var errNoVolumes = errors.New("no engine with volumes is here: no socket of Docker or Podman; plimsoll doctor shows what is missing")
+
 // notFound returns an error that says where r was looked for.
 func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {
 	if ctx.Err() != nil {
@@ -140,6 +143,8 @@ func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {
 	e.Unasked = append(e.Unasked, f.opt.Unasked...)
 	switch {
 	case len(e.Looked) > 0 || len(e.Unasked) > 0:
+	case r.Engine == "" && r.Kind == Volume:
+		e.Unasked = []error{errNoVolumes}
 	case r.Engine == "":
 		e.Unasked = []error{errNoEngine}
 	default:

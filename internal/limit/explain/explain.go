@@ -200,7 +200,7 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 		if len(e.others) == 0 {
 			add("A limit in the root group for %s holds the writes that escape the container's own limit, and no other data is written there. The two limits add up: version 1 can't combine them.", names)
 		} else {
-			add("A limit in the root group for %s would hold the writes that escape, but it would slow down all buffered writes to the device, including those of other data (%s). Give the volume a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
+			add("A limit in the root group for %s would hold the writes that escape, but it would slow down all buffered writes to the device, including those of other data (%s). Give the data a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
 		}
 	}
 	if h.IO == 2 && len(hardNames(e.Hard)) > 0 && slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Name == Buffered && m.Group == Leaks }) {

@@ -25,6 +25,10 @@ func Parse(file string, data []byte) (*Policy, error) {
 		return nil, d.Err()
 	}
 	p := &Policy{}
+	if n := unlisted(root); n != nil {
+		d.fail(n, "rules: has no value: list them%s", orNone)
+		return nil, d.Err()
+	}
 	before, listed := len(d.Found), false
 	d.section(root, "a policy", fields{"rules": func(n *yaml.Node) { listed, p.Rules = true, d.rules(n) }})
 	if !listed && len(d.Found) == before {
@@ -34,6 +38,16 @@ func Parse(file string, data []byte) (*Policy, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// unlisted returns the key rules if it has no value, or nil.
+func unlisted(root *yaml.Node) *yaml.Node {
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "rules" && root.Content[i+1].Tag == "!!null" {
+			return root.Content[i]
+		}
+	}
+	return nil
 }
 
 // A decoder reads one file. Its messages name the key and the line, without a path of keys.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -172,8 +173,8 @@ func (d *decoder) word(n *yaml.Node, what string) string {
 		d.fail(n, "%s wants a text, got %s", what, strict.Describe(n))
 	case n.Value == "":
 		d.fail(n, "%s is empty", what)
-	case strings.ContainsAny(n.Value, "\x00\n\r"):
-		d.fail(n, "%s contains a line break or a zero byte", what)
+	case strings.ContainsFunc(n.Value, unicode.IsControl):
+		d.fail(n, "%s contains a line break or another control character", what)
 	}
 	return n.Value
 }

@@ -62,6 +62,9 @@ func explainOne(ctx context.Context, h *explain.Host, name string, holder func()
 		return nil, err
 	}
 	ref, bad := target.Parse(name)
+	if kind, _, ok := strings.Cut(name, ":"); bad != nil && ok && !strings.Contains(kind, "/") {
+		return nil, &usage.Error{Err: bad}
+	}
 	if bad != nil {
 		return nil, usage.Errorf("%s does not exist: name the folder of a volume, a file, a block device, a container or volume:NAME", name)
 	}
