@@ -77,6 +77,9 @@ func isDecimal(s string) bool {
 	return digits(before) && (!point || digits(after))
 }
 
+// units says which units there are.
+const units = "write KiB, MiB, GiB (powers of 1024) or kB, MB, GB (powers of 1000)"
+
 // unitSize returns the bytes of one unit. s and number are for the error.
 func unitSize(s, number, unit string) (int64, error) {
 	if unit == "" || unit == "B" {
@@ -84,7 +87,7 @@ func unitSize(s, number, unit string) (int64, error) {
 	}
 	power := strings.Index(letters, strings.ToUpper(unit[:1])) + 1
 	if power == 0 {
-		return 0, fmt.Errorf("%q has no unit of bytes: write KiB, MiB, GiB (powers of 1024) or kB, MB, GB (powers of 1000)", s)
+		return 0, fmt.Errorf("%q has no unit of bytes: %s", s, units)
 	}
 	letter := letters[power-1 : power]
 	binary, decimal := letter+"iB", letter+"B"
@@ -101,6 +104,8 @@ func unitSize(s, number, unit string) (int64, error) {
 			number, binary, scaled(number, 1<<(10*power)), number, decimal, scaled(number, int64(math.Pow10(3*power))))
 	case !strings.EqualFold(unit, binary) && strings.Contains(unit, "b"):
 		return 0, fmt.Errorf("%q reads as bits: write %s%s or %s%s for bytes", s, number, binary, number, decimal)
+	case len(unit) > len(binary):
+		return 0, fmt.Errorf("%q has no unit of bytes: %s", s, units)
 	}
 	return 0, fmt.Errorf("%q has an unknown unit %q: write %s%s or %s%s", s, unit, number, binary, number, decimal)
 }
