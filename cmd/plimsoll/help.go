@@ -61,23 +61,34 @@ func needsSubcommand(cmd *cobra.Command, args []string) error {
 
 // unknownCommand returns the error that cmd has no such command, with suggestions.
 func unknownCommand(cmd *cobra.Command, word string) error {
+	if !cmd.HasAvailableSubCommands() {
+		return usageError("%q is one word too many, because '%s' has no commands: see '%[2]s --help'", word, cmd.CommandPath())
+	}
 	hint := ": "
-	cmd.SuggestionsMinimumDistance = suggestWithin
+	// All letters of a short word may differ from those of any other.
+	cmd.SuggestionsMinimumDistance = min(suggestWithin, len(word)-1)
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		hint = ", did you mean " + strings.Join(near, " or ") + "? "
 	}
-	if !cmd.HasAvailableSubCommands() {
-		return usageError("%s has no commands, so %q is none%ssee '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
-	}
-	return usageError("%s has no command %q%ssee '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
+	return usageError("there is no command %q%ssee '%s --help'", cmd.CommandPath()+" "+word, hint, cmd.CommandPath())
+}
+
+// valueOf completes the sentence that a flag's value is not what the flag takes, by the type of the flag.
+var valueOf = map[string]string{
+	"bool":     "true or false: the flag alone means true",
+	"duration": "a time: give a number with its unit, as in 500ms, 30s or 2m",
+	"int":      "a whole number",
+	"float64":  "a number",
 }
 
 // flagError makes a faulty flag an error of usage, with suggestions.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var bad *pflag.InvalidValueError
-	if errors.As(err, &bad) && bad.GetFlag() != nil && bad.GetFlag().Value.Type() == "duration" {
-		return usageError("--%s %q is not a time: give a number with its unit, as in 500ms, 30s or 2m", bad.GetFlag().Name, bad.GetValue())
+	if errors.As(err, &bad) && bad.GetFlag() != nil {
+		if wants := valueOf[bad.GetFlag().Value.Type()]; wants != "" {
+			return usageError("--%s %q is not %s", bad.GetFlag().Name, bad.GetValue(), wants)
+		}
 	}
 	if bad != nil && bad.GetFlag() != nil && bad.GetFlag().Value.Type() == "bool" {
 		return usageError("--%s=%s: write --%[1]s, or --%[1]s=false", bad.GetFlag().Name, bad.GetValue())

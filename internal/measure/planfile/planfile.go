@@ -38,7 +38,7 @@ func Read(ctx context.Context, arg string, stdin io.Reader, note func(string)) (
 	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(arg, `/\.`):
 		return "", nil, usage.Errorf("there is no file and no built-in plan %q; built in: %s", arg, strings.Join(plans.Names(), ", "))
 	case err != nil:
-		return "", nil, usage.Errorf("read the plan %s: %w", file, err)
+		return "", nil, usage.Errorf("read the plan %s: %w", file, userfile.Reason(err))
 	case isJobFile(file, text):
 		text, err = planOfJobs(file, text, read, note)
 	}
