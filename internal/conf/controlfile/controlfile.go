@@ -60,7 +60,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(b)) > limit {
-		return nil, &Error{path, fmt.Sprintf("is larger than %d bytes, which no such file is", limit)}
+		return nil, &Error{path, fmt.Sprintf("is larger than %d bytes, the most that is read of it", limit)}
 	}
 	return b, nil
 }

@@ -39,7 +39,7 @@ func WriteRun(w io.Writer, db *store.Store, id, flags string, damaged func(error
 		damaged(err)
 	}
 	if len(o.damaged) > 0 {
-		return fmt.Errorf("run %s: left out, because it can't be read: %s", id, o.missing)
+		return fmt.Errorf("run %s: left out: %s that can't be read", id, o.missing)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (m *Missing) Add(bad *DamageError) {
 
 // String names what is missing: "2 records".
 func (m Missing) String() string {
-	pages := "trials on damaged pages, whose number is not known,"
+	pages := "an unknown number of trials on damaged pages"
 	switch {
 	case !m.More:
 		return size.Plural(m.N, "record")

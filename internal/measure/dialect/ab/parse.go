@@ -56,7 +56,7 @@ func (t *Test) Elsewhere() error {
 	case t.TLS:
 		return dialect.Usagef("https://"+t.Host, "the worker speaks no TLS: %s, or ask http://", here)
 	case t.Verbosity >= 2:
-		return dialect.Usagef(fmt.Sprintf("-v %d", t.Verbosity), "prints answers, which stay where they are read: %s", here)
+		return dialect.Usagef(fmt.Sprintf("-v %d", t.Verbosity), "prints the answers, which a session does not send back: %s", here)
 	case t.Requests > httpload.MaxTravelling:
 		return dialect.Usagef(fmt.Sprintf("-n %d", t.Requests), "the times of more than %d requests don't fit into a worker's answer: %s", httpload.MaxTravelling, here)
 	}

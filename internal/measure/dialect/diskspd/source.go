@@ -1,6 +1,10 @@
 package diskspd
 
-import "errors"
+import (
+	"errors"
+
+	"plimsoll/internal/conf/userfile"
+)
 
 // Most of a file's content that is written (-Z<size>,<file>): of one target, and of all targets of a
 // time span, which travel to the worker together.
@@ -41,7 +45,7 @@ func (c *checker) source(t *Target, opt ParseOptions) error {
 	size := min(uint64(len(data)), t.RandomSize)
 	switch {
 	case err != nil:
-		return c.bad("Z", "%s: %v", t.RandomFile, err)
+		return c.bad("Z", "%s: %v", t.RandomFile, userfile.Reason(err))
 	case size == 0:
 		return c.bad("Z", "%s is empty: there is nothing to write from it", t.RandomFile)
 	case size > maxSource:

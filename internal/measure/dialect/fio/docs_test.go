@@ -247,7 +247,7 @@ func TestCommandsAreAllOfFio(t *testing.T) {
 func TestRefusalsNameTheNearest(t *testing.T) {
 	// Flags of Plimsoll's own; a test of the command knows whether they are there.
 	own := []string{"--engine", "--record", "--destructive", "--cpus", "--cpu-shares", "--help"}
-	without := []string{"uid", "gid", "ioscheduler", "profile", "exec_prerun", "exec_postrun", "debug", "cpuclock-test"}
+	without := []string{"uid", "gid", "ioscheduler", "profile", "thp", "exec_prerun", "exec_postrun", "debug", "cpuclock-test"}
 	check := func(name string, args ...string) {
 		_, err := Parse(append([]string{"--name=a", "--size=1m"}, args...), Source{})
 		if err == nil {

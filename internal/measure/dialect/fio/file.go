@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"plimsoll/internal/conf/userfile"
 	"plimsoll/internal/measure/dialect"
 )
 
@@ -109,7 +110,7 @@ func (p *parser) include(f *fileParser) error {
 	}
 	text, err := p.src.ReadFile(f.name, maxFile)
 	if err != nil {
-		return dialect.Usagef(f.name, "%v", err)
+		return dialect.Usagef(f.name, "%v", userfile.Reason(err))
 	}
 	if f.name != "-" {
 		p.test.sources = append(p.test.sources, f.name)

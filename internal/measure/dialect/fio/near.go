@@ -17,7 +17,7 @@ var nearest = map[string]string{
 	"allow_file_create": "filename", "allow_mounted_write": "--destructive",
 	"unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",
-	"cmd_type": "ioengine", "thp": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
+	"cmd_type": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
 
 	"cgroup": "--cpus", "cgroup_weight": "--cpu-shares", "cgroup_nodelete": "--cpus", "nice": "--cpu-shares",
 
@@ -43,7 +43,7 @@ func why(name, reason string) string {
 	case n != "" && strings.Contains(reason, n):
 		return reason // The reason already names an alternative.
 	case n != "":
-		return reason + "; the nearest is " + n
+		return reason + "; the nearest supported option is " + n
 	}
 	return reason + "; there is no replacement"
 }

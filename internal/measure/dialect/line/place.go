@@ -28,7 +28,7 @@ func placeOf(tool Tool, f Flags, kind string) (place.Spec, error) {
 	}
 	name, path, _ := strings.Cut(f.Place, ":")
 	if !slices.Contains(place.Kinds, place.Kind(name)) {
-		return place.Spec{}, usage.Errorf("--place %s: use one of %v, with a folder as in bind:/srv/data", f.Place, place.Kinds)
+		return place.Spec{}, usage.Errorf("--place %s: use dir, layer, bind, volume or tmpfs; dir and bind take a folder, as in bind:/srv/data", f.Place)
 	}
 	if path != "" && name != string(place.Dir) && name != string(place.Bind) {
 		return place.Spec{}, usage.Errorf("--place %s: only dir and bind take a folder", f.Place)
