@@ -28,6 +28,7 @@ func suite(t *testing.T, d *dockertest.Daemon) {
 		},
 		Places: []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs},
 		Memory: true,
+		Beside: true,
 	}.Run(t)
 }
 

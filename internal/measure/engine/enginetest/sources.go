@@ -23,6 +23,7 @@ func testSources(t *testing.T, s Suite) {
 				continue
 			}
 			t.Run(string(from)+" to "+string(to), func(t *testing.T) {
+				s.parallel(t)
 				sp := spec(to)
 				sp.Source = &place.Spec{Name: "from-" + string(from), Kind: from}
 				if from == place.Bind || from == place.Dir {

@@ -20,5 +20,6 @@ func TestHostSuite(t *testing.T) {
 			return host.New(t.TempDir(), workertest.Source(t))
 		},
 		Places: []place.Kind{place.Dir, place.Tmpfs},
+		Beside: true,
 	}.Run(t)
 }

@@ -25,5 +25,6 @@ func TestOCISuite(t *testing.T) {
 		},
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
 		Memory: true,
+		Beside: true,
 	}.Run(t)
 }
