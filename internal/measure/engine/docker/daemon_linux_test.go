@@ -19,13 +19,23 @@ import (
 	"plimsoll/internal/testkit/journaltest"
 )
 
-// labTests run against any daemon.
-var labTests = []struct {
+// A labTest runs against any daemon.
+type labTest struct {
 	name string
 	test func(*testing.T, *labDaemon)
-}{
+}
+
+// labFirst find a daemon without images, and leave it the worker's.
+var labFirst = []labTest{
 	{"Probe", testDockerProbe},
 	{"Places", testDockerPlaces},
+}
+
+// labBeside run beside each other: each looks only at its own sessions. The longest come first.
+var labBeside = []labTest{
+	{"OddImages", testDockerOddImages},
+	{"HostileImage", testDockerHostileImage},
+	{"IOLimits", testDockerIOLimits},
 	{"VolumeOptions", testDockerVolumeOptions},
 	{"Isolation", testDockerIsolation},
 	{"EndOfInput", testDockerEndOfInput},
@@ -36,18 +46,19 @@ var labTests = []struct {
 	{"NoSpace", testDockerNoSpace},
 	{"BadSpecs", testDockerBadSpecs},
 	{"Limits", testDockerLimits},
-	{"IOLimits", testDockerIOLimits},
 	{"Seccomp", testDockerSeccomp},
 	{"UserImage", testDockerUserImage},
-	{"OddImages", testDockerOddImages},
-	{"HostileImage", testDockerHostileImage},
 	{"ManyLayers", testDockerManyLayers},
-	{"ImageReuse", testDockerImageReuse},
 	{"Together", testDockerTogether},
 	{"Remote", testDockerRemote},
-	{"NameConflict", testDockerNameConflict},
 	{"CancelledOpen", testDockerCancelledOpen},
 	{"HardClose", testDockerHardClose},
+}
+
+// labLast count or sweep what the daemon has, or end the daemon.
+var labLast = []labTest{
+	{"ImageReuse", testDockerImageReuse},
+	{"NameConflict", testDockerNameConflict},
 	{"KilledOwner", testDockerKilledOwner},
 	{"KilledWriter", testDockerKilledWriter},
 	{"Sweep", testDockerSweep},
@@ -55,22 +66,34 @@ var labTests = []struct {
 	{"KilledDaemon", testDockerKilledDaemon},
 }
 
-func TestDockerDaemon(t *testing.T) {
-	t.Parallel()
-	l := newDockerLab(t, dockertest.StartWith(t, runtimes(t)))
-	for _, x := range labTests {
+// run runs the tests on a daemon, the more among those that run beside each other.
+func (l *labDaemon) run(t *testing.T, more ...labTest) {
+	for _, x := range labFirst {
 		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
 	}
-	t.Run("Runtime", func(t *testing.T) { testDockerRuntime(t, l) }) // After Probe, which has a daemon without images.
+	t.Run("Beside", func(t *testing.T) {
+		for _, x := range append(more, labBeside...) {
+			t.Run(x.name, func(t *testing.T) {
+				t.Parallel()
+				x.test(t, l)
+			})
+		}
+	})
+	for _, x := range labLast {
+		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
+	}
+}
+
+func TestDockerDaemon(t *testing.T) {
+	t.Parallel()
+	newDockerLab(t, dockertest.StartWith(t, runtimes(t))).run(t, labTest{"Runtime", testDockerRuntime})
 }
 
 func TestDockerPodman(t *testing.T) {
 	t.Parallel()
 	l := newDockerLab(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
 	l.podman = true
-	for _, x := range labTests {
-		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
-	}
+	l.run(t)
 }
 
 // TestDockerPodmanUlimits: a Podman whose own limits can't be given works all the
@@ -228,7 +251,9 @@ func testDockerBadSpecs(t *testing.T, l *labDaemon) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e := l.engine(nil)
+	own := *l
+	own.state = t.TempDir() // Its records are counted.
+	e := own.engine(nil)
 	for name, x := range map[string]struct {
 		spec engine.Spec
 		want string

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -296,13 +297,19 @@ func testDockerHungDaemon(t *testing.T, l *labDaemon) {
 	if err := syscall.Kill(l.d.PID(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	p := l.engine(nil).Probe(t.Context())
-	if _, err := l.engine(nil).Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer in time") {
-		t.Errorf("Sweep() of a hung daemon: %v", err)
-	}
-	cerr := s.Close(t.Context())
+	// Each waits for its own timeout.
+	var p engine.Probe
+	var serr, cerr error
+	var asks sync.WaitGroup
+	asks.Go(func() { p = l.engine(nil).Probe(t.Context()) })
+	asks.Go(func() { _, serr = l.engine(nil).Sweep(t.Context()) })
+	asks.Go(func() { cerr = s.Close(t.Context()) })
+	asks.Wait()
 	if err := syscall.Kill(l.d.PID(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
+	}
+	if serr == nil || !strings.Contains(serr.Error(), "does not answer in time") {
+		t.Errorf("Sweep() of a hung daemon: %v", serr)
 	}
 	if !errors.Is(cerr, context.DeadlineExceeded) {
 		t.Errorf("Close() = %v, want that time is up", cerr)

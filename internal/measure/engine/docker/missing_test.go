@@ -118,6 +118,7 @@ func strangeSocket(t *testing.T, f func(net.Conn)) string {
 // TestDockerStranger: what listens on the socket and is no Docker daemon, or a sick one, is told
 // in a line and in time, and is not asked for a container.
 func TestDockerStranger(t *testing.T) {
+	t.Parallel()
 	request := func(c net.Conn) *http.Request {
 		r, _ := http.ReadRequest(bufio.NewReader(c))
 		return r
