@@ -61,7 +61,7 @@ func measureOCI(t *testing.T, e engine.Engine, spec engine.Spec) error {
 	t.Helper()
 	spec.ID = enginetest.ID()
 	leaktest.Check(t, spec.ID)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s, err := e.Open(ctx, spec)
 	if err != nil {
@@ -96,7 +96,10 @@ func measureOCI(t *testing.T, e engine.Engine, spec engine.Spec) error {
 // trial works, and neither the image nor anything outside of it is written to.
 func TestOCIOddImages(t *testing.T) {
 	enginetest.NeedRoot(t)
+	t.Parallel()
 	outside := t.TempDir()
+	paths := runtimes(t)
+	e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
 	link := func(target string) func(path string) error {
 		return func(path string) error { return os.Symlink(target, path) }
 	}
@@ -116,6 +119,7 @@ func TestOCIOddImages(t *testing.T) {
 		"nothing":            func(string) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			image := t.TempDir()
 			for _, path := range []string{"data", "plimsoll-data", ".plimsoll-worker", "proc", "sys", "dev", "tmp"} {
 				if err := what(filepath.Join(image, path)); err != nil {
@@ -123,8 +127,7 @@ func TestOCIOddImages(t *testing.T) {
 				}
 			}
 			before := listing(t, image) + listing(t, outside)
-			for name, path := range runtimes(t) {
-				e := oci.New(t.TempDir(), workertest.Source(t), exec.LookPath)
+			for name, path := range paths {
 				for _, kind := range []place.Kind{place.Layer, place.Bind, place.Tmpfs} {
 					spec := engine.Spec{Image: image, Runtime: path, Place: place.Spec{Name: string(kind), Kind: kind}}
 					if err := measureOCI(t, e, spec); err != nil {
@@ -163,6 +166,7 @@ func listing(t *testing.T, dir string) string {
 // TestOCIReadOnlyImage: an image on a read-only file system is as good as any.
 func TestOCIReadOnlyImage(t *testing.T) {
 	enginetest.NeedRoot(t)
+	t.Parallel()
 	image := disktest.Tmpfs(t, "size=1m")
 	if err := os.Mkdir(filepath.Join(image, "etc"), 0o755); err != nil {
 		t.Fatal(err)
