@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/state/journal"
 )
 
 // A RuleLimit is what a daemon remembers of one of its limits of a device, for the next daemon of its folder. The value
@@ -61,14 +62,16 @@ type DaemonRecords struct {
 	run    string
 	// Own are the daemon's records, and Others those of other owners, some of which may have ended.
 	Own, Others []DeviceLimit
+
+	damaged damaged
 }
 
 // AsDaemon calls f with the records of the daemon of the folder run. No other process changes any record until f has
 // returned; if one is changing them, AsDaemon waits until ctx ends.
 func (w *DeviceLimits) AsDaemon(ctx context.Context, run string, f func(*DaemonRecords) error) error {
-	return w.while(ctx, func(all []DeviceLimit) error {
-		d := &DaemonRecords{ctx: ctx, limits: w, run: absolute(run)}
-		for _, n := range all {
+	return w.while(ctx, func(has recorded) error {
+		d := &DaemonRecords{ctx: ctx, limits: w, run: absolute(run), damaged: has.damaged}
+		for _, n := range has.all {
 			if n.OfDaemon(run) {
 				d.Own = append(d.Own, n)
 			} else {
@@ -90,7 +93,7 @@ func (d *DaemonRecords) Taken(n device.Number) error {
 // Vacate prepares a device for limits of the daemon: it removes limits that a former owner left there. The error is a
 // refusal if the device has another owner, and wraps a journal.DamagedError if its record can't be read.
 func (d *DaemonRecords) Vacate(n device.Number) error {
-	if err := d.limits.readable(n); err != nil {
+	if err := d.damaged.of(n); err != nil {
 		return err
 	}
 	left := on(d.Others, n)
@@ -123,6 +126,9 @@ func (d *DaemonRecords) Record(list []DeviceLimit) error {
 	err := d.limits.writtenBy(d.ctx, d.limits.journal.Rewrite, d.Own, list)
 	if err == nil {
 		d.Own = list
+		d.damaged = slices.DeleteFunc(d.damaged, func(bad *journal.DamagedError) bool {
+			return slices.ContainsFunc(list, func(n DeviceLimit) bool { return n.Device.String() == bad.ID })
+		})
 	}
 	return err
 }

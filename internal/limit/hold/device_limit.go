@@ -112,35 +112,45 @@ func newDeviceLimits(fs device.FS, groups *cgroup.Host, machine string) *DeviceL
 // a number belongs to another device by now, List includes what the kernel still has for the number, as it does for
 // loop devices. If only some records are damaged, the error wraps a journal.DamagedError, and List returns the others.
 func (w *DeviceLimits) List() ([]DeviceLimit, error) {
-	all, _, damaged, err := w.look()
+	has, err := w.look()
 	if err != nil {
 		return nil, err
 	}
-	return all, unreadable(damaged)
+	return has.all, has.damaged.err()
 }
 
-// look is List. It also returns the ids of stale entries, whose limits are gone, and the damaged entries.
-func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, damaged []*journal.DamagedError, err error) {
+// A recorded is what the journal has of limits of devices.
+type recorded struct {
+	// all are those of List.
+	all []DeviceLimit
+	// stale are the ids of entries whose limits are gone.
+	stale []string
+	// damaged are the entries that can't be read.
+	damaged damaged
+}
+
+// look reads the records.
+func (w *DeviceLimits) look() (r recorded, err error) {
 	entries, err := w.journal.Entries(deviceLimitKind)
-	if damaged, err = journal.Damaged(err); err != nil {
-		return nil, nil, nil, err
+	if r.damaged, err = journal.Damaged(err); err != nil {
+		return recorded{}, err
 	}
 	var now map[device.Number]limit.Limits
 	for _, e := range entries {
 		n, bad := w.parse(e)
 		if bad != nil {
-			damaged = append(damaged, bad)
+			r.damaged = append(r.damaged, bad)
 			continue
 		}
 		m, err := mediumOf(w.fs, n.Device)
 		if n.Boot != w.boot || errors.Is(err, fs.ErrNotExist) {
-			stale = append(stale, e.ID)
+			r.stale = append(r.stale, e.ID)
 			continue
 		}
 		if err == nil && !n.is(m) {
 			if now == nil {
 				if _, now, err = w.now(); err != nil {
-					return nil, nil, nil, err
+					return recorded{}, err
 				}
 			}
 			has := now[n.Device]
@@ -150,35 +160,34 @@ func (w *DeviceLimits) look() (all []DeviceLimit, stale []string, damaged []*jou
 				n.Rules[i].Before = limit.Limits{} // That was the other device's.
 			}
 			if n.IsZero() {
-				stale = append(stale, e.ID)
+				r.stale = append(r.stale, e.ID)
 				continue
 			}
 		}
 		if n.By = nil; !e.Kept() {
-			holder := e.Holder()
-			n.By, n.Ended = &holder, !w.journal.Alive(e)
+			by := e.Holder()
+			n.By, n.Ended = &by, !w.journal.Alive(e)
 		}
-		all = append(all, n)
+		r.all = append(r.all, n)
 	}
-	return all, stale, damaged, nil
+	return r, nil
 }
 
-// while calls f with the result of List. No other process changes the records until f has returned; if one is changing
-// them, while waits until ctx ends. It removes stale records first. Damaged records stay, and are not in all: see
-// readable.
-func (w *DeviceLimits) while(ctx context.Context, f func(all []DeviceLimit) error) error {
+// while calls f with the records. No other process changes them until f has returned; if one is changing them, while
+// waits until ctx ends. It removes stale records first.
+func (w *DeviceLimits) while(ctx context.Context, f func(recorded) error) error {
 	return w.journal.Alone(ctx, deviceLimitKind, func() error {
-		all, stale, _, err := w.look()
+		has, err := w.look()
 		if err != nil {
 			return err
 		}
-		for _, id := range stale {
+		for _, id := range has.stale {
 			var owned *journal.OwnedError
 			if err := w.journal.Discard(ctx, deviceLimitKind, id); err != nil && !errors.As(err, &owned) {
 				return err
 			}
 		}
-		return f(all)
+		return f(has)
 	})
 }
 

@@ -19,8 +19,8 @@ import (
 // if a device has another owner. With dry, apply and Change only plan. A device whose record is damaged gets no limits.
 // If its limits are removed from the root group, the record is discarded.
 func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
-	all, _, damaged, err := w.look()
-	if unknown := errors.Join(err, unreadable(damaged)); unknown != nil && !s.HasRootGroup() {
+	has, err := w.look()
+	if unknown := errors.Join(err, has.damaged.err()); unknown != nil && !s.HasRootGroup() {
 		// The target's own limits don't concern the root group.
 		own := apply
 		apply = func() ([]Done, error) {
@@ -38,17 +38,17 @@ func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry
 		return nil, err
 	}
 	r := rates(c)
-	if !(s.HasRootGroup() && r.Set.IO()) && (len(r.Remove) == 0 || len(all)+len(damaged) == 0) {
+	if !(s.HasRootGroup() && r.Set.IO()) && (len(r.Remove) == 0 || len(has.all)+len(has.damaged) == 0) {
 		return apply()
 	}
 	if dry {
-		return w.change(ctx, s, r, all, true, apply)
+		return w.change(ctx, s, r, has, true, apply)
 	}
-	if !s.HasRootGroup() && !slices.ContainsFunc(all, func(n DeviceLimit) bool { return n.For == s.Owner() }) {
+	if !s.HasRootGroup() && !slices.ContainsFunc(has.all, func(n DeviceLimit) bool { return n.For == s.Owner() }) {
 		return apply() // The records don't change, so it doesn't matter if the folder can't be written.
 	}
-	err = w.while(ctx, func(all []DeviceLimit) error {
-		done, err = w.change(ctx, s, r, all, false, apply)
+	err = w.while(ctx, func(has recorded) error {
+		done, err = w.change(ctx, s, r, has, false, apply)
 		return err
 	})
 	return done, err
@@ -61,8 +61,8 @@ func (s *Scope) HasRootGroup() bool {
 
 // change is Change with the records already read; the caller keeps other processes from changing them. A limit is
 // recorded before it is set, and its record is removed after the limit.
-func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all []DeviceLimit, dry bool, apply func() ([]Done, error)) ([]Done, error) {
-	x, err := w.intend(s, r, all)
+func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, has recorded, dry bool, apply func() ([]Done, error)) ([]Done, error) {
+	x, err := w.intend(s, r, has)
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +78,10 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all
 	extra = append(gone, extra...)
 	if dry {
 		done, err := apply()
-		return append(tell(done, append(x.told, w.discardDamaged(ctx, s, r, true)...)), extra...), err
+		return append(tell(done, append(x.told, w.discardDamaged(ctx, s, r, has.damaged, true)...)), extra...), err
 	}
-	before := slices.DeleteFunc(slices.Clone(all), func(n DeviceLimit) bool { return on(x.left, n.Device) != nil })
-	if err := w.written(ctx, all, x.during); err != nil {
+	before := slices.DeleteFunc(slices.Clone(has.all), func(n DeviceLimit) bool { return on(x.left, n.Device) != nil })
+	if err := w.written(ctx, has.all, x.during); err != nil {
 		return nil, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}
 	done, err := apply()
@@ -91,7 +91,7 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, all
 	if err != nil {
 		return done, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}
-	x.told = append(x.told, w.discardDamaged(ctx, s, r, false)...)
+	x.told = append(x.told, w.discardDamaged(ctx, s, r, has.damaged, false)...)
 	return append(tell(done, x.told), extra...), w.written(ctx, x.during, x.after)
 }
 
@@ -106,8 +106,8 @@ type intent struct {
 }
 
 // intend plans the records of a change. The error is a refusal if a device has another owner.
-func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x intent, err error) {
-	x.during = slices.Clone(all)
+func (w *DeviceLimits) intend(s *Scope, r limit.Change, has recorded) (x intent, err error) {
+	x.during = slices.Clone(has.all)
 	if s.HasRootGroup() && r.Set.IO() {
 		_, now, err := w.now()
 		if err != nil {
@@ -115,7 +115,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 		}
 		for _, d := range s.Devices() {
 			if mine := ratesOn(d, r.Set); !mine.IsZero() {
-				if err := w.readable(d.Number); err != nil {
+				if err := has.damaged.of(d.Number); err != nil {
 					return x, err
 				}
 				if err := x.take(w.recordOf(s.Owner(), d, mine), now); err != nil {
@@ -130,7 +130,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, all []DeviceLimit) (x in
 			x.after[i].Prior = limit.Limits{}
 		}
 	}
-	for _, n := range all {
+	for _, n := range has.all {
 		if len(s.Places) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number == n.Device }) {
 			continue
 		}
@@ -207,11 +207,11 @@ func (n DeviceLimit) beside(before DeviceLimit, has limit.Limits) DeviceLimit {
 // a running process stay, and those for which stays is true; nil: of none. Clear asks stays while no other process changes the records.
 func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []limit.Key, dry bool, stays func(DeviceLimit) bool) (done []Done, err error) {
 	c := limit.Clear(keys...)
-	change := func(all []DeviceLimit) error {
+	change := func(has recorded) error {
 		var mine []DeviceLimit
 		var stay []Done
-		after := slices.Clone(all)
-		for _, n := range all {
+		after := slices.Clone(has.all)
+		for _, n := range has.all {
 			if !slices.ContainsFunc(list, func(o DeviceLimit) bool { return o.For == n.For && o.Device == n.Device }) || n.Only(c.Remove).IsZero() || stays != nil && stays(n) {
 				continue
 			}
@@ -225,17 +225,16 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 		if done = append(did, stay...); err != nil || dry {
 			return err
 		}
-		if err := w.written(ctx, all, after); err != nil {
+		if err := w.written(ctx, has.all, after); err != nil {
 			return errors.Join(err, back())
 		}
 		return nil
 	}
 	if dry {
-		all, _, _, err := w.look()
-		if err != nil {
-			return nil, err
+		has, err := w.look()
+		if err == nil {
+			err = change(has)
 		}
-		err = change(all)
 		return done, err
 	}
 	err = w.while(ctx, change)

@@ -32,44 +32,37 @@ func (w *DeviceLimits) parse(e journal.Entry) (n DeviceLimit, bad *journal.Damag
 	return n, nil
 }
 
-// unreadable is the error of damaged records, nil if there are none.
-func unreadable(damaged []*journal.DamagedError) error {
+// damaged are records that can't be read.
+type damaged []*journal.DamagedError
+
+// err joins them, nil if there are none.
+func (all damaged) err() error {
 	var errs []error
-	for _, d := range damaged {
+	for _, d := range all {
 		errs = append(errs, d)
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w; the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them", errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
-// readable returns an error if the record of a device can't be read: its owner is unknown, so it gets no other.
-func (w *DeviceLimits) readable(d device.Number) error {
-	e, err := w.journal.Get(deviceLimitKind, d.String())
-	var damaged *journal.DamagedError
-	switch {
-	case err == nil:
-		_, damaged = w.parse(e)
-	case errors.Is(err, fs.ErrNotExist):
-	case !errors.As(err, &damaged):
-		return err
+// of returns the error of a device whose record is damaged: its owner is unknown, so it gets no other.
+func (all damaged) of(d device.Number) error {
+	for _, bad := range all {
+		if bad.ID == d.String() {
+			return bad
+		}
 	}
-	if damaged == nil {
-		return nil
-	}
-	return unreadable([]*journal.DamagedError{damaged})
+	return nil
 }
 
 // discardDamaged removes the damaged records of a scope's devices, after r was made, where the root group has no limit
 // any more. It returns a sentence for each damaged record. With dry it removes nothing.
-func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Change, dry bool) (told []string) {
+func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Change, records damaged, dry bool) (told []string) {
 	if !s.HasRootGroup() || len(r.Remove) == 0 {
 		return nil
 	}
 	for _, d := range s.Devices() {
 		n := d.Number
-		if bad := w.readable(n); !errors.As(bad, new(*journal.DamagedError)) {
+		if records.of(n) == nil {
 			continue
 		}
 		path := w.journal.Path(deviceLimitKind, n.String())
@@ -94,8 +87,8 @@ func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Cha
 
 // discardGone removes the damaged records whose device is gone, and its limit with it. No target has such a device, so no
 // limit clear could name it. It returns what it has removed, and an error for the records that stay.
-func (w *DeviceLimits) discardGone(ctx context.Context, damaged []*journal.DamagedError) (removed []string, err error) {
-	for _, d := range damaged {
+func (w *DeviceLimits) discardGone(ctx context.Context, all damaged) (removed []string, err error) {
+	for _, d := range all {
 		n, bad := device.ParseNumber(d.ID)
 		if bad == nil {
 			_, bad = mediumOf(w.fs, n)

@@ -28,7 +28,7 @@ func TestPastedOwner(t *testing.T) {
 		if s.Owner() != name {
 			t.Fatalf("the target is %q, want %q", s.Owner(), name)
 		}
-		done, err := w.change(t.Context(), s, remove, []DeviceLimit{n}, true, func() ([]Done, error) { return []Done{{GroupSet: GroupSet{DeviceWide: true}}}, nil })
+		done, err := w.change(t.Context(), s, remove, recorded{all: []DeviceLimit{n}}, true, func() ([]Done, error) { return []Done{{GroupSet: GroupSet{DeviceWide: true}}}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,15 +23,15 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 		return n, err
 	}
 	n = w.recordOf(owner, d, rates)
-	return n, w.while(ctx, func(all []DeviceLimit) error {
-		if err := w.readable(n.Device); err != nil {
+	return n, w.while(ctx, func(has recorded) error {
+		if err := has.damaged.of(n.Device); err != nil {
 			return err
 		}
 		_, now, err := w.now()
 		if err != nil {
 			return err
 		}
-		before := on(all, n.Device)
+		before := on(has.all, n.Device)
 		if err := free(before, now[n.Device], n.Disk); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 // Release removes what Hold has set. Limits that another program has set instead stay. If the number belongs to another
 // device by now, nothing is removed: the error says what the number still has, which stays recorded.
 func (w *DeviceLimits) Release(ctx context.Context, n DeviceLimit) error {
-	return w.while(ctx, func([]DeviceLimit) error {
+	return w.while(ctx, func(recorded) error {
 		if _, err := w.giveBack(n); err != nil {
 			return err
 		}
@@ -116,8 +116,8 @@ func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) 
 			return []string{"limit of device " + n.Device.String()}, nil
 		}})
 		_, swept := journal.Damaged(err) // Damaged records are among those of look, with the ones that no sweep undoes.
-		_, _, damaged, err := w.look()
-		gone, stay := w.discardGone(ctx, damaged)
+		has, err := w.look()
+		gone, stay := w.discardGone(ctx, has.damaged)
 		removed = append(removed, gone...)
 		return errors.Join(swept, err, stay)
 	})

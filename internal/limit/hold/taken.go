@@ -72,9 +72,9 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 	if _, err := w.groups.Device(); err != nil {
 		return err
 	}
-	all, _, _, err := w.look()
+	has, err := w.look()
 	if err == nil {
-		err = w.readable(d.Number)
+		err = has.damaged.of(d.Number)
 	}
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 		return err
 	}
 	n := d.Number
-	return free(on(all, n), now[n], d.Name)
+	return free(on(has.all, n), now[n], d.Name)
 }
 
 // free is Free with the disk's record, which may be nil, and the kernel's limits. Limits that a former owner left don't

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ type Entry struct {
 	Made  time.Time      `json:"made"`
 	// Sweeper is the process that has tried to undo it since the owner ended, nil if none has.
 	Sweeper *procfs.Process `json:"sweeper,omitempty"`
-	// Lock is the name of the holder's lock file in the journal's folder. It is empty where there are no locks.
+	// Lock is the name of its process's lock file in the journal's folder. It is empty where there are no locks.
 	Lock string `json:"lock,omitempty"`
 	// Payload is what the kind needs to undo it or to go on.
 	Payload json.RawMessage `json:"payload"`
@@ -69,7 +70,8 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s: %v; it records something to be undone: check what it names, then remove it", e.Path, e.Err)
+	kind, _ := KindOf(filepath.Base(filepath.Dir(e.Path)))
+	return fmt.Sprintf("%s: %v; %s", e.Path, e.Err, cmp.Or(kind.Damaged, "it records something to be undone: check what it names, then remove it"))
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }

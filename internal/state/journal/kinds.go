@@ -11,12 +11,15 @@ type Kind struct {
 	Undone string
 	// Kept says what removes an entry that belongs to no process. It is empty if each has an owner.
 	Kept string
+	// Damaged says what removes an entry that can't be read; empty if the user has to look.
+	Damaged string
 }
 
 // Kinds are all kinds of entries. Put and Keep refuse any other. A test that kills the owner at every write covers each kind: see killtest.Test.
 var Kinds = []Kind{
 	{Name: "container-limits", Thing: "limits that the daemon has set on a container", Kept: "the next daemon takes them over"},
-	{Name: "device-limit", Thing: "a limit of a device in the root group", Undone: "hold.SweepRuns removes it", Kept: "limit clear, or the daemon that has set it, removes it"},
+	{Name: "device-limit", Thing: "a limit of a device in the root group", Undone: "hold.SweepRuns removes it", Kept: "limit clear, or the daemon that has set it, removes it",
+		Damaged: "the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them"},
 	{Name: "disk-weights", Thing: "a scheduler or iocost that limit set has enabled", Kept: "limit clear restores what was there"},
 	{Name: "docker-session", Thing: "the folders of a container", Undone: "the engine's Sweep removes them"},
 	{Name: "group-limits", Thing: "limits that the daemon has set on a group", Kept: "the next daemon takes them over"},
