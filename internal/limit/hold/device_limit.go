@@ -165,7 +165,7 @@ func (w *DeviceLimits) look() (r recorded, err error) {
 			}
 		}
 		if n.By = nil; !e.Kept() {
-			by := e.Holder()
+			by := e.Process()
 			n.By, n.Ended = &by, !w.journal.Alive(e)
 		}
 		r.all = append(r.all, n)

@@ -20,7 +20,7 @@ func (s *store) claim() error {
 	err := s.journal.Put(ctx, keeperKind, keeperID, nil)
 	var owned *journal.OwnedError
 	if errors.As(err, &owned) {
-		return fmt.Errorf("%w: process %d uses %s; see plimsoll daemon --status", ErrRunning, owned.Entry.Holder().PID, s.run)
+		return fmt.Errorf("%w: process %d uses %s; see plimsoll daemon --status", ErrRunning, owned.Entry.Process().PID, s.run)
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error 
 		if !errors.Is(err, filelock.ErrLocked) {
 			return fmt.Errorf("%s: %w", lock.Name(), err)
 		}
-		if now := holderOf(lock.Name()); now != whose || end.IsZero() {
+		if now := lockedBy(lock.Name()); now != whose || end.IsZero() {
 			whose, end = now, time.Now().Add(Patience)
 		}
 		if time.Now().After(end) {
@@ -65,8 +65,8 @@ func sign(lock *os.File) {
 	}
 }
 
-// holderOf names the process that has a lock.
-func holderOf(lock string) string {
+// lockedBy names the process that has a lock.
+func lockedBy(lock string) string {
 	b, err := controlfile.Read(lock, 64)
 	pid, bad := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || bad != nil {

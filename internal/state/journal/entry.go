@@ -36,8 +36,8 @@ type Entry struct {
 // Kept reports whether the entry belongs to no process: see Keep.
 func (e Entry) Kept() bool { return e.Owner == procfs.Process{} }
 
-// Holder is the process that the entry belongs to: its owner, or the sweeper of one that has ended.
-func (e Entry) Holder() procfs.Process {
+// Process is the process that the entry belongs to: its owner, or the sweeper of one that has ended.
+func (e Entry) Process() procfs.Process {
 	if e.Sweeper != nil {
 		return *e.Sweeper
 	}
@@ -57,7 +57,7 @@ func newEntry(kind, id string, owner procfs.Process, payload any) (Entry, error)
 type OwnedError struct{ Entry Entry }
 
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Holder().PID)
+	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Process().PID)
 }
 
 // A DamagedError reports a file that is not an entry. The file stays: it may be the only trace of a thing. An entry of

@@ -160,7 +160,7 @@ func (j *Journal) Remove(kind, id string) error {
 	return j.release()
 }
 
-// Alive reports whether the entry's holder lives. If it can't tell, the answer is true.
+// Alive reports whether the entry's process lives. If it can't tell, the answer is true.
 func (j *Journal) Alive(e Entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -198,7 +198,7 @@ const lockName = "lock"
 
 // claim writes an entry that belongs to this owner. j.mu is held.
 func (j *Journal) claim(e Entry) error {
-	if err := j.hold(); err != nil {
+	if err := j.lockOwner(); err != nil {
 		return j.unwritten(err)
 	}
 	path := j.Path(e.Kind, e.ID)

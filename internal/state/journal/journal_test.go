@@ -148,7 +148,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("Sweep() removed %q, want %q", removed, want)
 	}
 	// The entry still says which process made it, and when.
-	if e, err := sweeper.Get("thing", "d"); err != nil || e.Owner == e.Holder() || e.Holder() != procfs.Self() || !e.Made.Equal(made["d"]) {
+	if e, err := sweeper.Get("thing", "d"); err != nil || e.Owner == e.Process() || e.Process() != procfs.Self() || !e.Made.Equal(made["d"]) {
 		t.Errorf("what could not be undone is recorded as %+v, %v, and was made at %v", e, err, made["d"])
 	}
 	// Another's sweep leaves what this one still tries.

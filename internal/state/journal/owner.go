@@ -23,8 +23,8 @@ const ownerSuffix = ".owner"
 // entries of a Journal that its user dropped would seem to belong to a dead owner while the process lives.
 var held sync.Map
 
-// hold makes this owner's lock file, if it has none. claim calls it, inside change.
-func (j *Journal) hold() error {
+// lockOwner makes this owner's lock file, if it has none. claim calls it, inside change.
+func (j *Journal) lockOwner() error {
 	if j.owner != nil {
 		return nil
 	}
@@ -55,23 +55,23 @@ func (j *Journal) release() error {
 
 // owns reports whether this owner holds the entry. j.mu is held.
 func (j *Journal) owns(e Entry) bool {
-	return j.own[j.Path(e.Kind, e.ID)] && e.Lock == j.name && e.Holder() == procfs.Self()
+	return j.own[j.Path(e.Kind, e.ID)] && e.Lock == j.name && e.Process() == procfs.Self()
 }
 
-// alive reports whether an entry's holder, another than this one, still runs. If that is unknown, it is true.
+// alive reports whether an entry's process, another than this one, still runs. If that is unknown, it is true.
 func (j *Journal) alive(e Entry) bool {
 	if !strings.HasSuffix(e.Lock, ownerSuffix) {
-		return e.Holder().Alive()
+		return e.Process().Alive()
 	}
 	locked, err := filelock.Held(filepath.Join(j.dir, e.Lock))
 	if errors.Is(err, fs.ErrNotExist) {
-		return e.Holder().Alive() // Another program removed the lock file.
+		return e.Process().Alive() // Another program removed the lock file.
 	}
 	return locked || err != nil
 }
 
 // dropLocks removes the lock files of dead owners that no entry names any more. No entry changes its owner meanwhile: a
-// lock file that hold has made and not yet locked looks like a dead owner's.
+// lock file that lockOwner has made and not yet locked looks like a dead owner's.
 func (j *Journal) dropLocks(ctx context.Context) error {
 	if list, err := j.unnamed(); err != nil || len(list) == 0 {
 		return err
