@@ -60,7 +60,7 @@ func TestLimitExplain(t *testing.T) {
 		if !p.Possible || len(p.Hard) != 1 || p.Hard[0].Name != disk || !strings.Contains(p.Hard[0].Why, filepath.Base(parts[i])+" is a partition") {
 			t.Errorf("%+v, want a limit on the whole %s of %s", p, disk, parts[i])
 		}
-		if len(p.Modes) != 5 || p.Modes[0].Group != explain.Held || len(p.Tree.Below) != 1 || p.Tree.Below[0].Name != filepath.Base(parts[i]) || p.Tree.Below[0].Limit {
+		if len(p.Modes) != 5 || p.Modes[0].Group != explain.Covered || len(p.Tree.Below) != 1 || p.Tree.Below[0].Name != filepath.Base(parts[i]) || p.Tree.Below[0].Limit {
 			t.Errorf("%+v, want five modes, and a partition at the top that takes no limit", p)
 		}
 	}

@@ -48,7 +48,7 @@ func TestBuffered(t *testing.T) {
 func TestPlaceOf(t *testing.T) {
 	p := PlaceOf(hold.Place{Name: "/srv", Explanation: &explain.Explanation{
 		Hard:  []explain.Spot{{Number: device.Number{Major: 7}}, {Number: device.Number{Major: 8, Minor: 16}}},
-		Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks}},
+		Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Covered}, {Name: explain.Buffered, Group: explain.Leaks}},
 	}})
 	if p.Name != "/srv" || len(p.Devices) != 2 || p.Devices[1] != sdb || p.Buffered != explain.Leaks {
 		t.Errorf("PlaceOf() = %+v", p)

@@ -38,7 +38,7 @@ func TestEarlyOnKernel(t *testing.T) {
 		}
 	}
 	switch mode.Group {
-	case Held: // Version 2 knows whose data threads write.
+	case Covered: // Version 2 knows whose data threads write.
 		if small < 0.9 || large < 0.9 {
 			t.Errorf("held, with %.2f and %.2f charged", small, large)
 		}

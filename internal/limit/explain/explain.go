@@ -30,8 +30,8 @@ type Verdict string
 
 // Verdicts.
 const (
-	// Held: all of it.
-	Held Verdict = "held"
+	// Covered: all of it.
+	Covered Verdict = "held"
 	// Late: all of it, but only once unwritten data fills the memory allowed for it.
 	Late Verdict = "late"
 	// Partly: some of it is charged to no container, or it depends on what can't be seen.
@@ -43,7 +43,7 @@ const (
 )
 
 // rank orders verdicts by how much I/O escapes.
-var rank = map[Verdict]int{Held: 0, Late: 1, Partly: 2, Leaks: 3}
+var rank = map[Verdict]int{Covered: 0, Late: 1, Partly: 2, Leaks: 3}
 
 // worse returns the verdict that lets more I/O escape.
 func worse(a, b Verdict) Verdict {
@@ -195,7 +195,7 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 	if slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Group == Late }) {
 		add("Set a memory limit too: until the unwritten data of a container fills its share of memory, its buffered writes go at the speed of memory.")
 	}
-	if slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Device == Held }) {
+	if slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Device == Covered }) {
 		names := strings.Join(hardNames(e.Hard), ", ")
 		if len(e.others) == 0 {
 			add("A limit in the root group for %s holds the writes that escape the container's own limit, and no other data is written there. The two limits add up: version 1 can't combine them.", names)

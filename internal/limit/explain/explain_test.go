@@ -286,7 +286,7 @@ func TestCharges(t *testing.T) {
 		}
 		var visit func(*Layer)
 		visit = func(l *Layer) {
-			if (l.Charge == Held) != (l.Lost == "") {
+			if (l.Charge == Covered) != (l.Lost == "") {
 				t.Errorf("%s: %s is %s because %q", tt.path, l.Name, l.Charge, l.Lost)
 			}
 			for _, b := range l.Below {

@@ -240,7 +240,7 @@ func settle(t *testing.T, l *Layer) {
 // agrees holds the part that was charged against a verdict.
 func agrees(v Verdict, part float64) bool {
 	switch v {
-	case Held, Late:
+	case Covered, Late:
 		return part > 0.9
 	case Leaks:
 		return part < 0.15
@@ -342,7 +342,7 @@ func TestLoopAtTheBottom(t *testing.T) {
 	if h.IO == 0 {
 		t.Skip("needs an I/O controller")
 	}
-	if len(e.Weights) != 1 || e.Weights[0].Name != filepath.Base(memory) || e.Weights[0].Charge != Held {
+	if len(e.Weights) != 1 || e.Weights[0].Name != filepath.Base(memory) || e.Weights[0].Charge != Covered {
 		t.Errorf("in memory: weights on %+v, want %s", e.Weights, memory)
 	}
 	_, on := disktest.Disk(t, disktest.Options{Memory: true})

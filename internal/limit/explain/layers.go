@@ -15,7 +15,7 @@ type Layer struct {
 	// Weight is set on a device for a weight.
 	Weight *Weight `json:"weight,omitempty"`
 	// Charge is how much of the I/O held at the top is still charged to the container here. A limit on a layer where
-	// it isn't Held lets the rest pass.
+	// it isn't Covered lets the rest pass.
 	Charge Verdict `json:"charge"`
 	// Lost says where the charge is lost.
 	Lost string `json:"lost,omitempty"`
@@ -24,7 +24,7 @@ type Layer struct {
 }
 
 // layers follows the charge down a tree.
-func (h *Host) layers(n *device.Node) *Layer { return h.layer(n, Held, "") }
+func (h *Host) layers(n *device.Node) *Layer { return h.layer(n, Covered, "") }
 
 func (h *Host) layer(n *device.Node, charge Verdict, lost string) *Layer {
 	l := &Layer{Node: n, Charge: charge, Lost: lost}
@@ -71,7 +71,7 @@ func (h *Host) handsOn(n, below *device.Node) (Verdict, string) {
 	case device.KindDM:
 		return mapper(n)
 	}
-	return Held, ""
+	return Covered, ""
 }
 
 // loop is about loop devices: since Linux 5.14 their thread does the I/O for the group that asked for it. Its writes
@@ -82,7 +82,7 @@ func (h *Host) loop(n, below *device.Node) (Verdict, string) {
 	case !h.since(5, 14):
 		return Leaks, "the thread of " + n.Name + " does the I/O in the root group (before Linux 5.14)"
 	case n.DirectIO || below.Kind != device.KindMount:
-		return Held, ""
+		return Covered, ""
 	}
 	if m := h.writeRules(below.Data().Mount)(Buffered); m.Group == Late {
 		return Late, file + ", for the group that wrote"
@@ -97,7 +97,7 @@ func parity(what, level string) (Verdict, string) {
 			return Leaks, "a thread of " + what + " writes the stripes"
 		}
 	}
-	return Held, ""
+	return Covered, ""
 }
 
 // threads are the targets of the device mapper that do some or all of their I/O in their own threads.
@@ -124,7 +124,7 @@ var threads = map[string]struct {
 
 // mapper is about the device mapper: linear, striped and multipath pass I/O on with its charge.
 func mapper(n *device.Node) (Verdict, string) {
-	charge, why := Held, ""
+	charge, why := Covered, ""
 	worst := func(c Verdict, w string) {
 		if rank[c] > rank[charge] {
 			charge, why = c, w
@@ -146,7 +146,7 @@ func mapper(n *device.Node) (Verdict, string) {
 		t := threads["crypt"]
 		return t.charge, t.why
 	case n.Maker == "mpath" || strings.HasPrefix(n.Maker, "part"):
-		return Held, ""
+		return Covered, ""
 	}
 	return Partly, "what " + n.Name + " is made of is visible to root only: RAID, thin pools and caches of LVM do their I/O in threads"
 }

@@ -52,7 +52,7 @@ func compressed(m *device.Mount) bool {
 // modes is how much of each mode is held. s is the stack that a container sees, data the mount whose file system
 // writes.
 func (h *Host) modes(s *device.Stack, data *device.Node) []Mode {
-	read, write := Mode{Group: Held}, h.writeRules(data.Mount)
+	read, write := Mode{Group: Covered}, h.writeRules(data.Mount)
 	switch {
 	case data.Mount.FSType == "fuseblk":
 		read = Mode{Group: Leaks, Why: served}
@@ -111,8 +111,8 @@ func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
 	return func(mode string) Mode {
 		r := rules(mode)
 		// Escaping I/O is submitted in the root group, which can have limits in version 1.
-		if h.IO == 1 && r.Group != Held {
-			r.Device = Held
+		if h.IO == 1 && r.Group != Covered {
+			r.Device = Covered
 		}
 		return r
 	}
@@ -125,18 +125,18 @@ func charged(mode string) Mode {
 	if mode == Buffered {
 		return Mode{Group: Late, Why: "the writer is slowed down when its unwritten data fills its share of memory"}
 	}
-	return Mode{Group: Held}
+	return Mode{Group: Covered}
 }
 
 // submitter is the rule where the group that submits the I/O is charged.
 func (h *Host) submitter(mode string) Mode {
 	switch mode {
 	case BufferedSync:
-		return Mode{Group: Held, Why: "the fsync submits the data for the container; data that the kernel wrote out earlier (after 30 s, or beyond a tenth of memory) escapes"}
+		return Mode{Group: Covered, Why: "the fsync submits the data for the container; data that the kernel wrote out earlier (after 30 s, or beyond a tenth of memory) escapes"}
 	case Buffered:
 		return Mode{Group: Leaks, Why: h.flusher()}
 	}
-	return Mode{Group: Held}
+	return Mode{Group: Covered}
 }
 
 // early is submitter for a btrfs. Many small writes need metadata space, and to free it early, kernel threads write
@@ -173,7 +173,7 @@ func (h *Host) journal(string) Mode {
 // are compressed (btrfs(5), "Checksumming"). Measured on Linux 6.1: 98 % of them were charged.
 func (h *Host) compression(mode string) Mode {
 	if mode == Direct && !h.since(6, 14) {
-		return Mode{Group: Held}
+		return Mode{Group: Covered}
 	}
 	return Mode{Group: Leaks, Why: "threads of btrfs compress the data and submit it, in the root group"}
 }

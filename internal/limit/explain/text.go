@@ -278,7 +278,7 @@ func modeTable(b *strings.Builder, modes []Mode, root bool) {
 		BufferedSync: "buffered writes, then fsync", Buffered: "buffered writes",
 	}
 	words := map[Verdict]string{
-		Held: "yes", Late: "yes, late", Partly: "in part", Leaks: "NO", Never: "never done", "": "",
+		Covered: "yes", Late: "yes, late", Partly: "in part", Leaks: "NO", Never: "never done", "": "",
 	}
 	row := func(what, group, device string) {
 		if !root {

@@ -74,7 +74,7 @@ func (s *Scope) Escapes(set limit.Limits, flag string) (all []Escape) {
 			if m.Name == explain.Read || m.Group != explain.Leaks && m.Group != explain.Partly {
 				continue
 			}
-			e.Modes, root = append(e.Modes, m.Name), m.Device == explain.Held
+			e.Modes, root = append(e.Modes, m.Name), m.Device == explain.Covered
 			if m.Group == explain.Partly {
 				e.Partly = append(e.Partly, m.Name)
 			}

@@ -16,11 +16,11 @@ func TestEscapesInPart(t *testing.T) {
 		modes []explain.Mode
 		want  string
 	}{
-		{[]explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.BufferedSync, Group: explain.Partly, Why: "before the sync"}, leaks},
+		{[]explain.Mode{{Name: explain.Direct, Group: explain.Covered}, {Name: explain.BufferedSync, Group: explain.Partly, Why: "before the sync"}, leaks},
 			"data: writes are NOT held in the mode buffered, and held only in part in the mode buffered+fsync: before the sync; the flusher"},
 		{[]explain.Mode{{Name: explain.Direct, Group: explain.Partly, Why: "twice"}, {Name: explain.DSync, Group: explain.Partly, Why: "twice"}},
 			"data: writes are held only in part in the mode direct, dsync: twice"},
-		{[]explain.Mode{{Name: explain.BufferedSync, Group: explain.Held, Why: "by the fsync"}, leaks}, "data: writes are NOT held in the mode buffered: the flusher"},
+		{[]explain.Mode{{Name: explain.BufferedSync, Group: explain.Covered, Why: "by the fsync"}, leaks}, "data: writes are NOT held in the mode buffered: the flusher"},
 	} {
 		s := Scope{Places: []Place{{Name: "data", Explanation: &explain.Explanation{Modes: row.modes}}}}
 		all := s.Escapes(limit.Limits{WriteBPS: 1 << 20}, "--device-wide")

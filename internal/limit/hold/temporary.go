@@ -221,8 +221,8 @@ func (t *Temporary) inForce(r Request) (*limit.Held, error) {
 	}
 	for _, g := range r.Places {
 		for _, m := range g.Explanation.Modes {
-			if m.Group != explain.Held && m.Group != explain.Never {
-				held.Escapes = append(held.Escapes, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: r.Limits.DeviceWide && len(t.inRoot) > 0 && m.Device == explain.Held, Why: m.Why})
+			if m.Group != explain.Covered && m.Group != explain.Never {
+				held.Escapes = append(held.Escapes, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: r.Limits.DeviceWide && len(t.inRoot) > 0 && m.Device == explain.Covered, Why: m.Why})
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func twoClients(t *testing.T, files map[string]string) (k *killed, all []Request
 	}
 	l := limit.Limits{Name: "slow", WriteBPS: 1 << 20, DeviceWide: true}
 	disk := k.scope.Places[0].Explanation
-	disk.Modes = []explain.Mode{{Name: explain.Buffered, Group: explain.Leaks, Device: explain.Held}}
+	disk.Modes = []explain.Mode{{Name: explain.Buffered, Group: explain.Leaks, Device: explain.Covered}}
 	return k, []Request{{Scope: ScopeIn(k.scope.GroupSets[0].Groups, "/srv", disk), Limits: l}, {}, {Scope: ScopeIn(job, "/srv", disk), Limits: l, ByEngine: true}}
 }
 

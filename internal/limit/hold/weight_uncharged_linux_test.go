@@ -29,7 +29,7 @@ func TestWeightUncharged(t *testing.T) {
 		t.Errorf("Weight() = %v, want the reason", err)
 	}
 	k.untouched(t, "the refusals")
-	k.scope.Places = append(k.scope.Places, Place{Name: "/var", Explanation: &explain.Explanation{Weights: []explain.Weight{{Name: "vda", Number: device.Number{Major: 254}, Charge: explain.Held}}}})
+	k.scope.Places = append(k.scope.Places, Place{Name: "/var", Explanation: &explain.Explanation{Weights: []explain.Weight{{Name: "vda", Number: device.Number{Major: 254}, Charge: explain.Covered}}}})
 	if err := k.scope.Weight(); err != nil {
 		t.Errorf("Weight() = %v where some of the I/O is charged", err)
 	}

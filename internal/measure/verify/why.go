@@ -54,23 +54,23 @@ func (v subject) reason(key limit.Key, mode row.Mode) (why, fix string) {
 	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.Again, key.Flag(), flagValue(key, asked))
 	have, root := *v.inGroup.Whole(key), *v.inRoot.Whole(key)
 	m := v.mode(key, mode)
-	if b := v.mode(key, row.Buffered); mode == row.BufferedSync && key.Writes() && m != nil && m.Group == explain.Held && b != nil && b.Group == explain.Leaks && have > 0 && have <= asked {
+	if b := v.mode(key, row.Buffered); mode == row.BufferedSync && key.Writes() && m != nil && m.Group == explain.Covered && b != nil && b.Group == explain.Leaks && have > 0 && have <= asked {
 		// A sync finds less to write. A file system that needs space for its own notes about many small writes, such as
 		// btrfs, has a kernel thread write some of the data before the sync.
 		early := *b
 		early.Why = "a part was written before the sync: " + b.Why
 		m = &early
 	}
-	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
+	if (m == nil || m.Group == explain.Covered || m.Group == explain.Late) && (have == 0 || have > asked) {
 		// In any other mode, setting the limit alone would not help.
 		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.groupSet.Name), v.spot.Name), set + v.Flags
 	}
 	switch {
-	case m == nil || m.Group == explain.Held:
+	case m == nil || m.Group == explain.Covered:
 		return "the kernel has the limit, and no known I/O passes it here", "plimsoll limit explain shows the devices under the path"
-	case m.Device == explain.Held && (root == 0 || root > asked):
+	case m.Device == explain.Covered && (root == 0 || root > asked):
 		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, DeviceWideAdvice(v.place.Explanation, v.spot.Name, set+" --device-wide"+v.Flags)
-	case m.Device == explain.Held:
+	case m.Device == explain.Covered:
 		return m.Why + ", which has the limit too; no known I/O passes it there", ""
 	}
 	if mode == row.Buffered {

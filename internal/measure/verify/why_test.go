@@ -60,10 +60,10 @@ func TestVerifyRoom(t *testing.T) {
 func TestVerifyReason(t *testing.T) {
 	const mib = 1 << 20
 	v1 := &explain.Explanation{Modes: []explain.Mode{
-		{Name: explain.Read, Group: explain.Held}, {Name: explain.Direct, Group: explain.Held}, {Name: explain.BufferedSync, Group: explain.Held, Why: "by the fsync"},
-		{Name: explain.Buffered, Group: explain.Leaks, Device: explain.Held, Why: "the flusher"},
+		{Name: explain.Read, Group: explain.Covered}, {Name: explain.Direct, Group: explain.Covered}, {Name: explain.BufferedSync, Group: explain.Covered, Why: "by the fsync"},
+		{Name: explain.Buffered, Group: explain.Leaks, Device: explain.Covered, Why: "the flusher"},
 	}}
-	v2 := &explain.Explanation{Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks, Why: "btrfs compresses"}}}
+	v2 := &explain.Explanation{Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Covered}, {Name: explain.Buffered, Group: explain.Leaks, Why: "btrfs compresses"}}}
 	for _, tt := range []struct {
 		name        string
 		on          *explain.Explanation
