@@ -111,13 +111,13 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	if err := paths.Old(o.run); err != nil {
 		return err
 	}
-	l, err := a.newLimiter()
+	l, err := a.newHolder()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer l.Finder.Close()
 	k, err := daemon.New(keeper.Options{
-		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
+		Holder: l, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
 		Ceilings: a.ceilings, DeviceLimits: l.DeviceLimits(a.machine()),
 		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
 	})
@@ -155,11 +155,11 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	if err != nil {
 		return keeper.PolicyError(err)
 	}
-	l, err := a.newLimiter()
+	l, err := a.newHolder()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer l.Finder.Close()
 	running, err := l.Finder.List(ctx)
 	if ctx.Err() != nil {
 		return err
@@ -168,7 +168,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		// The other containers are shown.
 		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
 	}
-	return a.print(keeper.Check(l.Holder, o.policy, p, a.ceilings, running), o.json)
+	return a.print(keeper.Check(l, o.policy, p, a.ceilings, running), o.json)
 }
 
 // importBlockIO converts a block I/O configuration to a policy, and prints it.

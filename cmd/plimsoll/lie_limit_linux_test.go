@@ -173,11 +173,11 @@ func TestLieAdviceReach(t *testing.T) {
 	if !strings.Contains(text, "for all of them: plimsoll limit set ") {
 		t.Errorf("no command: %s", text)
 	}
-	lim, err := (&app{targets: &l.targets}).newLimiter()
+	lim, err := (&app{targets: &l.targets}).newHolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lim.Close()
+	defer lim.Finder.Close()
 	e, err := lim.Explain.Path("/")
 	if err != nil {
 		t.Fatal(err)

@@ -75,11 +75,8 @@ func (w *limitWhere) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("volume", "path", "device", "all")
 }
 
-// A limiter finds targets and changes limits for the limit commands.
-type limiter struct{ *hold.Holder }
-
-// newLimiter returns a limiter for this machine. Its Close must be called.
-func (a *app) newLimiter() (*limiter, error) {
+// newHolder returns the Holder of this machine. Its Finder must be closed.
+func (a *app) newHolder() (*hold.Holder, error) {
 	if err := paths.Old(a.stateDir, a.machine()); err != nil {
 		return nil, err
 	}
@@ -94,7 +91,7 @@ func (a *app) newLimiter() (*limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &limiter{h}, nil
+	return h, nil
 }
 
 // resolved converts percentages to numbers.
@@ -104,9 +101,6 @@ func (a *app) resolved(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 
 // ceilings returns the highest rates that were measured on a device.
 func (a *app) ceilings(name string) (limit.Limits, error) { return ceiling.Named(a.stateDir, name) }
-
-// Close closes the connections to the engines.
-func (l *limiter) Close() { l.Finder.Close() }
 
 // limitError adds to an error its exit status. A refusal has its own.
 func limitError(err error) error {

@@ -83,12 +83,12 @@ func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Make
 			return &usage.Error{Err: err}
 		}
 	}
-	l, err := a.newLimiter()
+	l, err := a.newHolder()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	m := &change.Maker{Holder: l.Holder, Machine: a.machine(), Run: where.run, Policy: defaultPolicy, Flags: a.stateFlag(), Daemon: daemonState(where.run)}
+	defer l.Finder.Close()
+	m := &change.Maker{Holder: l, Machine: a.machine(), Run: where.run, Policy: defaultPolicy, Flags: a.stateFlag(), Daemon: daemonState(where.run)}
 	r, err := do(m, ref)
 	if err != nil {
 		return limitError(err)

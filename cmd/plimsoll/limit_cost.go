@@ -44,11 +44,11 @@ Exit status: 0 done; 1 the kernel refused it; 2 wrong usage; 5 it can't be done 
 		if err != nil {
 			return err
 		}
-		l, err := a.newLimiter()
+		l, err := a.newHolder()
 		if err != nil {
 			return err
 		}
-		defer l.Close()
+		defer l.Finder.Close()
 		d, name, err := iocost.Disk(l.Explain, args[0])
 		if err != nil {
 			return limitError(err)

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/show"
 )
 
@@ -51,14 +50,7 @@ Exit status: 0 done; 1 there is no such TARGET; 2 a path doesn't exist; 5 one of
 
 // limitExplain explains paths and targets. Once all are printed, it refuses those that can't be limited.
 func (a *app) limitExplain(ctx context.Context, names []string, asJSON bool) error {
-	holder := func() (*hold.Holder, error) {
-		l, err := a.newLimiter()
-		if err != nil {
-			return nil, err
-		}
-		return l.Holder, nil
-	}
-	out, err := show.Explain(ctx, device.Host(), names, holder)
+	out, err := show.Explain(ctx, device.Host(), names, a.newHolder)
 	if err != nil {
 		return limitError(err)
 	}

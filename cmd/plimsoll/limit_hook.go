@@ -72,12 +72,12 @@ Exit status: 0 done; 1 an error, such as a record that can't be written; 2 a pol
 
 // hook applies the policy to the container whose state is on standard input.
 func (a *app) hook(o hookOptions) error {
-	l, err := a.newLimiter()
+	l, err := a.newHolder()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	return hook.Apply(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, a.stdin, a.stderr)
+	defer l.Finder.Close()
+	return hook.Apply(keeper.Options{Holder: l, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, a.stdin, a.stderr)
 }
 
 // hookFailed reports err, why a container has no limits, where users will see it. It returns nil if the container may

@@ -44,12 +44,12 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 	cmd.Flags().StringVar(&run, "run", paths.Daemon(), "folder of the daemon, whose limits in the root group are shown, too")
 	notEmpty(cmd, "run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := a.newLimiter()
+		l, err := a.newHolder()
 		if err != nil {
 			return err
 		}
-		defer l.Close()
-		return a.limitShow(cmd.Context(), &show.Reader{Holder: l.Holder, Machine: a.machine(), Run: run, Daemon: daemonState(run)}, args, deviceWide, asJSON)
+		defer l.Finder.Close()
+		return a.limitShow(cmd.Context(), &show.Reader{Holder: l, Machine: a.machine(), Run: run, Daemon: daemonState(run)}, args, deviceWide, asJSON)
 	}
 	return cmd
 }

@@ -130,13 +130,13 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if err != nil {
 		return &usage.Error{Err: err}
 	}
-	l, err := a.newLimiter()
+	l, err := a.newHolder()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer l.Finder.Close()
 	verifier := &verify.Verifier{
-		Holder: l.Holder, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr, Try: a.try,
+		Holder: l, State: a.stateDir, Worker: workerbin.Bytes, Env: a.env, Hard: a.hardContext(), Messages: a.stderr, Try: a.try,
 		Words: verify.Words{Target: clean.Shell(name), Again: again(name, f.limitWhere), Flags: a.stateFlag()},
 	}
 	all, err := verifier.Do(ctx, verify.Command{

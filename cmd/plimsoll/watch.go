@@ -112,12 +112,12 @@ func (a *app) watch(ctx context.Context, opt watchOptions) error {
 	}
 	var h *hold.Holder
 	if !opt.devices {
-		l, err := a.newLimiter()
+		l, err := a.newHolder()
 		if err != nil {
 			return err
 		}
-		defer l.Close()
-		h = l.Holder
+		defer l.Finder.Close()
+		h = l
 	}
 	w, err := watch.New(ctx, device.Host(), h, opt.named, opt.count != 1)
 	if errors.Is(err, errors.ErrUnsupported) {
