@@ -155,7 +155,7 @@ func TestSetupVirtioFS(t *testing.T) {
 		{"Debian 13 with QEMU", "0", true, false, true, 2, "setup: installing virtiofsd\n"},
 		{"Debian 12", "0", false, false, false, 2, "setup: installing qemu-system-x86\n"},
 		{"complete", "0", true, true, true, 0, ""},
-		{"nowhere", "0", true, false, false, 1, "setup: no package virtiofsd is known here: tests that need it will fail\n"},
+		{"nowhere", "0", true, false, false, 1, "setup: this distribution has no package virtiofsd: tests that need it will fail\n"},
 		{"no root", "1000", true, false, true, 0, "apt-get install --no-install-recommends virtiofsd\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestSetupOthers(t *testing.T) {
 		{"no root, for a run", "1000", "run", []string{"go", "sudo"}, true, 1, "  sudo apt-get update && sudo apt-get install --no-install-recommends runc\n"},
 		{"no root, no sudo", "1000", "run", []string{"go"}, true, 1, "Install them as root with:\n  apt-get update && apt-get install --no-install-recommends runc\n"},
 		{"no root, nothing missing", "1000", "run", []string{"go", "runc"}, true, 0, ""},
-		{"no apt-get", "0", "test", []string{"go"}, false, 1, "there is no apt-get here. Please install what these packages of Debian hold: " + allPackages},
+		{"no apt-get", "0", "test", []string{"go"}, false, 1, "there is no apt-get here. Please install the contents of these packages of Debian: " + allPackages},
 		{"no Go", "0", "run", nil, true, 1, "Go 1.26 is needed: https://go.dev/dl"},
 		{"a wrong word", "0", "walk", []string{"go"}, true, 2, "unknown target walk: it is run, test, current or guest"},
 	} {

@@ -1,6 +1,6 @@
-// Command reruns prints which tests passed or failed in a second try. It fails if one of them is on the list of tests that may not
-// have one: leftovers that a test finds, or a run that ends with a fault, are not noise of a busy machine, and a second try may hide
-// them.
+// Command reruns prints which tests passed or failed in a second try. It fails if one of them is on the list of tests that
+// may not have one. Such a test finds leftovers, or a run that ended with a fault: that isn't noise of a busy machine,
+// and a second try may hide it.
 //
 //	go run ./scripts/reruns -refuse .ci/may-not-rerun -log out/test.json out/rerun-test.txt
 //

@@ -3,9 +3,9 @@
 //
 //	go run ./scripts/uses -of plimsoll/internal/testkit/dockertest ./cmd/plimsoll ./internal/measure/trial
 //
-// All tests of the package's own folder use it. The command reads names only, so it finds too many rather than too few: a
-// declaration that mentions the name of a function, method, variable or type that uses the package is taken to use it too. It does
-// not see uses through a package that isn't among the folders.
+// All tests in the package's own folder count as using it. The command compares names only, so it finds too many rather
+// than too few: a declaration that mentions the name of a function, method, variable or type that uses the package counts
+// too. Uses through a package outside of the folders are not seen.
 package main
 
 import (

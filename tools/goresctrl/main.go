@@ -1,10 +1,10 @@
-// Command goresctrl prints what goresctrl makes of a block I/O configuration, for the test that holds plimsoll's import
-// of such files against it (internal/limit/keeper): containerd and CRI-O give a container what this prints.
+// Command goresctrl prints the limits that goresctrl reads from a block I/O configuration. containerd and CRI-O give these
+// to a container. A test of internal/limit/keeper compares plimsoll's import of such files with them.
 //
 //	goresctrl FILE...
 //
-// It prints a line of JSON for each file: what is refused, or for each class the limits by device. Its module is one of its own, with the
-// versions that the current containerd has, so that goresctrl is no dependency of Plimsoll.
+// It prints a line of JSON for each file: the error, or for each class the limits by device. It is a module of its own,
+// with the versions of the current containerd, so that goresctrl is no dependency of Plimsoll.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// A result is what became of a file.
+// A result is the outcome of reading a file.
 type result struct {
 	Error   string
 	Classes map[string]*specs.LinuxBlockIO

@@ -72,9 +72,9 @@ func findResumable(db *store.Store, ref string, c Command) (string, error) {
 		}
 	}
 	if blocks := c.Plan.Blocks; blocks != "" {
-		return "", usage.Errorf("no run is broken: name the run that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s%[2]s'", blocks, flags)
+		return "", usage.Errorf("no run was interrupted or killed: name the run that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s%[2]s'", blocks, flags)
 	}
-	return "", usage.Errorf("no run is broken: there is nothing to resume")
+	return "", usage.Errorf("no run was interrupted or killed: there is nothing to resume")
 }
 
 // isPlan reports whether an argument names a built-in plan or a file.
