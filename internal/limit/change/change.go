@@ -76,7 +76,7 @@ func (m *Maker) change(ctx context.Context, apply applier, s *hold.Scope, change
 func (m *Maker) result(s *hold.Scope, change limit.Change, done []hold.Done, where Options) *Result {
 	r := &Result{DryRun: where.Dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change), policy: m.Policy}
 	if !stored(done) {
-		r.Policy = keeper.Rules(s, change, where.Where)
+		r.Policy = rulesFor(s, change, where.Where)
 	}
 	if !where.Dry {
 		r.verify = m.verifyCommand(s, change, where)

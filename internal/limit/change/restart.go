@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/refusal"
 )
@@ -32,7 +31,7 @@ func indented(text string) string {
 // keepInstead adds to the refusal of --keep a policy that keeps the limits across restarts.
 func (m *Maker) keepInstead(err error, s *hold.Scope, c limit.Change, where Options) error {
 	var refused *refusal.Error
-	text := keeper.Rules(s, c, where.Where)
+	text := rulesFor(s, c, where.Where)
 	if text == "" || !errors.As(err, &refused) {
 		return err
 	}

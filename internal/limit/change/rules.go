@@ -1,4 +1,4 @@
-package keeper
+package change
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/text/clean"
 )
 
-// Rules is a policy for plimsoll daemon that keeps limits across restarts: one rule for each container that loses its
+// rulesFor is a policy for plimsoll daemon that keeps limits across restarts: one rule for each container that loses its
 // limits when it restarts. It is empty if none does, as for a process or a unit of systemd.
-func Rules(s *hold.Scope, c limit.Change, where hold.Where) string {
+func rulesFor(s *hold.Scope, c limit.Change, where hold.Where) string {
 	var rules strings.Builder
 	for _, p := range s.GroupSets {
 		if p.DeviceWide || p.Target == nil || p.Target.Kind != target.Container || p.Target.Name == "" {
