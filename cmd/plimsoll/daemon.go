@@ -168,7 +168,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		// The other containers are shown.
 		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
 	}
-	return a.print(keeper.Check(l, o.policy, p, a.ceilings, running), o.json)
+	return a.print(keeper.Look(l, o.policy, p, a.ceilings, running), o.json)
 }
 
 // importBlockIO converts a block I/O configuration to a policy, and prints it.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -202,18 +201,20 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 
 // setDeviceWide stores an entry's device-wide grants, and applies those of the root group.
 func (k *Keeper) setDeviceWide(e *entry, grants []Grant) {
-	key := e.key
-	k.mu.Lock()
-	same := slices.Equal(k.deviceWide[key], grants)
-	if len(grants) > 0 {
-		k.deviceWide[key] = grants
-	} else {
-		delete(k.deviceWide, key)
-	}
-	k.mu.Unlock()
-	if !same {
+	if k.setGrants(k.deviceWide, e, grants) {
 		k.spawn(k.applyRoot)
 	}
+}
+
+// setGrants stores an entry's grants in a map by entry, and reports whether they differ from those there.
+func (k *Keeper) setGrants(m map[string][]Grant, e *entry, grants []Grant) (differ bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	differ = !slices.Equal(m[e.key], grants)
+	if m[e.key] = grants; len(grants) == 0 {
+		delete(m, e.key)
+	}
+	return differ
 }
 
 // follow watches an entry, and repeats its check if groups are new, since writes just before the watch were not seen.
@@ -265,5 +266,3 @@ func (k *Keeper) ceilings() Ceilings {
 		return l, err
 	}
 }
-
-func joinWords(words []string) string { return strings.Join(words, ", ") }

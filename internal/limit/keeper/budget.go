@@ -24,15 +24,7 @@ import (
 
 // setShares stores an entry's grants for shared budgets, and applies the budgets.
 func (k *Keeper) setShares(e *entry, grants []Grant) {
-	k.mu.Lock()
-	same := slices.Equal(k.shares[e.key], grants)
-	if len(grants) > 0 {
-		k.shares[e.key] = grants
-	} else {
-		delete(k.shares, e.key)
-	}
-	k.mu.Unlock()
-	if !same {
+	if k.setGrants(k.shares, e, grants) {
 		k.budgetsSoon()
 	}
 }
@@ -216,9 +208,7 @@ func (k *Keeper) applyBudgets() {
 	}
 	k.budgetFaults = faults
 	for p := range wanted {
-		if k.budgets[p] == nil {
-			k.budgets[p] = k.newBudget(p)
-		}
+		k.addBudget(p)
 	}
 	budgets := maps.Clone(k.budgets)
 	k.mu.Unlock()
@@ -234,11 +224,13 @@ func (k *Keeper) applyBudgets() {
 	}
 }
 
-// newBudget makes the entry of a shared group; recall reads what an earlier keeper recorded of it.
-func (k *Keeper) newBudget(p string) *entry {
-	t := target.Target{Kind: target.Cgroup, Name: p, Running: true}
-	e := &entry{key: "budget " + p, budget: true, target: t, process: t, since: time.Now()}
-	return e
+// addBudget adds the entry of a shared group, unless there is one; k.mu is held. recall reads what an earlier keeper
+// recorded of it.
+func (k *Keeper) addBudget(p string) {
+	if k.budgets[p] == nil {
+		t := target.Target{Kind: target.Cgroup, Name: p, Running: true}
+		k.budgets[p] = &entry{key: "budget " + p, budget: true, target: t, process: t, since: time.Now()}
+	}
 }
 
 // applyBudget sets or removes the limits of one group.
@@ -246,12 +238,7 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 	e.mu.Lock()
 	defer e.unlock()
 	k.recall(e)
-	grants := slices.SortedFunc(maps.Values(wanted), func(a, b Grant) int {
-		if a.rank != b.rank {
-			return a.rank - b.rank
-		}
-		return compareSlots(a.Slot, b.Slot)
-	})
+	grants := over(slices.Collect(maps.Values(wanted)), nil)
 	old := faultTexts(e.broken)
 	e.broken = nil
 	err := k.find(e)
@@ -288,9 +275,7 @@ func (k *Keeper) oldBudgets() {
 	paths, _ := k.store.groups()
 	for _, p := range paths {
 		k.mu.Lock()
-		if k.budgets[p] == nil {
-			k.budgets[p] = k.newBudget(p)
-		}
+		k.addBudget(p)
 		k.mu.Unlock()
 	}
 	k.applyBudgets()

@@ -31,14 +31,6 @@ func (k *Keeper) lostBudgets() []Fault {
 // tellLost logs each of these faults once.
 func (k *Keeper) tellLost() {
 	for _, f := range k.lostBudgets() {
-		k.mu.Lock()
-		told := slices.Contains(k.lostTold, f.Text)
-		if !told {
-			k.lostTold = append(k.lostTold, f.Text)
-		}
-		k.mu.Unlock()
-		if !told {
-			k.logf("%s", f)
-		}
+		k.logOnce(f.Text, "%s", f)
 	}
 }

@@ -218,12 +218,9 @@ func (k *Keeper) all() []*entry {
 	return list
 }
 
-// Sync lists the containers of all engines, as a keeper does from time to time. It doesn't wait until they are
-// limited.
-func (k *Keeper) Sync(ctx context.Context) { k.syncAll(ctx) }
-
-// syncAll lists the containers of all engines, and drops those that have ended.
-func (k *Keeper) syncAll(ctx context.Context) {
+// Sync lists the containers of all engines, and drops those that have ended, as a keeper does from time to time. It
+// doesn't wait until the containers are limited.
+func (k *Keeper) Sync(ctx context.Context) {
 	before := k.all()
 	running, err := k.holder.Finder.List(ctx)
 	if ctx.Err() != nil {

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -229,42 +230,49 @@ func (e *entry) keepOld(p part, old map[Slot]*Limit, err error) {
 
 // write writes one rule's limits, all or none. It returns the number of writes, and the differences found.
 func (k *Keeper) write(e *entry, p part) (writes int, edits []cgroup.Edit, err error) {
-	plans, edits, err := k.differs(e, p)
-	if err != nil || len(plans) == 0 {
-		return 0, nil, err
+	plans, err := k.differs(e, p)
+	for _, d := range plans {
+		edits = append(edits, d.Edits...)
 	}
-	writes, err = k.put(e, p, plans)
+	if err == nil && len(plans) > 0 {
+		writes, err = k.put(e, p)
+	}
 	return writes, edits, err
 }
 
-// differs plans the writes for one rule's limits; edits are the differences, none if all limits are set already.
-func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, edits []cgroup.Edit, err error) {
+// differs plans the writes for one rule's limits: none if all limits are set already.
+func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, err error) {
 	for _, w := range p.wants {
 		d, err := k.holder.Groups.Plan(e.groups, w)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if d.Empty() {
-			continue
+		if !d.Empty() {
+			plans = append(plans, d)
 		}
-		edits = append(edits, d.Edits...)
-		plans = append(plans, d)
 	}
-	return plans, edits, nil
+	return plans, nil
+}
+
+// put writes one rule's limits, all or nothing, also to groups that the container creates meanwhile.
+func (k *Keeper) put(e *entry, p part) (writes int, err error) {
+	x := k.holder.Groups.Begin()
+	for _, w := range p.wants {
+		n, err := x.Hold(e.groups, w)
+		writes += n
+		// Undoing unsettled groups would remove their limits. The new group causes another look, which completes the write.
+		if err != nil && !errors.Is(err, cgroup.ErrUnsettled) {
+			return writes, x.Undo(context.Background(), err)
+		}
+	}
+	return writes, nil
 }
 
 // putBack restores once what a part had before, all or nothing. Unlike put it doesn't check again: a value that
 // another program has written by then is newer, and stays.
 func (k *Keeper) putBack(e *entry, p part) (writes int, err error) {
-	plans, _, err := k.differs(e, p)
-	if err != nil {
-		return 0, err
-	}
-	return k.putPlans(k.holder.Groups.Begin(), plans)
-}
-
-// putPlans writes the plans, all or nothing.
-func (k *Keeper) putPlans(x *cgroup.Transaction, plans []*cgroup.Diff) (writes int, err error) {
+	plans, err := k.differs(e, p)
+	x := k.holder.Groups.Begin()
 	for _, d := range plans {
 		n, err := x.Apply(d)
 		writes += n
@@ -272,28 +280,7 @@ func (k *Keeper) putPlans(x *cgroup.Transaction, plans []*cgroup.Diff) (writes i
 			return writes, x.Undo(context.Background(), err)
 		}
 	}
-	return writes, nil
-}
-
-// put writes the plans for one rule's limits, all or nothing.
-func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err error) {
-	x := k.holder.Groups.Begin()
-	if writes, err = k.putPlans(x, plans); err != nil {
-		return writes, err
-	}
-	// A container may create groups meanwhile.
-	for _, w := range p.wants {
-		n, err := x.Hold(e.groups, w)
-		writes += n
-		if errors.Is(err, cgroup.ErrUnsettled) {
-			// Undoing would remove its limits. The new group causes another look, which completes the write.
-			continue
-		}
-		if err != nil {
-			return writes, x.Undo(context.Background(), err)
-		}
-	}
-	return writes, nil
+	return writes, err
 }
 
 // release removes the limits for which lost is true, and restores the values before them.
@@ -336,14 +323,15 @@ func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error)
 func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 	for i := range e.parts {
 		p := &e.parts[i]
-		plans, edits, err := k.differs(e, *p)
-		n := 0
+		plans, err := k.differs(e, *p)
 		// Asked only before a write, so that a check without drift costs no more.
-		if (err != nil || len(edits) > 0) && k.moved(e, p) {
+		if (err != nil || len(plans) > 0) && k.moved(e, p) {
 			return writes, faults, errReplaced
 		}
-		if len(edits) > 0 {
-			n, err = k.put(e, *p, plans)
+		var edits []cgroup.Edit
+		if len(plans) > 0 {
+			var n int
+			n, edits, err = k.write(e, *p)
 			writes += n
 		}
 		switch {
@@ -374,6 +362,16 @@ func wasLimit(states []cgroup.State, s Slot) limit.Limits {
 func (e *entry) on(numbers map[device.Number]bool) bool {
 	for s := range e.held {
 		if numbers[s.Device] {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether the entry has a limit of a controller.
+func (e *entry) has(c hierarchy.Controller) bool {
+	for s := range e.held {
+		if controllerOf(s) == c {
 			return true
 		}
 	}

@@ -37,19 +37,8 @@ func (k *Keeper) tellEscapes(e *entry) {
 	if len(e.escapes) == 0 {
 		return
 	}
+	rules := strings.Join(e.rules, ", ")
 	for _, x := range escaping(e.escapes, k.inRoot()) {
-		told := strings.Join(e.rules, ", ") + ": " + x.Text()
-		k.mu.Lock()
-		again := k.told[told]
-		if !again {
-			if k.told == nil {
-				k.told = map[string]bool{}
-			}
-			k.told[told] = true
-		}
-		k.mu.Unlock()
-		if !again {
-			k.logf("%s: %s (reported once for these rules: %s)", e.name(), x, strings.Join(e.rules, ", "))
-		}
+		k.logOnce(rules+": "+x.Text(), "%s: %s (reported once for these rules: %s)", e.name(), x, rules)
 	}
 }

@@ -109,9 +109,7 @@ type Keeper struct {
 	shares       map[string][]Grant
 	budgets      map[string]*entry
 	budgetFaults map[string]string
-	// lostTold are the unreadable records that were logged.
-	lostTold []string
-	// told are the escapes that were logged since the policy was loaded.
+	// told are the sentences that logOnce has logged since the policy was loaded.
 	told     map[string]bool
 	engines  map[string]Engine
 	syncErr  string
@@ -230,7 +228,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case d := <-k.sync:
 			soon.Reset(d)
 		case <-soon.C:
-			k.background(func() { k.syncAll(ctx) })
+			k.background(func() { k.Sync(ctx) })
 		}
 	}
 }
@@ -303,6 +301,20 @@ func (k *Keeper) logf(format string, args ...any) {
 	}
 }
 
+// logOnce logs a sentence about something, once for each key until the next policy is loaded.
+func (k *Keeper) logOnce(key, format string, args ...any) {
+	k.mu.Lock()
+	again := k.told[key]
+	if k.told == nil {
+		k.told = map[string]bool{}
+	}
+	k.told[key] = true
+	k.mu.Unlock()
+	if !again {
+		k.logf(format, args...)
+	}
+}
+
 // logLines logs an error with one line for each fault. Each other message is one line, so that a name with a line
 // break can't imitate another message.
 func (k *Keeper) logLines(err error) {
@@ -321,5 +333,5 @@ func names(held []*Limit) string {
 		}
 		words = append(words, w+" ("+h.Rule+")")
 	}
-	return joinWords(slices.Compact(words))
+	return strings.Join(slices.Compact(words), ", ")
 }

@@ -18,9 +18,7 @@ func init() { killtest.Life("budget", liveBudget) }
 // share holds the group /shop to an amount of memory for all in it, 0 for none.
 func (l *lived) share(memory int64) error {
 	l.mu.Lock()
-	if l.budgets["/shop"] == nil {
-		l.budgets["/shop"] = l.newBudget("/shop")
-	}
+	l.addBudget("/shop")
 	e := l.budgets["/shop"]
 	l.mu.Unlock()
 	wanted := map[Slot]Grant{}

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
 )
 
-// A Looked is the limits that a keeper would set, in the parts of a Status.
-type Looked struct {
+// A Preview is the limits that a keeper would set for the containers that run now, in the parts of a Status.
+type Preview struct {
+	// Policy is the file, and Rules how many it has.
+	Policy     string `json:"policy"`
+	Rules      int    `json:"rules"`
 	Containers []Seen `json:"containers"`
 	// RootGroup is the limits of device-wide rules.
 	RootGroup *Seen `json:"root_group,omitempty"`
@@ -21,6 +23,8 @@ type Looked struct {
 	// them.
 	Together       []Seen  `json:"together"`
 	TogetherFaults []Fault `json:"together_faults"`
+	// Unmatched are the rules that no container matches.
+	Unmatched []string `json:"unmatched_rules"`
 }
 
 // A Seen is what a policy would give a container, or a group that several share.
@@ -46,15 +50,15 @@ type GrantedSeen struct {
 	Same bool `json:"same"`
 }
 
-// Look reports what a policy gives targets, and writes nothing: it is a keeper that only plans its writes.
-func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.Target) Looked {
+// Look reports what the policy of a file gives targets, and writes nothing: it is a keeper that only plans its writes.
+func Look(h *hold.Holder, path string, p *policy.Policy, ceilings Ceilings, targets []target.Target) Preview {
 	k := &Keeper{
 		opt: Options{Ceilings: ceilings}, holder: h, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
 		entries: map[string]*entry{}, deviceWide: map[string][]Grant{}, shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		root: &entry{held: map[Slot]*Limit{}},
 	}
 	k.complete.Store(true)
-	out := Looked{Containers: []Seen{}}
+	out := Preview{Policy: path, Rules: len(p.Rules), Containers: []Seen{}, Unmatched: p.Unmatched(targets)}
 	for _, t := range targets {
 		e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now(), held: map[Slot]*Limit{}}
 		k.entries[e.key] = e
@@ -88,7 +92,7 @@ func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.
 	return out
 }
 
-// planned is the entry's part of Looked.
+// planned is the entry's part of a Preview.
 func (e *entry) planned() Seen {
 	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken, Unlimited: e.unlimited, Escapes: e.escapes}
 	for _, h := range e.slots() {
@@ -105,7 +109,7 @@ func (k *Keeper) plan(e *entry, grants []Grant) error {
 	}
 	e.held, e.parts = map[Slot]*Limit{}, nil
 	for _, p := range parts(grants) {
-		if err := tryPart(k.holder, e.groups, p); err != nil {
+		if _, err := k.differs(e, p); err != nil {
 			e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
 			continue
 		}
@@ -115,16 +119,6 @@ func (k *Keeper) plan(e *entry, grants []Grant) error {
 				was := wasLimit(before, g.Slot)
 				e.held[g.Slot] = &Limit{Grant: g, Was: was.Text(g.Key), was: was}
 			}
-		}
-	}
-	return nil
-}
-
-// tryPart plans one rule's limits, and returns why they can't be set.
-func tryPart(h *hold.Holder, groups *cgroup.Target, p part) error {
-	for _, w := range p.wants {
-		if _, err := h.Groups.Plan(groups, w); err != nil {
-			return err
 		}
 	}
 	return nil

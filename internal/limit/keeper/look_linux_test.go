@@ -11,7 +11,7 @@ import (
 )
 
 // asSeen lists what is held, or would be, and what can't be, a line each.
-func asSeen(s Status, l Looked) (held, planned []string) {
+func asSeen(s Status, l Preview) (held, planned []string) {
 	lines := func(list []string, who string, grants []Grant, faults []Fault) []string {
 		for _, g := range grants {
 			list = append(list, fmt.Sprintf("%s: %s %s on %s (%s) wide %v", who, g.Key, g.Value, g.Device, g.Rule, g.DeviceWide))
@@ -53,14 +53,14 @@ func asSeen(s Status, l Looked) (held, planned []string) {
 	return held, planned
 }
 
-// sameAsLooked compares what a keeper holds with what Look said before.
-func (r *running) sameAsLooked(text string, targets ...target.Target) []string {
+// sameAsPreview compares what a keeper holds with what Look said before.
+func (r *running) sameAsPreview(text string, targets ...target.Target) []string {
 	r.t.Helper()
 	p, err := policy.Parse("policy.yaml", []byte(text))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	looked := Look(r.opt.Holder, p, nil, targets)
+	looked := Look(r.opt.Holder, "", p, nil, targets)
 	r.write(text)
 	r.k.Reload()
 	for _, t := range targets {
@@ -82,7 +82,7 @@ func (r *running) sameAsLooked(text string, targets ...target.Target) []string {
 // TestLook: what would be held is what is held then, and what can't be is said before.
 func TestLook(t *testing.T) {
 	b := newBench(t, Options{ClearOnStop: true}, "rules: []\n") // The root group outlives the test.
-	got := strings.Join(b.sameAsLooked(b.text("rules:\n"+
+	got := strings.Join(b.sameAsPreview(b.text("rules:\n"+
 		"- {name: one, match: all, where: {device: DISK}, limits: {write_bps: 1MiB, read_bps: 5MiB}}\n"+
 		"- {name: wide, match: all, where: {device: DISK, device_wide: true}, limits: {read_bps: 9MiB}}\n"+
 		"- {name: slow, match: all, where: {device: DISK}, limits: {latency: 5ms, write_bps: 2MiB}}\n"+
@@ -106,7 +106,7 @@ func TestLookTogether(t *testing.T) {
 	of := func(group string) target.Target {
 		return target.Target{Kind: target.Cgroup, Name: group, Running: true}
 	}
-	got := strings.Join(r.sameAsLooked("rules:\n"+
+	got := strings.Join(r.sameAsPreview("rules:\n"+
 		"- {name: shop, match: {name: \"/shop/*\"}, together: true, limits: {memory: 100MiB}}\n"+
 		"- {name: apart, match: {name: \"/apart*\"}, together: true, limits: {memory: 50MiB}}\n",
 		of("/shop/web"), of("/shop/db"), of("/apart/a"), of("/apart2/b")), "\n")

@@ -74,7 +74,7 @@ func (k *Keeper) rounded(e *entry, h *Limit, l limit.Limits) bool {
 		return false
 	}
 	for _, p := range parts([]Grant{g}) {
-		plans, _, err := k.differs(e, p)
+		plans, err := k.differs(e, p)
 		if err != nil {
 			return false
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/policy"
 )
 
@@ -132,9 +131,6 @@ func over(grants, others []Grant) []Grant {
 
 // remembered turns a record into a Limit.
 func (h recordedLimit) remembered() *Limit {
-	h.was, h.identity, h.inherited, h.prior, h.unverified = h.Before, h.Identity, true, h.Prior, true
-	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {
-		h.limits, _ = limit.Parse(h.Key, h.Value)
-	}
+	h.limits, h.was, h.identity, h.inherited, h.prior, h.unverified = h.Limits, h.Before, h.Identity, true, h.Prior, true
 	return &h.Limit
 }

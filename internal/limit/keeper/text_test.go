@@ -38,13 +38,13 @@ func TestText(t *testing.T) {
 	status.RootGroup = &ContainerStatus{Target: "the root group", Held: []Limit{{Grant: deviceWide, Since: ago(time.Minute)}}}
 	status.Together = []ContainerStatus{{Target: "rule gold", Held: []Limit{{Grant: shared, Since: ago(time.Minute)}}}}
 	status.TogetherFaults = []Fault{fault}
-	preview := Preview{Policy: "policy.yaml", Rules: 2, Unmatched: []string{"gold"}, Looked: Looked{
+	preview := Preview{Policy: "policy.yaml", Rules: 2, Unmatched: []string{"gold"},
 		Containers: []Seen{
 			{Target: "docker:web", Rules: []string{"everybody"}, Grants: []GrantedSeen{{Grant: rate, Now: "10MiB"}, {Grant: memory, Same: true}}, Faults: []Fault{fault}, Escapes: escapes[:1]},
 			{Target: "docker:a\nb\x1b[1m"},
 		},
 		RootGroup: &Seen{Target: "the root group", Grants: []GrantedSeen{{Grant: deviceWide}}},
-	}}
+	}
 	var sheet golden.Sheet
 	sheet.Add("a keeper", status.Text(now))
 	sheet.Add("one that holds nothing", empty.Text(now))

@@ -43,7 +43,7 @@ func TestUnlimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := Look(b.opt.Holder, p, nil, []target.Target{who}); len(l.Containers) != 1 || !told(l.Containers[0].Unlimited) || !escapes(l.Containers[0].Escapes) || len(l.Containers[0].Grants) == 0 {
+	if l := Look(b.opt.Holder, "", p, nil, []target.Target{who}); len(l.Containers) != 1 || !told(l.Containers[0].Unlimited) || !escapes(l.Containers[0].Escapes) || len(l.Containers[0].Grants) == 0 {
 		t.Errorf("looked %+v", l)
 	}
 	b.k.Started(who)

@@ -60,7 +60,7 @@ func (w *groupWatch) add(e *entry) bool {
 	before := w.count(e)
 	for _, c := range []hierarchy.Controller{hierarchy.IO, hierarchy.CPU, hierarchy.Memory} {
 		g, err := e.groups.Group(c)
-		if err != nil || !concerns(e, c) {
+		if err != nil || !e.has(c) {
 			continue
 		}
 		if g.Version == 1 && c == hierarchy.IO && !g.IsRoot() {
@@ -77,25 +77,6 @@ func (w *groupWatch) count(e *entry) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.of[e])
-}
-
-// concerns reports whether the entry has a limit of a controller.
-func concerns(e *entry, c hierarchy.Controller) bool {
-	for s := range e.held {
-		switch {
-		case s.Key.IO():
-			if c == hierarchy.IO {
-				return true
-			}
-		case s.Key == "memory":
-			if c == hierarchy.Memory {
-				return true
-			}
-		case c == hierarchy.CPU:
-			return true
-		}
-	}
-	return false
 }
 
 // tree watches a folder and those below it.
