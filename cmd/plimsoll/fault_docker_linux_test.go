@@ -13,11 +13,10 @@ import (
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
-// The tests of this file are parts of TestRunEngines, which has their daemon.
-
-// testDockerWorkerKilled: a container's worker that is killed costs the trial in which it dies.
+// testDockerWorkerKilled is a part of TestRunEnd: a container's worker that is killed costs the trial in which it dies.
 func testDockerWorkerKilled(t *testing.T, api *client.Client) {
 	before := objects(t, api)
 	testWorkerKilled(t, "docker", "layer: {}, volume: {}", func(string) (pids []int) {
@@ -35,9 +34,12 @@ func testDockerWorkerKilled(t *testing.T, api *client.Client) {
 	waitHeld(t, api, before)
 }
 
-// testDockerReadOnlyOrFull: a volume that takes no writes, or a volume or a bound folder that is full in the middle of a
+// TestDockerReadOnlyOrFull: a volume that takes no writes, or a volume or a bound folder that is full in the middle of a
 // trial, fails with the kernel's words; the others are measured.
-func testDockerReadOnlyOrFull(t *testing.T) {
+func TestDockerReadOnlyOrFull(t *testing.T) {
+	t.Parallel()
+	needRun(t)
+	findsDocker(t, dockertest.SharedDocker(t))
 	dir := t.TempDir()
 	full := disktest.Tmpfs(t, "size=8m")
 	plan := `
@@ -76,8 +78,11 @@ blocks: 2
 	checkClean(t, dir)
 }
 
-// testDockerVanished: the device below a bound folder and a volume goes away.
-func testDockerVanished(t *testing.T) {
+// TestDockerVanished: the device below a bound folder and a volume goes away.
+func TestDockerVanished(t *testing.T) {
+	t.Parallel()
+	needRun(t)
+	findsDocker(t, dockertest.SharedDocker(t))
 	device, disk := disktest.Disk(t, disktest.Options{})
 	inner := filepath.Join(disk, "volume")
 	mustDo(t, os.Mkdir(inner, 0o755))
@@ -85,11 +90,11 @@ func testDockerVanished(t *testing.T) {
 	testVanished(t, vanishing{
 		engines: "docker", places: places, kept: "volume", lost: []string{"bound", "lost"},
 		disk: disk, vanish: func() error { return disktest.Vanish(device) },
-		blocks: 10,
+		blocks: 6,
 	})
 }
 
-// testOneInterrupt: an interrupt of the process itself ends its containers, removes what is theirs, and
+// testOneInterrupt is a part of TestRunEnd: an interrupt of the process itself ends its containers, removes what is theirs, and
 // the run goes on with what it lacks.
 func testOneInterrupt(t *testing.T, api *client.Client) {
 	dir := t.TempDir()

@@ -38,20 +38,6 @@ func clientOf(t *testing.T, d *dockertest.Daemon) *client.Client {
 	return api
 }
 
-// TestRunEngines runs whole plans with the engines host, oci and docker.
-func TestRunEngines(t *testing.T) {
-	t.Parallel()
-	needRun(t)
-	api := findsDocker(t, dockertest.SharedDocker(t))
-	abreast(t, 2, []subtest{
-		{"Vanished", testDockerVanished},
-		{"Seccomp", testSeccomp},
-		{"ReadOnlyOrFull", testDockerReadOnlyOrFull},
-		{"Image", func(t *testing.T) { testImage(t, api) }},
-		{"OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") }},
-	})
-}
-
 // TestRunEnd ends runs in their middle, and looks at all that is in the daemon afterwards, which is their own.
 func TestRunEnd(t *testing.T) {
 	t.Parallel()
@@ -79,9 +65,12 @@ func ioEngines(trials []record.Trial) map[string][]string {
 	return m
 }
 
-// testSeccomp: one container whose profile forbids io_uring makes all cells fall back,
+// TestSeccomp: one container whose profile forbids io_uring makes all cells fall back,
 // and the run and its report say which and why.
-func testSeccomp(t *testing.T) {
+func TestSeccomp(t *testing.T) {
+	t.Parallel()
+	needRun(t)
+	findsDocker(t, dockertest.SharedDocker(t))
 	profile, err := filepath.Abs("../../internal/measure/engine/seccomp/testdata/no-io-uring.json")
 	if err != nil {
 		t.Fatal(err)
@@ -144,8 +133,11 @@ blocks: 1
 	}
 }
 
-// testImage: the worker is measured in a root file system of the user's own.
-func testImage(t *testing.T, api *client.Client) {
+// TestRunImage: the worker is measured in a root file system of the user's own.
+func TestRunImage(t *testing.T) {
+	t.Parallel()
+	needRun(t)
+	api := findsDocker(t, dockertest.SharedDocker(t))
 	root := t.TempDir()
 	for _, d := range []string{"etc", "proc", "sys", "dev"} {
 		if err := os.Mkdir(filepath.Join(root, d), 0o755); err != nil {

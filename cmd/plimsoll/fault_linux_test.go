@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // byPlace sorts trials by their place.
@@ -80,7 +81,15 @@ func TestRunOutOfMemory(t *testing.T) {
 	testOutOfMemory(t, "oci")
 }
 
-// testOutOfMemory does so with one engine; TestRunEngines has the other.
+// TestDockerOutOfMemory is TestRunOutOfMemory with Docker.
+func TestDockerOutOfMemory(t *testing.T) {
+	t.Parallel()
+	needRun(t)
+	findsDocker(t, dockertest.SharedDocker(t))
+	testOutOfMemory(t, "docker")
+}
+
+// testOutOfMemory checks it with one engine.
 func testOutOfMemory(t *testing.T, kind string) {
 	dir := t.TempDir()
 	plan := `

@@ -32,7 +32,7 @@ func TestRunVanished(t *testing.T) {
 			}
 			testVanished(t, vanishing{
 				engines: "host, oci", places: "dir: {}, disk: {kind: dir, path: " + disk + "}, bound: {kind: bind, path: " + disk + "}",
-				kept: "dir", lost: []string{"disk", "bound"}, disk: disk, vanish: vanish, blocks: 24,
+				kept: "dir", lost: []string{"disk", "bound"}, disk: disk, vanish: vanish, blocks: 12,
 			})
 		})
 	}
@@ -126,9 +126,10 @@ func wantLost(t *testing.T, place string, trials []record.Trial) {
 			t.Errorf("%s, block %d: %s in phase %s with %q, want the kernel's words", tr.Key, tr.Block, tr.Status, tr.Phase, tr.Error)
 		}
 	}
-	// Two workloads in ten blocks or more, of which one or two were before. What only the page cache takes may still be done for a while.
-	if done == 0 || failed < 10 {
-		t.Errorf("%s: %d trials were done and %d failed, want those before kept, and 10 failures at least", place, done, failed)
+	// Two workloads in six blocks or more, of which one or two were before. What only the page cache takes may still be done for a while, and
+	// a busy machine takes the disk away later.
+	if done == 0 || failed < 4 {
+		t.Errorf("%s: %d trials were done and %d failed, want those before kept, and 4 failures at least", place, done, failed)
 	}
 }
 
