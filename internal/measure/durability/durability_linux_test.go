@@ -1,6 +1,7 @@
 package durability
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +23,7 @@ import (
 // file; its journal is its standard output.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "write" {
-		_, err := Write(context.Background(), Options{Path: os.Args[2], Size: fileSize, Every: 4, Rate: 2000, Journal: os.Stdout})
+		_, err := Write(context.Background(), Options{Path: os.Args[2], Size: fileSize, Every: 4, Rate: 1000, Journal: os.Stdout})
 		if err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
@@ -123,6 +123,10 @@ func TestJournals(t *testing.T) {
 	}
 }
 
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
@@ -139,15 +143,22 @@ func TestKilledWriter(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(300*time.Millisecond, func() { cmd.Process.Kill() })
-		journal, err := io.ReadAll(out)
-		if err != nil {
+		// It is killed amid the file: after its options and some flushes.
+		var journal bytes.Buffer
+		lines := bufio.NewReader(io.TeeReader(out, &journal))
+		for range 10 {
+			if _, err := lines.ReadString('\n'); err != nil {
+				t.Fatalf("the journal ends after %q: %v", &journal, err)
+			}
+		}
+		cmd.Process.Kill()
+		if _, err := io.Copy(io.Discard, lines); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the writer ended before it was killed")
 		}
-		r, err := Check(t.Context(), bytes.NewReader(journal), "")
+		r, err := Check(t.Context(), &journal, "")
 		if err != nil || r.Bad > 0 || r.Flushed == 0 || r.Flushed == r.Blocks {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -165,18 +176,32 @@ func TestPowerCut(t *testing.T) {
 			point := disktest.Mount(t, loop, "ext4", 0, "")
 			path := empty(t, point, fileSize)
 			unix.Sync()
-			o := Options{Path: path, Size: fileSize, Every: 8, Rate: 4000}
+			o := Options{Path: path, Size: fileSize, Every: 8, Rate: 1000}
 			if lie {
 				o.Every = 1 << 30 // Nothing is flushed before the end.
 			}
 			var journal bytes.Buffer
-			o.Journal = &journal
+			flushes := make(chan struct{}, fileSize)
+			o.Journal = writerFunc(func(p []byte) (int, error) {
+				flushes <- struct{}{}
+				return journal.Write(p)
+			})
 			done := make(chan error, 1)
 			go func() {
 				_, err := Write(context.Background(), o)
 				done <- err
 			}()
-			time.Sleep(400 * time.Millisecond)
+			lines := 1 // The options.
+			if !lie {
+				lines += 10
+			}
+			for range lines {
+				select {
+				case <-flushes:
+				case err := <-done:
+					t.Fatalf("the writer ended by itself: %v", err)
+				}
+			}
 			if err := disktest.Shutdown(point); err != nil {
 				t.Fatalf("shutdown: %v", err)
 			}
