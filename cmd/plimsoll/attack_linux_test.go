@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -53,6 +54,10 @@ func TestRunDatabaseRemoved(t *testing.T) {
 // TestRunHangup: the end of its terminal interrupts a run as kill does; under nohup it goes on.
 func TestRunHangup(t *testing.T) {
 	needRun(t)
+	// Also where the tests themselves run under nohup: a signal that is caught here is not ignored by what is started.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	dir := t.TempDir()
 	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "50")
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
