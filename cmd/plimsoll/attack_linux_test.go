@@ -134,7 +134,7 @@ func TestPlanNotCome(t *testing.T) {
 			go func() { ended <- cmd.Wait() }()
 			t.Cleanup(func() { cmd.Process.Kill() })
 			// It listens to signals before it opens the database, and that before it reads.
-			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(dir, "plimsoll.db")); err == nil {
 					break
 				}
@@ -147,7 +147,7 @@ func TestPlanNotCome(t *testing.T) {
 				if code := cmd.ProcessState.ExitCode(); code != exitFailure || !strings.Contains(said.String(), "interrupted while") {
 					t.Errorf("%v, said %q", cmd.ProcessState, &said)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("it waits on after an interrupt")
 			}
 		})
@@ -259,7 +259,7 @@ func TestResultsReadOnly(t *testing.T) {
 			} else if r := plimsoll(t, t.Context(), state, small, "run", "-", "--blocks", "1"); r.status != exitDone {
 				t.Fatal(r.stderr)
 			}
-			for end := time.Now().Add(20 * time.Second); len(processesWith(state)) > 0 && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); len(processesWith(state)) > 0 && time.Now().Before(end); {
 				time.Sleep(20 * time.Millisecond)
 			}
 			disktest.Remount(t, state, unix.MS_RDONLY)

@@ -57,7 +57,7 @@ func (d *daemonRun) end(s syscall.Signal) int {
 		select {
 		case err := <-d.gone:
 			d.gone <- err
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			d.t.Errorf("the daemon doesn't end at %v", s)
 			_ = d.cmd.Process.Kill()
 		}
@@ -193,7 +193,7 @@ func TestDaemon(t *testing.T) {
 	show("memory=128MiB")
 	d = startDaemon(t, append(args, "--clear-on-stop")...)
 	d.says("of " + policy)
-	for end := time.Now().Add(20 * time.Second); len(status().Containers) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(status().Containers) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 	}
 	if got := d.end(syscall.SIGINT); got != exitDone {
 		t.Errorf("SIGINT: status %d", got)

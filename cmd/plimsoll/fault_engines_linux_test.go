@@ -240,7 +240,7 @@ func objects(t *testing.T, api *client.Client) (n held) {
 // moment after their process.
 func waitHeld(t *testing.T, api *client.Client, want held) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		got := objects(t, api)
 		if got == want {
 			return
@@ -302,7 +302,7 @@ func TestNothingIsLeft(t *testing.T) {
 // unmarked lists what is new since before, but for the cgroup of the daemon itself, once it stays: others
 // begin and end something at any time.
 func unmarked(before []string, group string, own ...string) (left []string) {
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		left = slices.DeleteFunc(leaktest.New(before, own...), func(what string) bool { return strings.HasSuffix(what, "/"+group) })
 		if len(left) == 0 {
 			break
@@ -350,7 +350,7 @@ blocks: 8
 `
 	// A process of its own: what a living one made is not swept.
 	cmd := startPlan(t, dir, plan, "run", "-")
-	for end := time.Now().Add(30 * time.Second); countTrials(dir) < 18 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); countTrials(dir) < 18 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	d.Kill()

@@ -40,7 +40,7 @@ blocks: 6
 `
 	const cells = 2 * (1 + 2 + 1) // With the control.
 	cmd := startPlan(t, dir, plan, "run", "-")
-	for end := time.Now().Add(30 * time.Second); countTrials(dir) < cells+2 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); countTrials(dir) < cells+2 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if err := os.Remove(runtime); err != nil {

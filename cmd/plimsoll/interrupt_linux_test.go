@@ -104,7 +104,7 @@ func TestRunKilled(t *testing.T) {
 	cmd.Wait()
 	_, before := records(t, dir)
 	// The workers end by themselves, at the end of their input.
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for len(processesWith(dir)) > 0 {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes left: %v", processesWith(dir))

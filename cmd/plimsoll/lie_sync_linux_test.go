@@ -69,7 +69,7 @@ func bindFS(t *testing.T, folder string, eatmydata bool) string {
 		}
 		cmd.Wait()
 	})
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var st unix.Statfs_t
 		if mustDo(t, unix.Statfs(at, &st)); st.Type == unix.FUSE_SUPER_MAGIC {
 			return at

@@ -31,7 +31,7 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	go func() { ended <- k.Run(ctx) }()
 	group := disktest.NewBlkioGroup(t)
 	k.Started(target.Target{Kind: target.Cgroup, Name: string(group), Running: true})
-	for end := time.Now().Add(20 * time.Second); rootHas(t, "write_bps", loop) != "5242880" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); rootHas(t, "write_bps", loop) != "5242880" && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	at := []string{"--device-wide", "--run", run}
 	shown := []string{"set for rule one of plimsoll daemon: write_bps=5MiB", "has write_bps=5MiB"}

@@ -45,7 +45,7 @@ func TestLimitKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The group itself is written before those below it.
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(l.kernel(t), "3145728") && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); !strings.Contains(l.kernel(t), "3145728") && time.Now().Before(end); {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

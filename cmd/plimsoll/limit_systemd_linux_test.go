@@ -45,7 +45,7 @@ type unitLab struct {
 func (l unitLab) has(t *testing.T, when, file, want string) {
 	t.Helper()
 	var is string
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		b, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", l.group, file))
 		is = strings.TrimSuffix(strings.TrimSpace(string(b)), " 100000") // The period of CPU quotas.
 		// systemd gives no more controllers than are asked for, and takes them away again.

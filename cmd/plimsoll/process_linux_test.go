@@ -127,7 +127,7 @@ func launch(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 func startPlan(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := launch(t, dir, plan, args...)
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for countTrials(dir) < 3 {
 		if time.Now().After(deadline) {
 			t.Fatalf("nothing was measured:\n%s", cmd.Stderr)

@@ -21,7 +21,7 @@ func inGroup(t *testing.T, g disktest.Group, command string) (wait func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); kept(t, g, "cgroup.procs") == "" && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); kept(t, g, "cgroup.procs") == "" && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	return func() {

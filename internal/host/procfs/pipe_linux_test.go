@@ -30,7 +30,7 @@ func TestWaitsPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []string
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		lines = Waits("/proc", cmd.Process.Pid)
 		if len(lines) == 1 && strings.HasPrefix(lines[0], "sleep 600 (process ") && strings.Contains(lines[0], ": 1 asleep in ") &&
 			strings.HasSuffix(lines[0], "; 6 bytes to it are unread; 4 bytes from it are unread") {

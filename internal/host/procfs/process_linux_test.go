@@ -21,7 +21,7 @@ func TestProcess(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	// It is a zombie until it is waited for.
-	for deadline := time.Now().Add(10 * time.Second); child.Alive() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); child.Alive() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if child.Alive() {

@@ -76,7 +76,7 @@ func TestRealGroupsBelow(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		err := os.Remove(child)
-		for end := time.Now().Add(5 * time.Second); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); err = os.Remove(child) {
+		for end := time.Now().Add(time.Minute); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); err = os.Remove(child) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if err != nil {

@@ -119,7 +119,7 @@ func TestLieMovedExec(t *testing.T) {
 		}
 		return name
 	}
-	for end := time.Now().Add(10 * time.Second); mounts(inside.Process.Pid) != mounts(pid); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); mounts(inside.Process.Pid) != mounts(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nsenter has not entered the namespace")
 		}
@@ -168,7 +168,7 @@ func TestLieZombies(t *testing.T) {
 		}
 		return n
 	}
-	for end := time.Now().Add(10 * time.Second); zombies() < 2 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); zombies() < 2 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if n := zombies(); n != 2 {

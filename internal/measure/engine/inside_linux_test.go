@@ -169,7 +169,7 @@ func TestInsideKilled(t *testing.T) {
 	}
 	// The worker that loses its parent cleans up by itself.
 	a.Session.Stdin().Close()
-	for end := time.Now().Add(5 * time.Second); strings.Contains(list(t, root), "inside-t"); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); strings.Contains(list(t, root), "inside-t"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the worker left %s", list(t, root))
 		}
@@ -203,10 +203,10 @@ func TestInsideParentKilled(t *testing.T) {
 	}
 	a.Session.Stdout().(io.Closer).Close()
 	before := written()
-	for end := time.Now().Add(20 * time.Second); written() == before && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); written() == before && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 	}
 	a.Session.Stdin().Close()
-	for end := time.Now().Add(20 * time.Second); list(t, root) != ""; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); list(t, root) != ""; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the worker left %s", list(t, root))
 		}

@@ -147,7 +147,7 @@ func TestProcessEnd(t *testing.T) {
 				t.Errorf("Log() = %q", p.Log())
 			}
 			// Whoever inherits it may take a while to wait for it.
-			deadline := time.Now().Add(10 * time.Second)
+			deadline := time.Now().Add(time.Minute)
 			for running(child) && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)
 			}
@@ -184,7 +184,7 @@ func TestProcessGroup(t *testing.T) {
 	}
 	child := strings.TrimSpace(line)
 	<-p.Waited
-	for deadline := time.Now().Add(10 * time.Second); running(child) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); running(child) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if running(child) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,11 @@ func (b *bench) run(t *testing.T, spec workload.Spec) *record.Trial {
 	after(tr)
 	tr.Warnings = check.Trial(tr, &b.machine)
 	return tr
+}
+
+// warned reports whether a trial has a warning of a check.
+func warned(tr *record.Trial, check string) bool {
+	return slices.ContainsFunc(tr.Warnings, func(w record.Warning) bool { return w.Check == check })
 }
 
 // wantWarning fails unless the trial has a warning of the check and severity with the words.

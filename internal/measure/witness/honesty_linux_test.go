@@ -201,14 +201,9 @@ func TestNeighbours(t *testing.T) {
 
 // TestHiddenWrites is pitfall 21: a small commit costs the device a block and a journal.
 func TestHiddenWrites(t *testing.T) {
-	var tr *record.Trial
-	for range 4 { // What other tests do on the disk beneath is a neighbour's, and leaves no telling what the log's own journal did.
-		_, dir := disk(t, "")
-		tr = newBench(t, dir).run(t, workload.Spec{Kind: workload.WAL, Runtime: time.Second})
-		if slices.ContainsFunc(tr.Warnings, func(w record.Warning) bool { return w.Check == check.Amplification }) {
-			break
-		}
-	}
+	// In memory: what other programs do on a disk beneath would hide what the log's own journal did.
+	_, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Memory: true})
+	tr := newBench(t, dir).run(t, workload.Spec{Kind: workload.WAL, Runtime: time.Second})
 	tt := tr.Truth[0]
 	// The last commit may have ended after the window: its bytes are counted, its rate is not.
 	n := tr.Results[0].Classes[0].Ops
@@ -228,15 +223,15 @@ func TestCreditsUsedUp(t *testing.T) {
 		severity      string
 		want          string
 	}{
-		{"fall", 500, 50, 0, record.Doubt, "fell from"},
-		{"rise", 50, 500, 0, record.Doubt, "rose from"},
+		{"fall", 200, 20, 0, record.Doubt, "fell from"},
+		{"rise", 20, 200, 0, record.Doubt, "rose from"},
 		// Twenty I/Os are due at once, twice a second, and then wait for each other: the kernel lets six go each 100 ms.
 		{"slower, and still fast enough", 0, 60, 2, record.Note, "the mean service time went from one level to another"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			group := disktest.NewBlkioGroup(t)
-			loop, dir := disk(t, "")
+			loop, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Memory: true})
 			// allow bounds the reads a second; 0: not at all.
 			allow := func(iops int) {
 				if err := group.Put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, loop), iops)); err != nil {
@@ -260,6 +255,11 @@ func TestCreditsUsedUp(t *testing.T) {
 				time.AfterFunc(5*time.Second, func() { allow(row.after) })
 			}
 			tr := b.run(t, spec)
+			// Where others use the CPUs, their steps may hide the device's.
+			for tries := 1; tries < 4 && !warned(tr, check.Burst) && warned(tr, check.Neighbour); tries++ {
+				allow(row.before)
+				tr = b.run(t, spec)
+			}
 			wantWarning(t, tr, check.Burst, row.severity, row.want)
 			for _, w := range tr.Warnings {
 				var e struct {

@@ -93,7 +93,7 @@ func removeKilledGroup(dir string) error {
 		return fmt.Errorf("%s is not a group of a test", dir)
 	}
 	var left error
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var groups []string
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {

@@ -27,7 +27,7 @@ func removeKilled(what string) error {
 		return fmt.Errorf("%q is not a daemon's folder", what)
 	}
 	// The kernel signals the daemon when the test's process ends. The daemon may take a while to stop.
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		pids := pidsNaming(what, isDaemon)
 		if len(pids) == 0 {
 			break

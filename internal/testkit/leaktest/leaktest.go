@@ -14,11 +14,11 @@ import (
 
 // Check fails t at its end if anything marked with one of marks still exists. A mark is a part of a path, such as a test's own
 // temporary folder or a session's id. Engines remove some things after the end of the process that they belong to, so Check looks
-// for up to five seconds.
+// for up to a minute.
 func Check(t testing.TB, marks ...string) {
 	t.Helper()
 	t.Cleanup(func() {
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for {
 			left := Find(marks...)
 			if len(left) == 0 {

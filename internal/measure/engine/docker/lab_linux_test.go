@@ -141,7 +141,7 @@ func (s *firstMessages) last(t *testing.T, line string) string {
 // a daemon that is still at it.
 func (l *labDaemon) wantNothing(t *testing.T, id string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		left := l.left(t, id)
 		if len(left) == 0 {

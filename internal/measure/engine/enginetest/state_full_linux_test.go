@@ -85,7 +85,7 @@ func TestStateReadOnly(t *testing.T) {
 		}{{shut, shut, false}, {state, t.TempDir(), true}} {
 			// What a worker's rings held open goes a moment after it.
 			err := unix.EBUSY
-			for end := time.Now().Add(20 * time.Second); err == unix.EBUSY && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); err == unix.EBUSY && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 				err, _ = unix.Mount("", row.folder, "", unix.MS_REMOUNT|unix.MS_RDONLY, "").(unix.Errno)
 			}
 			if err != 0 {

@@ -15,7 +15,7 @@ import (
 func TestAddFamily(t *testing.T) {
 	p := sleeping(t, "sh -c 'sleep 1000 & wait' & sleep 1000 & read -r go; sleep 1000 & echo done; wait")
 	root := p.Cmd.Process.Pid
-	for deadline := time.Now().Add(20 * time.Second); len(procfs.Descendants("/proc", root)) != 3; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(procfs.Descendants("/proc", root)) != 3; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it has started %v", procfs.Descendants("/proc", root))
 		}

@@ -77,7 +77,7 @@ func TestInOwnNetwork(t *testing.T) {
 		t.Errorf("awaitServer() without one = %v, want that it gave up", err)
 	}
 	// Threads end some time after their function.
-	for deadline := time.Now().Add(10 * time.Second); len(networks(t)) != len(here); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(networks(t)) != len(here); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("threads are in %v, before they were in %v", networks(t), here)
 		}
@@ -135,7 +135,7 @@ func TestBoundFolder(t *testing.T) {
 		t.Helper()
 		select {
 		case <-p.Waited:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("it still runs, and says %q", p.Log())
 		}
 	}

@@ -113,7 +113,7 @@ func (b bench) neighbour(t *testing.T) {
 	file := filepath.Join(b.dir, "neighbour")
 	group.Run(t, "sh", "-c", `while dd if=/dev/zero of="$0" bs=1M count=64 oflag=direct conv=notrunc status=none; do :; done`, file)
 	before := disktest.Count(t, "/dev/"+b.device.Name)
-	for end := time.Now().Add(20 * time.Second); disktest.Count(t, "/dev/"+b.device.Name).Since(before).BytesWritten < 64<<20; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); disktest.Count(t, "/dev/"+b.device.Name).Since(before).BytesWritten < 64<<20; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the neighbour doesn't write")
 		}
