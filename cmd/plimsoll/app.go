@@ -99,6 +99,8 @@ func statusOf(err error) int {
 		return exitDone
 	case errors.As(err, &own):
 		return own.ExitStatus()
+	case errors.Is(err, errors.ErrUnsupported): // The kernel's answer, or that of a system that is not Linux.
+		return exitCannot
 	}
 	return exitFailure
 }

@@ -11,7 +11,6 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/ceiling"
 	"plimsoll/internal/state/paths"
@@ -86,12 +85,9 @@ func (a *app) newHolder() (*hold.Holder, error) {
 	}
 	h, err := hold.New(device.Host(), target.New(opt))
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, &exitError{exitCannot, fmt.Errorf("limits are set on Linux: %w", err)}
+		err = fmt.Errorf("limits are set on Linux: %w", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return h, nil
+	return h, err
 }
 
 // resolved converts percentages to numbers.
@@ -101,20 +97,6 @@ func (a *app) resolved(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
 
 // ceilings returns the highest rates that were measured on a device.
 func (a *app) ceilings(name string) (limit.Limits, error) { return ceiling.Named(a.stateDir, name) }
-
-// limitError adds to an error its exit status. A refusal has its own.
-func limitError(err error) error {
-	var fault *cgroup.Fault
-	var missing *hold.MissingError
-	var misnamed *hold.NameError
-	switch {
-	case errors.As(err, &missing), errors.As(err, &misnamed):
-		return &exitError{exitUsage, err}
-	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
-		return &exitError{exitCannot, err}
-	}
-	return err
-}
 
 // limitFlags registers an option for each kind of limit, or for those in keys, and returns a function that reads them.
 func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error) {

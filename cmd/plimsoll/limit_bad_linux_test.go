@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/container/target"
@@ -313,18 +314,16 @@ func TestLimitStatus(t *testing.T) {
 		&cgroup.Fault{Err: cgroup.ErrUnsupported}:           exitCannot,
 		fmt.Errorf("container web: %w", cgroup.ErrNotGiven): exitCannot,
 		fmt.Errorf("process 1: %w", cgroup.ErrRoot):         exitCannot,
-		&hold.NameError{}:                                 exitUsage,
-		fmt.Errorf("io: %w", hierarchy.ErrNone):           exitCannot,
-		&cgroup.Fault{Err: os.ErrPermission}:              exitFailure,
-		fmt.Errorf("container web: %w", cgroup.ErrGone):   exitFailure,
-		errors.Join(errors.New("a"), &target.GoneError{}): exitFailure,
+		&hold.MissingError{}:                                exitUsage,
+		&cgroup.Fault{Err: syscall.EOPNOTSUPP}:              exitCannot,
+		fmt.Errorf("io: %w", hierarchy.ErrNone):             exitCannot,
+		&cgroup.Fault{Err: os.ErrPermission}:                exitFailure,
+		fmt.Errorf("container web: %w", cgroup.ErrGone):     exitFailure,
+		errors.Join(errors.New("a"), &target.GoneError{}):   exitFailure,
 	} {
-		if got := statusOf(limitError(err)); got != want {
+		if got := statusOf(err); got != want {
 			t.Errorf("%v: status %d, want %d", err, got, want)
 		}
-	}
-	if limitError(nil) != nil {
-		t.Error("no error has become one")
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Make
 	m := &change.Maker{Holder: l, Machine: a.machine(), Run: where.run, Policy: defaultPolicy, Flags: a.stateFlag(), Daemon: daemonState(where.run)}
 	r, err := do(m, ref)
 	if err != nil {
-		return limitError(err)
+		return err
 	}
 	return errors.Join(a.print(r, where.json), r.Unknown())
 }

@@ -51,11 +51,11 @@ Exit status: 0 done; 1 the kernel refused it; 2 wrong usage; 5 it can't be done 
 		defer l.Finder.Close()
 		d, name, err := iocost.Disk(l.Explain, args[0])
 		if err != nil {
-			return limitError(err)
+			return err
 		}
 		r := iocost.Result{Device: name, Number: d, DryRun: dry}
 		if r.Edits, err = want.Apply(l.Groups, d, dry); err != nil {
-			return limitError(fmt.Errorf("%s: %w", name, err))
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		return a.print(r, asJSON)
 	}

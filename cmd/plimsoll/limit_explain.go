@@ -52,7 +52,7 @@ Exit status: 0 done; 1 there is no such TARGET; 2 a path doesn't exist; 5 one of
 func (a *app) limitExplain(ctx context.Context, names []string, asJSON bool) error {
 	out, err := show.Explain(ctx, device.Host(), names, a.newHolder)
 	if err != nil {
-		return limitError(err)
+		return err
 	}
 	if err := a.print(out, asJSON); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, devi
 		out, err = r.List(ctx)
 	}
 	if err != nil {
-		return limitError(err)
+		return err
 	}
 	return a.print(out, asJSON)
 }

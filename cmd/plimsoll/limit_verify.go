@@ -158,7 +158,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 			return err
 		}
 	}
-	return verify.Ended(all, limitError(err))
+	return verify.Ended(all, err)
 }
 
 // again returns a command line's target and place, for use in another command.

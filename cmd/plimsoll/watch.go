@@ -121,12 +121,12 @@ func (a *app) watch(ctx context.Context, opt watchOptions) error {
 	}
 	w, err := watch.New(ctx, device.Host(), h, opt.named, opt.count != 1)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return &exitError{exitCannot, fmt.Errorf("counters are Linux's, and this is not Linux: watch inside the virtual machine where the containers run: %w", err)}
+		return fmt.Errorf("counters are Linux's, and this is not Linux: watch inside the virtual machine where the containers run: %w", err)
 	}
 	if err != nil {
 		return err
 	}
-	return limitError(w.Run(ctx, opt.interval, opt.count, a.watchScreen(opt)))
+	return w.Run(ctx, opt.interval, opt.count, a.watchScreen(opt))
 }
 
 // watchScreen returns a function that shows an interval: as a line of JSON, as a screen that a terminal redraws, or as

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/treetest"
+	"plimsoll/internal/text/usage"
 )
 
 // tree is a Maker of a machine with a limited group, and some more files.
@@ -94,7 +95,7 @@ func TestClearDamagedDevice(t *testing.T) {
 	if text, unknown := r.Text(), r.Unknown(); text != "" || unknown == nil || !strings.Contains(unknown.Error(), "other limits in the root group are not known, and left: ") {
 		t.Errorf("printed %q, and the error %v", text, unknown)
 	}
-	var misnamed *hold.NameError
+	var misnamed *usage.Error
 	if _, err := m.ClearAllDeviceLimits(t.Context(), Options{Where: hold.Where{Device: "/dev/plimsoll-no-such"}}); !errors.As(err, &misnamed) {
 		t.Errorf("a clear of a device that does not exist: %v", err)
 	}

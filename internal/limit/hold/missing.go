@@ -26,6 +26,9 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("there is no %s in %s: name a folder or a file that it has", clean.Name(e.Path), e.Target)
 }
 
+// ExitStatus is that of wrong usage.
+func (e *MissingError) ExitStatus() int { return 2 }
+
 // Is makes it match fs.ErrNotExist.
 func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
 
@@ -33,14 +36,6 @@ func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
 func elsewhere(t target.Target) error {
 	return &refusal.Error{Act: refusal.Limited, What: t.Ref(), Why: t.Elsewhere, Fix: "run plimsoll there", OS: t.OS}
 }
-
-// A NameError says that a limit can't be set on what a user named, or left out.
-type NameError struct{ text string }
-
-// Error implements error.
-func (e *NameError) Error() string { return e.text }
-
-func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
 
 // named returns the data at a path that a user named: of the target itself or, if that has no files of its own, of the
 // host.

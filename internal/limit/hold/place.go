@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/refusal"
+	"plimsoll/internal/text/usage"
 )
 
 // places returns the data that a limit is for.
@@ -35,11 +36,11 @@ func (h *Holder) places(s *Scope, where Where) ([]Place, error) {
 				return h.inside(t, "volume "+m.Volume, m.Destination)
 			}
 		}
-		return nil, misnamed("%s has no volume %s%s", t.Ref(), clean.Name(where.Volume), volumesOf(t))
+		return nil, usage.Errorf("%s has no volume %s%s", t.Ref(), clean.Name(where.Volume), volumesOf(t))
 	case where.Path != "":
 		return h.named(t, where.Path)
 	case t.PID == 0:
-		return nil, misnamed("%s has no files of its own: name the limit's data with --path or --device", t.Ref())
+		return nil, usage.Errorf("%s has no files of its own: name the limit's data with --path or --device", t.Ref())
 	}
 	return h.all(s)
 }
@@ -53,7 +54,7 @@ func (h *Holder) device(path string) ([]Place, error) {
 	case err != nil:
 		return nil, err
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
-		return nil, misnamed("%s is not a block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
+		return nil, usage.Errorf("%s is not a block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
 	}
 	e, err := h.node(path)
 	if err != nil {
@@ -66,10 +67,10 @@ func (h *Holder) device(path string) ([]Place, error) {
 func NoDevice(path string) error {
 	if node := "/dev/" + path; !strings.Contains(path, "/") {
 		if _, ok := device.BlockNode(node); ok {
-			return misnamed("there is no device %s; did you mean %s?", clean.Name(path), node)
+			return usage.Errorf("there is no device %s; did you mean %s?", clean.Name(path), node)
 		}
 	}
-	return misnamed("there is no device %s (any more); name one of this machine's, such as /dev/sda", clean.Name(path))
+	return usage.Errorf("there is no device %s (any more); name one of this machine's, such as /dev/sda", clean.Name(path))
 }
 
 // A deviceNode identifies a device's node by its numbers too: if the name passes to another device, it is another node.
