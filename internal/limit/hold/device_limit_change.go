@@ -82,7 +82,9 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, has
 	}
 	before := slices.DeleteFunc(slices.Clone(has.all), func(n DeviceLimit) bool { return on(x.left, n.Device) != nil })
 	if err := w.written(ctx, has.all, x.during); err != nil {
-		return nil, errors.Join(err, back(), w.written(ctx, x.during, before))
+		// Some may have been written. Writing the others again would only fail again.
+		now, bad := w.look()
+		return nil, errors.Join(err, back(), bad, w.written(ctx, now.all, before))
 	}
 	done, err := apply()
 	if cgroup.NotPutBack(err) {

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/treetest"
 )
 
@@ -118,6 +119,29 @@ func TestNotedWeight(t *testing.T) {
 	}
 	if err := k.clear(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	k.untouched(t, "clear")
+}
+
+// TestFullDisk: a change whose record can't be written changes nothing, and its error is one line. It was printed twice.
+func TestFullDisk(t *testing.T) {
+	k, _ := newStuck(t)
+	full := disktest.Tmpfs(t, "size=64k")
+	if err := os.Symlink(full, k.state); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.set(t.Context(), limit.Limits{WriteBPS: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(full, "room"), make([]byte, 128<<10), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a folder that is to be full: %v", err)
+	}
+	if err := k.set(t.Context(), limit.Limits{WriteBPS: 2 << 20}); !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("set: %v, want one line that says that the disk is full", err)
+	}
+	k.stillRecorded(t, "a full disk")
+	if err := errors.Join(os.Remove(filepath.Join(full, "room")), k.clear(t.Context())); err != nil {
+		t.Error(err)
 	}
 	k.untouched(t, "clear")
 }
