@@ -21,9 +21,8 @@ type RuleLimit struct {
 	Since time.Time `json:"since"`
 	// Before is the value before the daemon's, zero for none. It is restored when the daemon's is removed.
 	Before limit.Limits `json:"before"`
-	// Prior is the daemon's value before this one ("none" if it was none), until this one is written. "" means that the
-	// value did not change.
-	Prior string `json:"prior,omitempty"`
+	// Prior is the daemon's value before this one, until this one is written. Nil means that the value did not change.
+	Prior *limit.Limits `json:"prior,omitempty"`
 	// Drift is how often the daemon found the limit changed, and restored it.
 	Drift int `json:"drift"`
 }

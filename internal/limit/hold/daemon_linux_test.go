@@ -48,7 +48,7 @@ func TestDaemonBefore(t *testing.T) {
 	const writes, reads, ops = "blkio.throttle.write_bps_device", "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device"
 	if err := recordAs(t.Context(), w, "/run/x", DeviceLimit{Device: spot.Number, Disk: spot.Name, Limits: limit.Limits{WriteBPS: 2 << 20, ReadIOPS: 70}, Rules: []RuleLimit{
 		{Key: limit.ReadBPS, Before: limit.Limits{ReadBPS: 5 << 20}}, // The rule says none.
-		{Key: limit.WriteBPS, Before: limit.Limits{WriteBPS: 6 << 20}, Prior: "1MiB"},
+		{Key: limit.WriteBPS, Before: limit.Limits{WriteBPS: 6 << 20}, Prior: &limit.Limits{WriteBPS: 1 << 20}},
 		{Key: limit.ReadIOPS, Before: limit.Limits{ReadIOPS: 90}},
 	}}); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (w DeviceLimit) less(keys []limit.Key) DeviceLimit {
 // has reports whether a rate of the kernel's, as text, belongs to w: the recorded rate, or the one before it.
 func (w DeviceLimit) has(k limit.Key, text string) bool {
 	if r := w.rule(k); r != nil {
-		return text == w.Limits.Text(k) || text == r.Prior
+		return text == w.Limits.Text(k) || r.Prior != nil && text == r.Prior.Text(k)
 	}
 	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
 }

@@ -202,10 +202,7 @@ func (s *store) saveRoot(held []*Limit) error {
 		if i < 0 {
 			i, list = len(list), append(list, hold.DeviceLimit{Device: h.Device, Disk: h.DeviceName})
 		}
-		n, r := &list[i], hold.RuleLimit{Key: h.Key, Rule: h.Rule, Since: h.Since, Before: h.was, Drift: h.Drift}
-		if h.prior != nil {
-			r.Prior = h.prior.Text(h.Key)
-		}
+		n, r := &list[i], hold.RuleLimit{Key: h.Key, Rule: h.Rule, Since: h.Since, Before: h.was, Prior: h.prior, Drift: h.Drift}
 		if h.identity != "" {
 			n.Identity = h.identity
 		}
@@ -219,13 +216,9 @@ func loadRoot(records []hold.DeviceLimit) map[Slot]*Limit {
 	held := map[Slot]*Limit{}
 	for _, n := range records {
 		for _, r := range n.Rules {
-			h := recordedLimit{Limits: limit.Limits{}.With(r.Key, n.Limits), Before: r.Before, Identity: n.Identity}
+			h := recordedLimit{Limits: limit.Limits{}.With(r.Key, n.Limits), Before: r.Before, Prior: r.Prior, Identity: n.Identity}
 			h.Slot, h.DeviceName, h.Value, h.Rule = Slot{Key: r.Key, Device: n.Device, DeviceWide: true}, n.Disk, n.Limits.Text(r.Key), r.Rule
 			h.Since, h.Was, h.Drift = r.Since, r.Before.Text(r.Key), r.Drift
-			if r.Prior != "" {
-				prior, _ := limit.Parse(r.Key, r.Prior) // Of "none", no limit.
-				h.Prior = &prior
-			}
 			held[h.Slot] = h.remembered()
 		}
 	}
