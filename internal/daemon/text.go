@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// Text returns the state as of now: what the keeper holds, what the containers did, and what of their limits they used. width is that of the
-// terminal, 0 for none.
+// Text returns the state as of now: the keeper's limits, the containers' I/O, and how much of their limits they used.
+// width is that of the terminal, 0 for none.
 func (s *Status) Text(now time.Time, width int) string {
 	text := s.Status.Text(now)
 	switch {
@@ -24,7 +24,7 @@ func (s *Status) Text(now time.Time, width int) string {
 	return text + usageText(s.Usage, width)
 }
 
-// usageText is what containers did.
+// usageText is the containers' I/O.
 func usageText(usage *watch.Interval, width int) string {
 	idle := 0
 	for _, u := range usage.Subjects {
@@ -32,9 +32,8 @@ func usageText(usage *watch.Interval, width int) string {
 			idle++
 		}
 	}
-	// Those that do nothing are counted only.
 	text := watch.Text{Width: width}
-	rows := text.Targets(usage)
+	rows := text.Targets(usage) // It leaves out idle ones.
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nin the last %.1f s, %d idle\n", usage.Seconds, idle)
 	if rows.Len() > 0 {

@@ -51,7 +51,7 @@ type measuring struct {
 	err      error
 }
 
-// A metered is the subject of one target.
+// A metered is a limited target as it is measured.
 type metered struct {
 	subject *watch.Subject
 	// mounts is how many mounts it had: an engine may report more than its files show.
@@ -63,9 +63,9 @@ type metered struct {
 // ErrLate is the error if the counters could not be read in time.
 var ErrLate = errors.New("it took too long to measure; ask again")
 
-// usage is the I/O of limited targets since the last request, over at least leastUsage, for which it waits. It is nil
-// if there are none. Callers at the same time get the same interval. After most it ends with ErrLate. ctx applies to
-// all callers.
+// usage returns the I/O of limited targets since the last request, nil if there are no such targets. It waits until the
+// interval is at least leastUsage long. Callers at the same time get the same interval, which ends early with the ctx of
+// the first. If it takes longer than most, the error is ErrLate.
 func (m *meter) usage(ctx context.Context, most time.Duration) (*watch.Interval, error) {
 	n, err := m.join(ctx)
 	if err != nil {

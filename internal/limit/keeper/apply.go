@@ -71,8 +71,8 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	return writes + k.follow(e)
 }
 
-// unkept records the rules that can't be applied.
-func (k *Keeper) unkept(e *entry, faults []Fault) {
+// addFaults adds faults of single rules to those that are known.
+func (k *Keeper) addFaults(e *entry, faults []Fault) {
 	old := faultTexts(e.broken)
 	all := slices.Clone(e.broken)
 	for _, f := range faults {
@@ -82,7 +82,7 @@ func (k *Keeper) unkept(e *entry, faults []Fault) {
 	k.schedule(e, old)
 }
 
-// refused records that no rule could be applied to an entry.
+// refused records why no rule can be applied to an entry.
 func (k *Keeper) refused(e *entry, f Fault) {
 	old := faultTexts(e.broken)
 	if errors.Is(f.Err, cgroup.ErrGone) {
@@ -173,7 +173,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 			}
 		}
 		if e.target.Partial {
-			own = over(own, k.here(standing(&p, e.held, e.target)))
+			own = merge(own, k.withoutGone(standing(&p, e.held, e.target)))
 		}
 		e.broken = nil
 		n, err := k.hold(e, own)

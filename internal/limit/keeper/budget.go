@@ -238,7 +238,7 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 	e.mu.Lock()
 	defer e.unlock()
 	k.recall(e)
-	grants := over(slices.Collect(maps.Values(wanted)), nil)
+	grants := merge(slices.Collect(maps.Values(wanted)), nil)
 	old := faultTexts(e.broken)
 	e.broken = nil
 	err := k.find(e)

@@ -87,7 +87,7 @@ func (k *Keeper) look(e *entry) (writes int) {
 	}
 	writes, faults, err := k.correct(e)
 	if len(faults) > 0 {
-		k.unkept(e, faults)
+		k.addFaults(e, faults)
 	}
 	if errors.Is(err, errReplaced) {
 		writes += k.again(e)
@@ -124,56 +124,57 @@ func (k *Keeper) correct(e *entry) (writes int, faults []Fault, err error) {
 	return writes, faults, err
 }
 
-// How long corrections wait when another program changes a limit again and again.
+// Bounds of the wait before the next correction, if another program changes a limit again and again.
 const (
-	firstFight = 100 * time.Millisecond
-	lastFight  = 10 * time.Second
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 10 * time.Second
 )
 
-// drifted records that an entry's limit was restored. last is when one was restored before.
+// drifted records that an entry's limit was restored, and sets when the next may be. last is the time of the restore
+// before.
 func (k *Keeper) drifted(e *entry, last time.Time) {
 	k.drift.Add(1)
-	if e.drifted != e.logged || time.Since(last) > 2*lastFight {
+	if e.drifted != e.logged || time.Since(last) > 2*lastBackoff {
 		k.logf("%s: another program changed a limit; put back: %s", e.name(), e.drifted)
 		e.logged = e.drifted
 	}
-	if time.Since(last) > 2*lastFight {
-		e.fight = firstFight
+	if time.Since(last) > 2*lastBackoff {
+		e.backoff = firstBackoff
 	} else {
-		if e.fight < lastFight && 2*e.fight >= lastFight {
-			k.logf("%s: another program changes a limit again and again; the keeper puts it back every %v: %s", e.name(), lastFight, e.drifted)
+		if e.backoff < lastBackoff && 2*e.backoff >= lastBackoff {
+			k.logf("%s: another program changes a limit again and again; the keeper puts it back every %v: %s", e.name(), lastBackoff, e.drifted)
 		}
-		e.fight = min(max(2*e.fight, firstFight), lastFight)
+		e.backoff = min(max(2*e.backoff, firstBackoff), lastBackoff)
 	}
-	e.notBefore = time.Now().Add(e.fight)
-	time.AfterFunc(e.fight, func() { k.changed(e) })
+	e.notBefore = time.Now().Add(e.backoff)
+	time.AfterFunc(e.backoff, func() { k.changed(e) })
 }
 
-// settleWrites is how long a look waits for further writes after a change of a limit; the keeper's own writes are
-// notified too. Endless notifications, as of a container that makes and removes groups in a loop, wait for
-// crowdedWrites, from the hurried-th one that comes no later than unhurried after the one before: at a hundred looks
-// a second such a container took half a core.
+// settleWrites is the time from a notification to the look, so that one look covers several writes; the keeper's own
+// writes cause notifications too. Notifications no more than burstGap apart are a burst. From the burstLength-th one on,
+// looks wait for burstWait: a container that created and removed groups in a loop caused a hundred looks a second, which
+// took half a core.
 const (
-	settleWrites  = 10 * time.Millisecond
-	crowdedWrites = 75 * time.Millisecond
-	unhurried     = 200 * time.Millisecond
-	hurried       = 10
+	settleWrites = 10 * time.Millisecond
+	burstWait    = 75 * time.Millisecond
+	burstGap     = 200 * time.Millisecond
+	burstLength  = 10
 )
 
 // soon calls changed once for several notifications of an entry in quick succession.
 func (k *Keeper) soon(e *entry) {
-	if e.told.CompareAndSwap(false, true) {
-		e.row++
-		if time.Since(e.toldAt) > unhurried {
-			e.row = 0
+	if e.lookDue.CompareAndSwap(false, true) {
+		e.burst++
+		if time.Since(e.notifiedAt) > burstGap {
+			e.burst = 0
 		}
 		wait := settleWrites
-		if e.row >= hurried {
-			wait = crowdedWrites
+		if e.burst >= burstLength {
+			wait = burstWait
 		}
-		e.toldAt = time.Now()
+		e.notifiedAt = time.Now()
 		time.AfterFunc(wait, func() {
-			e.told.Store(false)
+			e.lookDue.Store(false)
 			k.changed(e)
 		})
 	}

@@ -191,17 +191,17 @@ func (k *Keeper) drop(e *entry) {
 	}
 }
 
-// dropUntold drops entries that only their engines know and no longer list: the event of their end was missed.
+// dropUnlisted drops entries that only their engines know, and no longer list: the event of their end was missed.
 // running are the targets that the engines have listed since entries was taken.
-func (k *Keeper) dropUntold(entries []*entry, running []target.Target) {
-	told := map[string]bool{}
+func (k *Keeper) dropUnlisted(entries []*entry, running []target.Target) {
+	listed := map[string]bool{}
 	for _, t := range running {
-		told[keyOf(t)] = true
+		listed[keyOf(t)] = true
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, e := range entries {
-		if e.elsewhere() && !told[e.key] && k.entries[e.key] == e {
+		if e.elsewhere() && !listed[e.key] && k.entries[e.key] == e {
 			k.drop(e)
 		}
 	}
@@ -243,12 +243,12 @@ func (k *Keeper) Sync(ctx context.Context) {
 		k.dropDead(e)
 	}
 	if err == nil {
-		k.dropUntold(before, running)
+		k.dropUnlisted(before, running)
 	}
 	missing := k.store.sweep(k.all(), func(p procfs.Process) bool {
 		return !k.dead(target.Target{Kind: target.Process, PID: p.PID, StartTime: p.Start})
 	})
-	// Not background, of which this is one: all of them could wait for others.
+	// Not by background: Sync itself runs there, and all of its slots could wait for others.
 	k.spawn(func() {
 		held.Wait()
 		k.listed.Store(true)

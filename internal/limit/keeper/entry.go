@@ -43,13 +43,13 @@ type entry struct {
 	budget  bool
 	process target.Target
 
-	// seen is its state for readers while it is locked.
+	// seen is its last published state, for readers while it is locked.
 	seen atomic.Pointer[view]
-	// told is set while a look is due after a notification. toldAt is the time of the last notification, and row
-	// counts notifications in quick succession; both belong to the goroutine that sets told.
-	told   atomic.Bool
-	toldAt time.Time
-	row    int
+	// lookDue is set while a look is due after a notification. notifiedAt is the time of the last notification, and
+	// burst counts those in quick succession; both belong to the goroutine that sets lookDue.
+	lookDue    atomic.Bool
+	notifiedAt time.Time
+	burst      int
 
 	mu     sync.Mutex
 	target target.Target
@@ -81,8 +81,8 @@ type entry struct {
 	drifted   string
 	// logged is the last such text in the log.
 	logged string
-	// fight is the wait before the next correction, if another program changes a limit again and again.
-	fight time.Duration
+	// backoff is the wait before the next correction, if another program changes a limit again and again.
+	backoff time.Duration
 	// notBefore is the earliest time of the next correction, retry the time when broken rules are tried again.
 	notBefore, retry time.Time
 	retryWait        time.Duration

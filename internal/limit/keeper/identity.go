@@ -71,8 +71,8 @@ func (k *Keeper) renew(e *entry, now []cgroup.State) {
 	}
 }
 
-// moved reports whether a part's disk is gone.
-func (k *Keeper) moved(e *entry, p *part) bool {
+// diskChanged reports whether a disk of a part is gone or was replaced.
+func (k *Keeper) diskChanged(e *entry, p *part) bool {
 	for _, s := range p.slots {
 		if h := e.held[s]; h != nil && k.fateOf(h) != stays {
 			return true
@@ -81,8 +81,8 @@ func (k *Keeper) moved(e *entry, p *part) bool {
 	return false
 }
 
-// here drops inherited grants for disks that are gone.
-func (k *Keeper) here(grants []Grant) []Grant {
+// withoutGone drops grants for disks that are gone.
+func (k *Keeper) withoutGone(grants []Grant) []Grant {
 	var list []Grant
 	for _, g := range grants {
 		if k.fateOf(&Limit{Grant: g}) != left {
@@ -92,9 +92,9 @@ func (k *Keeper) here(grants []Grant) []Grant {
 	return list
 }
 
-// back is the value to restore where h was set. ok is false where nothing is to be restored: the disk is gone, or
-// another program has set the limit. now returns the groups' present limits. If another disk has the keeper's own
-// limit, it came from the keeper.
+// back returns the value to restore when h is removed. ok is false if nothing is to be restored: the disk is gone, or
+// another program has changed the limit. now returns the groups' present limits. If a disk that replaced h's has the same
+// limit, that is the keeper's too.
 func (k *Keeper) back(e *entry, h *Limit, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
 	switch k.fateOf(h) {
 	case left:

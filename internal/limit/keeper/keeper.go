@@ -109,8 +109,8 @@ type Keeper struct {
 	shares       map[string][]Grant
 	budgets      map[string]*entry
 	budgetFaults map[string]string
-	// told are the sentences that logOnce has logged since the policy was loaded.
-	told     map[string]bool
+	// logged are the keys with which logOnce has logged something since the policy was loaded.
+	logged   map[string]bool
 	engines  map[string]Engine
 	syncErr  string
 	lastTick Tick
@@ -243,17 +243,17 @@ func (k *Keeper) stop() error {
 	var errs []error
 	for _, e := range k.every() {
 		e.mu.Lock()
-		if !e.gone && e.groups != nil {
-			release := func() error {
-				n, err := k.release(e, func(Slot) bool { return true })
-				k.writes.Add(int64(n))
-				return err
-			}
-			if e == k.root {
-				errs = append(errs, k.lockRoot(release))
-			} else {
-				errs = append(errs, release())
-			}
+		release := func() error {
+			n, err := k.release(e, func(Slot) bool { return true })
+			k.writes.Add(int64(n))
+			return err
+		}
+		switch {
+		case e.gone || e.groups == nil:
+		case e == k.root:
+			errs = append(errs, k.lockRoot(release))
+		default:
+			errs = append(errs, release())
 		}
 		e.mu.Unlock()
 	}
@@ -301,14 +301,14 @@ func (k *Keeper) logf(format string, args ...any) {
 	}
 }
 
-// logOnce logs a sentence about something, once for each key until the next policy is loaded.
+// logOnce logs a sentence, once for each key until the next policy is loaded.
 func (k *Keeper) logOnce(key, format string, args ...any) {
 	k.mu.Lock()
-	again := k.told[key]
-	if k.told == nil {
-		k.told = map[string]bool{}
+	again := k.logged[key]
+	if k.logged == nil {
+		k.logged = map[string]bool{}
 	}
-	k.told[key] = true
+	k.logged[key] = true
 	k.mu.Unlock()
 	if !again {
 		k.logf(format, args...)

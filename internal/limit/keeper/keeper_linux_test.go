@@ -137,7 +137,7 @@ func TestFight(t *testing.T) {
 	// At 0, 0.1, 0.3, 0.7 and 1.5 seconds, and a busy machine's 2 s may be 4.
 	n, took := b.k.Status().Writes-before, time.Since(began)
 	most := int64(2)
-	for at := firstFight; at < took; at = 2*at + firstFight {
+	for at := firstBackoff; at < took; at = 2*at + firstBackoff {
 		most++
 	}
 	if n < 3 || n > most {

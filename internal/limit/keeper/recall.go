@@ -73,12 +73,12 @@ func (k *known) as(t target.Target) target.Target {
 	return t
 }
 
-// standing are grants that keep the present limits of rules for which it isn't known whether they match t, since its
-// engine can't be asked.
+// standing returns grants that keep t's present limits where it isn't known whether their rules still match t, because
+// its engine can't be asked.
 func standing(p *policy.Policy, held map[Slot]*Limit, t target.Target) []Grant {
 	var list []Grant
 	for _, h := range held {
-		i := place(p, h.Rule)
+		i := ruleIndex(p, h.Rule)
 		if i >= 0 && !p.Rules[i].Matches(t) && !p.Rules[i].Limits.IsZero() {
 			g := h.Grant
 			g.rank = i
@@ -88,9 +88,9 @@ func standing(p *policy.Policy, held map[Slot]*Limit, t target.Target) []Grant {
 	return list
 }
 
-// inherited are grants that keep an earlier keeper's limits of the locked root group, while it isn't known whether a
-// container needs them: all of them until the engines have been asked, then those of the policy's rules until they
-// have listed all containers.
+// inherited returns grants that keep an earlier keeper's limits of the locked root group while it isn't known whether a
+// container needs them. Until the engines have been asked, these are all limits; then, until the engines have listed all
+// containers, the limits of the policy's rules.
 func (k *Keeper) inherited() []Grant {
 	if k.complete.Load() {
 		return nil
@@ -101,21 +101,21 @@ func (k *Keeper) inherited() []Grant {
 	var list []Grant
 	for _, h := range k.root.held {
 		g := h.Grant
-		g.rank = place(p, h.Rule)
+		g.rank = ruleIndex(p, h.Rule)
 		if g.inherited && (g.rank >= 0 || !k.listed.Load()) {
 			list = append(list, g)
 		}
 	}
-	return k.here(list)
+	return k.withoutGone(list)
 }
 
-// place is a rule's index in the policy, -1 without it.
-func place(p *policy.Policy, name string) int {
+// ruleIndex is a rule's index in the policy, -1 without it.
+func ruleIndex(p *policy.Policy, name string) int {
 	return slices.IndexFunc(p.Rules, func(r policy.Rule) bool { return r.Name == name })
 }
 
-// over merges two lists of grants: if both have a slot, the later rule decides. The result is in the rules' order.
-func over(grants, others []Grant) []Grant {
+// merge merges two lists of grants: if both have a slot, the later rule decides. The result is in the rules' order.
+func merge(grants, others []Grant) []Grant {
 	for _, o := range others {
 		i := slices.IndexFunc(grants, func(g Grant) bool { return g.Slot == o.Slot })
 		switch {

@@ -145,7 +145,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	}
 	k.mu.Lock()
 	p.pending = stamp
-	k.loaded, k.told = p, nil
+	k.loaded, k.logged = p, nil
 	k.mu.Unlock()
 	k.ceiling.forget()
 	k.logf("policy loaded: %s of %s", size.Plural(len(p.policy.Rules), "rule"), k.opt.Policy)

@@ -119,14 +119,14 @@ func (k *Keeper) applyRoot() {
 		k.root.groups = groups
 	}
 	wanted := slices.Collect(maps.Values(last))
-	if k.rootIs(over(slices.Clone(wanted), k.inherited())) {
+	if k.rootIs(merge(slices.Clone(wanted), k.inherited())) {
 		return
 	}
 	old := faultTexts(k.root.broken)
 	k.root.broken = nil
 	n := 0
 	apply := func() error {
-		granted, faults, err := k.vacate(over(wanted, k.inherited()))
+		granted, faults, err := k.vacate(merge(wanted, k.inherited()))
 		if err != nil {
 			return err
 		}

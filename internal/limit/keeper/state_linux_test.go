@@ -44,10 +44,10 @@ func TestFightBegins(t *testing.T) {
 	for range 9 {
 		e.mu.Lock()
 		b.k.drifted(e, time.Now())
-		waits = append(waits, e.fight)
+		waits = append(waits, e.backoff)
 		e.mu.Unlock()
 	}
-	if waits[0] != firstFight || waits[1] != 2*firstFight || waits[8] != lastFight {
+	if waits[0] != firstBackoff || waits[1] != 2*firstBackoff || waits[8] != lastBackoff {
 		t.Errorf("answers come after %v", waits)
 	}
 }

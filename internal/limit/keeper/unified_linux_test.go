@@ -90,7 +90,7 @@ func TestUnified(t *testing.T) {
 		}
 		b.max(b.group, bothMax)
 		eventually(t, "the drift is counted", func() bool { s := b.k.Status(); return s.Drift == int64(i+1) && s.Containers[0].Drift == i+1 })
-		time.Sleep(2 * firstFight) // A second change is answered later.
+		time.Sleep(2 * firstBackoff) // A second change is answered later.
 	}
 	below := b.group.Child(t, "io")
 	time.Sleep(300 * time.Millisecond) // All is told by now.

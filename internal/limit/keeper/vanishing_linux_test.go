@@ -38,7 +38,7 @@ func TestVanishing(t *testing.T) {
 	took := time.Since(began)
 	t.Logf("held after %v at most; %d looks and %v of processors in %v", longest, b.k.looks.Load()-looks, used(t)-cpu, took)
 	// Without a bound there are a hundred a second. On a busy machine it may seem to have paused.
-	if n := b.k.looks.Load() - looks; n > 2*(hurried+int64(took/crowdedWrites)) {
+	if n := b.k.looks.Load() - looks; n > 2*(burstLength+int64(took/burstWait)) {
 		t.Errorf("%d looks in %v", n, took)
 	}
 	if s := b.k.Status(); len(s.Containers) != 1 || len(s.Containers[0].Faults) > 0 || s.Drift > 0 || b.said("can't be kept") || b.said("no such device") {

@@ -100,8 +100,8 @@ func (k *Keeper) before(e *entry, grants []Grant) (states []cgroup.State, err er
 	return states, err
 }
 
-// take makes grants the entry's limits, before they are written. before is what its groups have. It reports whether the
-// value of a limit is another than before; the kernel has the earlier one until this is written.
+// take makes grants the entry's limits, before they are written. before is what its groups have. It reports whether a
+// limit has another value now; the kernel has the earlier value until the new one is written.
 func (k *Keeper) take(e *entry, grants []Grant, before []cgroup.State) (changed bool) {
 	now := time.Now()
 	for _, g := range grants {
@@ -193,13 +193,13 @@ func (k *Keeper) putBack(e *entry, p part) (writes int, err error) {
 	return writes, err
 }
 
-// release removes the limits for which lost is true, and restores the values before them.
-func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error) {
+// release removes the limits for which unwanted is true, and restores the values before them.
+func (k *Keeper) release(e *entry, unwanted func(Slot) bool) (writes int, err error) {
 	var away []Slot
 	var back []Grant
 	states := sync.OnceValues(func() ([]cgroup.State, error) { return k.holder.Groups.Read(e.groups) })
 	for s, h := range e.held {
-		if !lost(s) {
+		if !unwanted(s) {
 			continue
 		}
 		away = append(away, s)
@@ -235,7 +235,7 @@ func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 		p := &e.parts[i]
 		plans, err := k.differs(e, *p)
 		// Asked only before a write, so that a check without drift costs no more.
-		if (err != nil || len(plans) > 0) && k.moved(e, p) {
+		if (err != nil || len(plans) > 0) && k.diskChanged(e, p) {
 			return writes, faults, errReplaced
 		}
 		var edits []cgroup.Edit
