@@ -22,7 +22,7 @@ func TestParseContainers(t *testing.T) {
 			t.Errorf("parseContainers(%q) = %+v, %v", bad, got, err)
 		}
 	}
-	// A prefix of it gives an error or fewer containers, never a panic.
+	// An answer that was cut off gives an error or fewer containers, never a panic.
 	for i := range answer {
 		if got, err := parseContainers([]byte(answer[:i])); err == nil && len(got) > 2 {
 			t.Errorf("cut at %d: %+v", i, got)

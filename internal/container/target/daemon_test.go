@@ -53,7 +53,7 @@ func windowsDaemon(t *testing.T) string {
 	})
 }
 
-// TestTmpfsOption: a mount of --tmpfs is among a container's mounts, once, as one of --mount type=tmpfs is.
+// TestTmpfsOption: a mount of --tmpfs is listed once among a container's mounts, like one of --mount type=tmpfs.
 func TestTmpfsOption(t *testing.T) {
 	c := container.InspectResponse{
 		ID: "aaaaaaaaaaaa", HostConfig: &container.HostConfig{Tmpfs: map[string]string{"/scratch": "size=1m", "/both": "", "/run/": ""}},
@@ -65,7 +65,8 @@ func TestTmpfsOption(t *testing.T) {
 	}
 }
 
-// TestElsewhere: a container on another machine, or of Windows, has no process here: its number would be an unrelated process's.
+// TestElsewhere: a container on another machine, or of Windows, has no process here: its process id would be an unrelated
+// process's.
 func TestElsewhere(t *testing.T) {
 	host := windowsDaemon(t)
 	f := finder(t, Options{Daemons: []dockerapi.Address{{Host: host, Source: "DOCKER_HOST"}}})
@@ -91,7 +92,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestForeignPID: the numbers of a daemon in another PID namespace are other processes here.
+// TestForeignPID: the process ids of a daemon in another PID namespace belong to other processes here.
 func TestForeignPID(t *testing.T) {
 	x := newFixture(t)
 	x.write("proc/stat", "cpu 1 2 3\nbtime 1700000000\n")
@@ -126,7 +127,7 @@ func TestForeignPID(t *testing.T) {
 		t.Errorf("a zombie: %q, %v", said, err)
 	}
 	x.process(4242, "S", 100, "0::/user.slice")
-	// A process that started when the daemon says is the container's, although it has no group of its own.
+	// A process whose start time is the daemon's is the container's, even without a group of its own.
 	bodies["/containers/web/json"] = inspect("2023-11-14T22:13:22.5Z")
 	got, err = d.inspect(t.Context(), api, &here, "web")
 	if err != nil || !got.Running || got.PID != 4242 || len(got.Groups) != 1 || !got.Groups[0].Shared {

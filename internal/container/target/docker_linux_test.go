@@ -29,7 +29,7 @@ func TestDocker(t *testing.T) {
 	t.Run("Ambiguous", func(t *testing.T) { testDockerAmbiguous(t, l) })
 	t.Run("Containerd", func(t *testing.T) { testDockerContainerd(t, l) })
 	t.Run("Events", func(t *testing.T) { testAPIEvents(t, l, Docker) })
-	// This one comes last: its containers are lost.
+	// This test comes last, because it stops the daemon.
 	t.Run("DaemonDown", func(t *testing.T) { testDockerDown(t, l) })
 }
 
@@ -114,7 +114,7 @@ func testAPINotRunning(t *testing.T, l *apiLab, engine Engine) {
 	}
 }
 
-// testAPIEnds: a target that ended after it was found is distinguished from a running one, also if it was started again.
+// testAPIEnds: a target that ended after it was found counts as ended, even if its container was started again.
 func testAPIEnds(t *testing.T, l *apiLab) {
 	id := l.create(t, "short", nil, nil)
 	l.start(t, id)
@@ -162,7 +162,7 @@ func testAPIVolume(t *testing.T, l *apiLab, engine Engine) {
 	testAPIVolumeLater(t, l, f)
 }
 
-// testAPIVolumeLater: a volume of a device is on that device, also while no container has mounted it.
+// testAPIVolumeLater: a volume of a device is known to be on that device even while no container has mounted it.
 func testAPIVolumeLater(t *testing.T, l *apiLab, f *Finder) {
 	loop := disktest.Loop(t, disktest.Image(t, 64<<20), false)
 	disktest.Format(t, loop, "ext4")
@@ -191,7 +191,7 @@ func testAPIVolumeLater(t *testing.T, l *apiLab, f *Finder) {
 	l.kill(t, id)
 }
 
-// testAPIEvents: the events that the keeper needs. The daemon is killed and started again meanwhile.
+// testAPIEvents: the events that the keeper needs arrive, even if the daemon is killed and started again meanwhile.
 func testAPIEvents(t *testing.T, l *apiLab, engine Engine) {
 	f := finder(t, l.options())
 	on := listen(t, f)
@@ -260,8 +260,8 @@ func testDockerAmbiguous(t *testing.T, l *apiLab) {
 		t.Errorf("List() = %+v, %v; want both", all, err)
 	}
 
-	// Ids are random: so many containers are made that two ids begin alike. One that begins like the running one's doesn't count:
-	// the running container is meant.
+	// Ids are random, so the test makes containers until two ids begin alike. An id that begins like that of a running container
+	// isn't ambiguous: it means the running one.
 	byFirst := map[byte]string{}
 	for len(byFirst) < 16 {
 		next := l.create(t, "", nil, nil)
@@ -281,7 +281,7 @@ func testDockerAmbiguous(t *testing.T, l *apiLab) {
 	t.Error("more ids begin differently than there are digits")
 }
 
-// testDockerContainerd: containerd has Docker's containers, too. They are reported once, as Docker's.
+// testDockerContainerd: containerd has Docker's containers too, and they are reported once, as Docker's.
 func testDockerContainerd(t *testing.T, l *apiLab) {
 	id := l.create(t, "both", nil, nil)
 	l.start(t, id)

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// A tree of files, in place of a machine's.
+// A fixture is a tree of files in place of a machine's.
 type fixture struct {
 	t   *testing.T
 	dir string
@@ -112,10 +112,10 @@ func TestCRIO(t *testing.T) {
 		t.Errorf("List() = %+v, %v; want one without the sandbox", all, err)
 	}
 
-	// Its number is another process's by now: state.json has the start time of the container's process.
+	// The process id is another process's by now: state.json has the start time of the container's process.
 	x.process(4242, "S", 9999999, "0::/user.slice")
 	wantErr[*NotRunningError](t, resolveErr(t, f, "crio:"+crioID), "(exited)", "crictl start "+crioID[:12])
-	// Without that file the group says so.
+	// Without that file the process's group shows it.
 	os.Remove(x.path("var/overlay-containers/" + crioID + "/userdata/state.json"))
 	wantErr[*NotRunningError](t, resolveErr(t, f, "crio:"+crioID))
 }
@@ -139,7 +139,7 @@ func TestCrunStatus(t *testing.T) {
 	if diff := cmp.Diff([]Group{{Version: 2, Path: "/machine/farm"}}, got.Groups); diff != "" {
 		t.Error(diff)
 	}
-	// The bundle was removed, which is allowed.
+	// The container's bundle may be removed while it runs.
 	x.write("crun/web/status", status(77, 500, x.path("none")))
 	if got := resolve(t, f, "oci:web"); got.PID != 77 || len(got.Notes) != 1 {
 		t.Errorf("without the bundle: %+v", got)
@@ -185,7 +185,7 @@ func TestBrokenFiles(t *testing.T) {
 	x.write("state/"+taskFolder+"/default/web/init.pid", "many")
 	c := x.finder(Options{Containerd: []ContainerdRoot{{State: x.path("state")}}})
 	wantErr[*NotFoundError](t, resolveErr(t, c, "web"), "not a process's number")
-	// A runtime that keeps its containers in virtual machines notes no process.
+	// A runtime with virtual machines writes no process id.
 	os.Remove(x.path("state/" + taskFolder + "/default/web/init.pid"))
 	e := wantErr[*NotRunningError](t, resolveErr(t, c, "web"))
 	if e == nil || len(e.Target.Notes) != 1 || !strings.Contains(e.Target.Notes[0], "virtual machine") {
@@ -193,7 +193,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestReuse: a number that another process has by now is reported, and so is a zombie.
+// TestReuse: a process id that belongs to another process by now is an error, and so is a zombie.
 func TestReuse(t *testing.T) {
 	x := newFixture(t)
 	x.process(77, "R", 500, "0::/some")
@@ -221,7 +221,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestAbsent: absent engines are ignored, unless no other is there.
+// TestAbsent: absent engines are ignored if there is another one.
 func TestAbsent(t *testing.T) {
 	x := crio(t)
 	opt := x.storage()
@@ -247,7 +247,7 @@ func TestAbsent(t *testing.T) {
 	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "not asked: the docker context far needs ssh")
 }
 
-// TestHost: this machine's engines are at their documented places, once each.
+// TestHost: Host finds this machine's engines at their documented places, each once.
 func TestHost(t *testing.T) {
 	dir := t.TempDir()
 	socket, link := filepath.Join(dir, "podman.sock"), filepath.Join(dir, "docker.sock")

@@ -110,14 +110,14 @@ func (l *apiLab) pid(t *testing.T, id string) int {
 	return res.Container.State.Pid
 }
 
-// told is what an engine tells of a container: the label team among the rest.
+// told are the facts that an engine reports about a container, among them its label team.
 type told struct {
 	Engine                    Engine
 	Namespace, ID, Name, Team string
 	Notes                     []string
 }
 
-// wantTold compares what was told of a container, which s names.
+// wantTold compares the facts about the container named s.
 func wantTold(t *testing.T, s string, c Target, want told) {
 	t.Helper()
 	got := told{c.Engine, c.Namespace, c.ID, c.Name, c.Labels["team"], c.Notes}
@@ -126,7 +126,7 @@ func wantTold(t *testing.T, s string, c Target, want told) {
 	}
 }
 
-// wantMount looks for the mount at a destination of a container, which s names.
+// wantMount returns the mount at a destination of the container named s.
 func wantMount(t *testing.T, s string, c Target, destination string) Mount {
 	t.Helper()
 	i := slices.IndexFunc(c.Mounts, func(m Mount) bool { return m.Destination == destination })
@@ -137,7 +137,7 @@ func wantMount(t *testing.T, s string, c Target, destination string) Mount {
 	return c.Mounts[i]
 }
 
-// wantRunning checks a running container's process and groups: the groups must be those in which the kernel has the process.
+// wantRunning checks a running container's process and groups: the groups must be the kernel's groups of that process.
 func wantRunning(t *testing.T, f *Finder, got Target, pid int) {
 	t.Helper()
 	if !got.Running || got.PID != pid || got.Elsewhere != "" || len(got.Groups) == 0 {
@@ -200,8 +200,7 @@ func listen(t *testing.T, f *Finder) *listener {
 	return l
 }
 
-// next waits for a matching event of this type and skips events of other types; an event of this type that doesn't match fails the
-// test.
+// next waits for the next event of this type, and skips events of other types. The test fails if the event is of another id.
 func (l *listener) next(typ EventType, id string) Event {
 	l.t.Helper()
 	timeout := time.After(time.Minute)
@@ -225,11 +224,10 @@ func (l *listener) next(typ EventType, id string) Event {
 	}
 }
 
-// A runtime is an OCI runtime with a folder of its own.
+// A runtimeLab is an OCI runtime with a state folder of its own.
 type runtimeLab struct{ path, root string }
 
-// newRuntime returns the runtime of that name, if it works here: crun before 1.9 refuses hosts with both versions of control groups,
-// which only a try shows.
+// newRuntime returns the runtime of that name, and skips the test if it isn't installed.
 func newRuntime(t *testing.T, name string) *runtimeLab {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -239,7 +237,7 @@ func newRuntime(t *testing.T, name string) *runtimeLab {
 	return &runtimeLab{path, filepath.Join(t.TempDir(), name)}
 }
 
-// ociName is a container's name that no other test has: runtimes name groups after it.
+// ociName returns a container's name that no other test has, because runtimes name control groups after it.
 func ociName(s string) string { return fmt.Sprintf("plimsoll-target-%d-%s", os.Getpid(), s) }
 
 // create makes a container of the sleeper, with a folder mounted, and does not start it.

@@ -52,7 +52,7 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 	if err := r.create(t, id, ""); err != nil {
 		t.Fatal(err)
 	}
-	// The container is reported when it is made, and started later.
+	// The container is reported when it is made; it is started later.
 	e := on.next(Started, id)
 	wantRunning(t, f, e.Target, e.Target.PID)
 	r.command(t, "start", id)
@@ -89,7 +89,7 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 	wantErr[*GoneError](t, f.Alive(e.Target))
 }
 
-// testMovedInit: a first process that moved itself to a group below its container's is still the container's.
+// testMovedInit: a container's group is found even if its first process moved itself to a group below.
 func testMovedInit(t *testing.T, f *Finder, got Target) {
 	for _, h := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
 		for _, g := range got.Groups {

@@ -35,7 +35,7 @@ func sleep(t *testing.T) (pid int, ticks uint64, kill func()) {
 	return cmd.Process.Pid, ticks, kill
 }
 
-// note writes a container's state.json as runc does: to a new file, which it then renames.
+// note writes a container's state.json as runc does: it writes a new file and renames it.
 func note(t *testing.T, root, id string, pid int, ticks uint64) {
 	t.Helper()
 	dir := filepath.Join(root, id)
@@ -77,8 +77,8 @@ func waitWatched(t *testing.T, dir string) {
 	}
 }
 
-// TestWatchFolders: a runtime's folder appears with its first container, long after the watch began, and may be removed and made
-// again. A container that is noted twice is reported once.
+// TestWatchFolders: a runtime's folder may appear with its first container, long after the watch began, and may be removed and
+// made again. A container whose file is written twice is reported once.
 func TestWatchFolders(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "run", "user", "runc")
@@ -110,7 +110,7 @@ func TestWatchFolders(t *testing.T) {
 	note(t, root, "three", pid, ticks)
 	on.next(Connected, "")
 	on.next(Started, "three")
-	// A container that had ended before it was noted, and one that can't be read, are not reported: the next one is.
+	// A container that ended before its file was written is not reported, nor is one whose file can't be read; the next one is.
 	note(t, root, "dead", pid, ticks+1)
 	if err := os.MkdirAll(filepath.Join(root, "bad"), 0o755); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestWatchFolders(t *testing.T) {
 	on.next(Started, "four")
 }
 
-// TestWatchMany: of many containers that start and end at once each start and each end is reported.
+// TestWatchMany: if many containers start and end at once, each start and each end is reported.
 func TestWatchMany(t *testing.T) {
 	const n = 100
 	root := t.TempDir()

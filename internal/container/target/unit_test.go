@@ -91,7 +91,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestUnitWithoutSystemd: without systemd, systemctl's own words lead to the fix.
+// TestUnitWithoutSystemd: without systemd, the error has the fix for systemctl's message.
 func TestUnitWithoutSystemd(t *testing.T) {
 	if _, err := exec.LookPath("systemctl"); err == nil {
 		if _, err := os.Stat("/run/systemd/system"); err == nil {

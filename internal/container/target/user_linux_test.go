@@ -18,7 +18,7 @@ import (
 // envUser makes this test binary another user's plimsoll; its value is the test's folder.
 const envUser = "PLIMSOLL_TEST_TARGET_USER"
 
-// TestUserProcess is no test but the process that TestUser starts.
+// TestUserProcess is the process that TestUser starts. It tests nothing itself.
 func TestUserProcess(t *testing.T) {
 	dir := os.Getenv(envUser)
 	if dir == "" {
@@ -35,7 +35,7 @@ func TestUserProcess(t *testing.T) {
 	}
 }
 
-// TestUser: the error for a user without permission says that, and the fix, and not that there is nothing.
+// TestUser: for a user without permission, the error says so and names the fix. It doesn't say that nothing exists.
 func TestUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")

@@ -49,7 +49,7 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// TestInMemoryHidden: sysfs's name of a loop device's file leads to another file by now, on a disk.
+// TestInMemoryHidden: the path that sysfs has for a loop device's file now leads to another file, on a disk.
 func TestInMemoryHidden(t *testing.T) {
 	dir := t.TempDir()
 	disktest.MountAt(t, "tmpfs", dir, "tmpfs", 0, "")
@@ -74,7 +74,7 @@ func TestInMemoryHidden(t *testing.T) {
 	}
 }
 
-// TestInMemoryUnnamed: the file of a loop device is in memory, and its name in sysfs leads elsewhere or nowhere.
+// TestInMemoryUnnamed: a loop device's file is in memory, and its path in sysfs leads elsewhere or nowhere.
 func TestInMemoryUnnamed(t *testing.T) {
 	relative := disktest.RelativeOverlay(t)
 	for _, row := range []struct{ name, device, memory, unseen string }{
@@ -99,7 +99,7 @@ func TestInMemoryUnnamed(t *testing.T) {
 	}
 }
 
-// TestLayers: each layer of a stack is there, with the facts about its cache and the way to it.
+// TestLayers: Layers returns each layer of a stack, with the facts about its cache and how it is reached.
 func TestLayers(t *testing.T) {
 	outer, dir := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20, Mount: "nobarrier"})
 	inner := disktest.Loop(t, disktest.ImageIn(t, dir, 100<<20), true)

@@ -110,7 +110,7 @@ func TestOfRealPartition(t *testing.T) {
 	}
 }
 
-// TestOfRealBtrfs: a btrfs on two disks has both, whichever one its mount names.
+// TestOfRealBtrfs: a btrfs on two disks has both as its devices, whichever one its mount names.
 func TestOfRealBtrfs(t *testing.T) {
 	for _, profile := range []string{"raid1", "single"} {
 		t.Run(profile, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestOfRealMemoryAndPrograms(t *testing.T) {
 	}
 }
 
-// TestOfRealMD: a software RAID stands on its disks.
+// TestOfRealMD: the disks of a software RAID are below it.
 func TestOfRealMD(t *testing.T) {
 	one, other := bare(t), bare(t)
 	md := disktest.MD(t, "raid1", loopSize, one, other)

@@ -47,7 +47,7 @@ func TestTree(t *testing.T) {
 		if n == (Number{253, 5}) {
 			return []Target{{Type: "thin"}}, nil
 		}
-		return nil, fmt.Errorf("only root is told")
+		return nil, fmt.Errorf("only root may ask")
 	}
 	lv := `mount /fixture/lv
   dm dm-1 253:1 vg-data LVM

@@ -36,7 +36,7 @@ func Read(t *testing.T) *Description {
 	return s
 }
 
-// read reads it once: its half megabyte takes a second.
+// read reads the description once: its half megabyte takes a second.
 var read = sync.OnceValues(func() (*Description, error) {
 	path, err := file()
 	if err != nil {

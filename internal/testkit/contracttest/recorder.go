@@ -21,7 +21,7 @@ type Recorder struct {
 	problems []string
 }
 
-// Record makes a Recorder before next.
+// Record makes a Recorder in front of next.
 func Record(t *testing.T, next http.Handler) *Recorder {
 	t.Helper()
 	r := &Recorder{description: Read(t), next: next, asked: map[string]int{}}

@@ -15,15 +15,15 @@ import (
 // dedupBlock is the size of the blocks that a DedupFS compares, in bytes, as for VDO and btrfs.
 const dedupBlock = 4096
 
-// A DedupFS is a mounted FUSE file system on a disk of its own that stores equal blocks once, whenever and in whichever file they
-// were written. It writes other blocks to the disk at once, bypassing the page cache, and reads them from there. The kernel knows
-// its disk, as it does for ntfs-3g.
+// A DedupFS is a mounted FUSE file system on a disk of its own. It stores equal blocks once, whenever and in whichever file they
+// were written. It writes other blocks to the disk at once, without the page cache, and reads them from there. The kernel knows
+// its disk, as it knows that of ntfs-3g.
 type DedupFS struct {
 	*SlowFS
 	disk *os.File
 
 	mu sync.Mutex
-	// known maps a block's data to its place on the disk, and at has the place of each block of a file.
+	// known maps the hash of a block's data to its place on the disk; at has the place of each block of a file.
 	known map[[sha256.Size]byte]int64
 	at    map[string]map[int64]int64
 	end   int64

@@ -43,8 +43,7 @@ func TestDisks(t *testing.T) {
 	}
 }
 
-// TestEarlyEnd: a disk that the test removed itself is no error at the test's end, and no other program's loop device is removed
-// instead.
+// TestEarlyEnd: if the test removed its disk itself, its end reports no error and removes no other program's loop device.
 func TestEarlyEnd(t *testing.T) {
 	other := Image(t, 1<<20)
 	t.Run("early", func(inner *testing.T) {

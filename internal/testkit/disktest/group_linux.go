@@ -101,9 +101,9 @@ func (g Group) run(t testing.TB, namespaces uintptr, argv []string) *exec.Cmd {
 	return cmd
 }
 
-// Churn makes and removes groups below the group until the returned function is called or the test ends, as a container that starts
-// and ends jobs may do. Each group lives for up to six times step, and there is a pause between two. Several calls use different
-// names.
+// Churn makes and removes groups below the group, as a container that starts and ends jobs does, until the returned function
+// is called or the test ends. Each group lives for up to six times step, and pause passes before the next. Calls at the same
+// time need different names.
 func (g Group) Churn(t testing.TB, name string, step, pause time.Duration) (stop func()) {
 	t.Helper()
 	var over atomic.Bool

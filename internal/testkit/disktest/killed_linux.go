@@ -26,7 +26,7 @@ func noteMount(t testing.TB, dir string)  { t.Helper(); notes.Add(t, "mount "+di
 func noteLoop(t testing.TB, image string) { t.Helper(); notes.Add(t, "loop "+image) }
 func noteGroup(t testing.TB, dir string)  { t.Helper(); notes.Add(t, "group "+dir) }
 
-// takeAway removes a thing that a killed process noted.
+// takeAway removes a mount, a loop device or a group that a killed process noted.
 func takeAway(what string) error {
 	kind, path, _ := strings.Cut(what, " ")
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {

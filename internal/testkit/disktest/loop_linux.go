@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// Kind is the file system: "ext4", the default, "xfs" or "btrfs".
 	Kind string
-	// Size in bytes; 0: a little more than the minimum of the kind. The space is not allocated before it is written to.
+	// Size in bytes; 0: a little more than the minimum of the kind. Space is only allocated when it is written to.
 	Size int64
 	// Direct makes the loop device read and write its file with direct I/O. Otherwise it uses the page cache of the file.
 	Direct bool
@@ -31,12 +31,12 @@ type Options struct {
 // A maker makes a file system.
 type maker struct {
 	argv []string
-	// least is the size in bytes that is used if no other is asked for.
+	// least is the default size in bytes.
 	least int64
 }
 
 var makers = map[string]maker{
-	// Without lazy initialisation, which would write in the background later.
+	// Lazy initialisation would write in the background later.
 	"ext4": {[]string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, 64 << 20},
 	// mkfs.xfs refuses less than 300 MiB since xfsprogs 5.19, mkfs.btrfs less than 109 MiB.
 	"xfs":   {[]string{"mkfs.xfs", "-q", "-f"}, 320 << 20},
@@ -97,10 +97,10 @@ func ImageNamed(t testing.TB, dir, name string, size int64) string {
 	return path
 }
 
-// Loop makes a loop device over a file and returns its path. The device is detached at the end of the test, unless the test has done
-// so. With direct, it bypasses the page cache of the file. Its scheduler is the default of new loop devices, none, whatever its last
-// user has left. later are files for Reattach: their devices are detached as well, and the device is read-only, because the kernel
-// changes the file of no other.
+// Loop makes a loop device over a file and returns its path. The device is detached at the end of the test, unless the test
+// has done so. With direct, it bypasses the page cache of the file. Its scheduler is none, the default of new loop devices,
+// even if an earlier user left another one on it. later are files for Reattach: their devices are detached as well, and the
+// device is read-only, because the kernel only changes the file of a read-only device.
 func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	t.Helper()
 	needRoot(t, "makes a loop device")
@@ -132,9 +132,9 @@ func Loop(t testing.TB, image string, direct bool, later ...string) string {
 // loopChangeFD is LOOP_CHANGE_FD (linux/loop.h), which golang.org/x/sys doesn't have.
 const loopChangeFD = 0x4C06
 
-// Reattach replaces a loop device's file by another of the same size, which must be one of Loop's later: another device with the
-// same number. Data that the kernel keeps for the number stays. This is one step: if the device were detached first, another
-// program's file could get its number meanwhile.
+// Reattach replaces a loop device's file by another of the same size, which must be one of Loop's later. The result is another
+// device with the same number, and the data that the kernel keeps for the number stays. If the device were detached first,
+// another program's file could get its number meanwhile.
 func Reattach(t testing.TB, device, image string) {
 	t.Helper()
 	d, err := os.Open(device)
@@ -161,7 +161,7 @@ func Detach(t testing.TB, image string) {
 		return
 	}
 	unlimit(t, device)
-	// This is looked up once: after the removal another program's file may have the number.
+	// The device is looked up once: after the removal another program's file may have its number.
 	Run(t, "losetup", "--detach", device)
 	for end := time.Now().Add(patience); loopOf(t, image) != ""; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {

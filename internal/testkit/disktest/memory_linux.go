@@ -16,11 +16,12 @@ type MemoryGroup struct {
 	Path string
 }
 
-// NewMemoryGroup makes a group below the root whose processes may use this many bytes of memory, and no swap beyond, and removes it
-// when the test ends. Processes must be in a Child of it: on version 2 a group that passes a controller on has no processes itself.
-// It skips the test if this isn't possible.
-// | On version 2 it makes the root pass the memory controller on, and leaves that so: it has no effect on groups that set nothing,
-// and other programs may use it by then.
+// NewMemoryGroup makes a group below the root whose processes may use this many bytes of memory and no swap, and removes it when
+// the test ends. Processes must be in a Child of it: with version 2 a group that enables a controller for its children has no
+// processes itself. It skips the test if it can't make the group.
+//
+// With version 2 it enables the memory controller in the root for its children, and leaves it enabled: that has no effect on
+// groups without settings, and other programs may use it by then.
 func NewMemoryGroup(t testing.TB, limit int64) MemoryGroup {
 	t.Helper()
 	needRoot(t, "makes a control group")
@@ -49,7 +50,7 @@ func NewMemoryGroup(t testing.TB, limit int64) MemoryGroup {
 	return g
 }
 
-// giveMemory passes the memory controller on to the children of a group of version 2.
+// giveMemory enables the memory controller for the children of a group of version 2.
 func giveMemory(t testing.TB, dir string) {
 	t.Helper()
 	control := filepath.Join(dir, "cgroup.subtree_control")
@@ -61,14 +62,14 @@ func giveMemory(t testing.TB, dir string) {
 	}
 }
 
-// below makes a group in the folder parent, whose path is under.
+// below makes a group in the folder parent; under is the parent's path.
 func below(t testing.TB, parent, under string) MemoryGroup {
 	t.Helper()
 	g := NewGroup(t, parent)
 	return MemoryGroup{g, filepath.Join(under, filepath.Base(string(g)))}
 }
 
-// Child makes a group below g, which has no limit of its own.
+// Child makes a group without a limit below g.
 func (g MemoryGroup) Child(t testing.TB) MemoryGroup {
 	t.Helper()
 	return below(t, string(g.Group), g.Path)

@@ -37,7 +37,7 @@ func MountAt(t testing.TB, source, dir, kind string, flags uintptr, data string)
 	noteMount(t, dir)
 	switch err := unix.Mount(source, dir, kind, flags, data); err {
 	case nil:
-	case unix.EPERM: // EACCES isn't among them: a read-only device is a fault of the test.
+	case unix.EPERM: // EACCES is a failure: a read-only device is a fault of the test.
 		t.Skipf("needs the right to mount %s: %v", kind, err)
 	case unix.ENODEV:
 		t.Skipf("needs %s in the kernel", kind)
@@ -59,8 +59,8 @@ func Tmpfs(t testing.TB, options string) string {
 	return Mount(t, "tmpfs", "tmpfs", 0, options)
 }
 
-// Overlay mounts an empty overlay like that of a container's layer, with its upper folder on the file system of the folder on, and
-// returns the mount point.
+// Overlay mounts an empty overlay, like that of a container's layer, and returns the mount point. Its upper folder is on the
+// file system of the folder on.
 func Overlay(t testing.TB, on string) string {
 	t.Helper()
 	upper, work := filepath.Join(on, "upper"), filepath.Join(on, "work")
@@ -85,7 +85,8 @@ func Unmount(dir string) error {
 	return patiently(func() error { return unix.Unmount(dir, 0) })
 }
 
-// patience is how long something may stay busy: the files that a process or its rings had open are closed a moment after its end.
+// patience is how long something may stay busy: the kernel closes the open files of a process and its rings a moment after its
+// end.
 const patience = time.Minute
 
 // patiently repeats f as long as it returns EBUSY.

@@ -17,8 +17,8 @@ const MayServeNFS = "PLIMSOLL_TEST_MAY_SERVE_NFS"
 // nfsd is the folder in which the kernel's NFS server is configured (nfsd(7)).
 const nfsd = "/proc/fs/nfsd"
 
-// NFS makes the kernel serve a folder with version 4 of NFS, to this machine only, and mounts it. It returns the mount point and the
-// served folder. It needs none of an NFS server's programs: it writes their answers to the kernel's questions beforehand.
+// NFS makes the kernel serve a folder by NFS 4, to this machine only, and mounts it. It returns the mount point and the served
+// folder. It needs no program of an NFS server: it writes the answers to the kernel's questions beforehand.
 func NFS(t testing.TB) (dir, served string) {
 	t.Helper()
 	needRoot(t, "serves NFS")
@@ -33,7 +33,7 @@ func NFS(t testing.TB) (dir, served string) {
 		if err := tell(filepath.Join(nfsd, "threads"), "0"); err != nil {
 			t.Error(err)
 		}
-		// The export uses the folder until then.
+		// The export uses the folder until these caches are flushed.
 		for _, cache := range []string{"nfsd.fh", "nfsd.export", "auth.unix.ip"} {
 			if err := tell("/proc/net/rpc/"+cache+"/flush", "2147483647"); err != nil {
 				t.Error(err)

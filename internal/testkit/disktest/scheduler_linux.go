@@ -55,7 +55,7 @@ func Scheduler(t testing.TB, device string) string {
 	return name
 }
 
-// reschedule sets a device's scheduler if it has another: a change stops the device for a moment.
+// reschedule sets a device's scheduler, unless it has that already: a change stops the device for a moment.
 func reschedule(t testing.TB, device, name string) {
 	t.Helper()
 	if now := Scheduler(t, device); now == "" || now == name {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestSchedule: a test's scheduler ends with the test, and the scheduler that a killed test left on a loop device is not used by the
-// next.
+// TestSchedule: a test's scheduler ends with the test. If a killed test left one on a loop device, the next test doesn't get it.
 func TestSchedule(t *testing.T) {
 	const other = "mq-deadline"
 	device := Loop(t, Image(t, 1<<20), false)

@@ -33,7 +33,7 @@ func (s *SlowFS) path(node uint64) string {
 	return s.Back
 }
 
-// entry is the answer to a lookup. The kernel caches nothing: a file that is removed and made again is another.
+// entry is the answer to a lookup. The kernel caches nothing, because a file that is removed and made again is another one.
 func (s *SlowFS) entry(path string) ([]byte, error) {
 	attr, err := s.attr(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *SlowFS) attr(path string) ([]byte, error) {
 	return out, nil
 }
 
-// open is the answer to an open. By default every request of a program arrives here, and writes don't wait for each other.
+// open is the answer to an open. By default the page cache is bypassed, and writes don't wait for each other.
 func (s *SlowFS) open(path string, flags int) []byte {
 	if flags&os.O_TRUNC != 0 {
 		_ = os.Truncate(path, 0)

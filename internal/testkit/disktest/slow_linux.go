@@ -38,11 +38,11 @@ const (
 	fuseBatchForget = 42
 )
 
-// A Stall delays a request: the first of its kind that arrives when At has passed since the plan's first request of that kind.
+// A Stall delays one request: the first of its kind that arrives when At has passed since the first request of that kind.
 type Stall struct {
 	// Op is "read", "write", "sync" or "close".
 	Op string
-	// For is how long it takes. Endless lasts until the file system is unmounted.
+	// For is the length of the delay. Endless lasts until the file system is unmounted.
 	At, For time.Duration
 }
 
@@ -50,8 +50,8 @@ type Stall struct {
 const Endless = time.Hour
 
 // A SlowFS is a mounted FUSE file system that passes requests on to a folder and delays those that the test names. The test's own
-// process serves it. So the test must not map its files, nor use raw system calls on them: a stop of Go's world would wait for
-// these, and they for the server.
+// process serves it. So the test must not map its files or use raw system calls on them: when Go stops all goroutines, it
+// waits for these, and they wait for the server, which is stopped.
 type SlowFS struct {
 	// Dir is the mount point, and Back the folder with the data.
 	Dir, Back string
@@ -83,14 +83,14 @@ type keeper interface {
 	sync() error
 }
 
-// NewSlowFS mounts one over a new folder in memory. If cached, its files use the page cache, as a mapping needs; else each read and
-// write of a program is one here, and several of one file run at once.
+// NewSlowFS mounts one over a new folder in memory. If cached, its files use the page cache, as a mapping requires. Otherwise each
+// read and write of a program arrives here, and several of one file run at once.
 func NewSlowFS(t testing.TB, cached bool) *SlowFS {
 	t.Helper()
 	return serveSlow(t, &SlowFS{cached: cached}, "slow", "fuse.plimsollslow", "")
 }
 
-// serveSlow mounts one with this source, kind of file system and further options.
+// serveSlow mounts s with this source, kind of file system and further options.
 func serveSlow(t testing.TB, s *SlowFS, source, kind, more string) *SlowFS {
 	t.Helper()
 	needRoot(t, "serves a file system")
@@ -108,12 +108,13 @@ func serveSlow(t testing.TB, s *SlowFS, source, kind, more string) *SlowFS {
 	})
 	s.Dir = Mount(t, source, kind, 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)+more)
 	t.Cleanup(s.Release)
-	// Several readers of requests: one of them may sleep for a stall.
+	// There are several readers of requests, because one may sleep in a stall.
 	serving.Go(s.serve)
 	return s
 }
 
-// Plan sets a minimum time for requests, by their kind, and plans stalls. Times count from the next request of a kind.
+// Plan sets the minimum time that requests of each kind take, and plans stalls. A stall's time counts from the next request of
+// its kind.
 func (s *SlowFS) Plan(base map[string]time.Duration, stalls ...Stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +128,8 @@ func (s *SlowFS) Left() int {
 	return len(s.stalls)
 }
 
-// Held returns how long the delayed requests since the plan was made really waited, the longest first: a busy machine adds to the
-// planned time.
+// Held returns how long the requests that were delayed since Plan waited, the longest first: on a busy machine that is longer
+// than planned.
 func (s *SlowFS) Held() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,7 +57,7 @@ func Vanish(device string) error {
 		return err
 	}
 	defer f.Close()
-	// A write in progress makes the file longer again.
+	// A write in progress may make the file longer again.
 	for range 100 {
 		if err := os.Truncate(strings.TrimSpace(string(image)), 0); err != nil {
 			return err

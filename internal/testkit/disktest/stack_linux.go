@@ -12,7 +12,8 @@ type Stack struct {
 	Name string
 	// Kind is the file system for it.
 	Kind string
-	// make builds it of as many loop devices as it asks for. It returns the top node, and the node of the device that takes a limit.
+	// make builds the stack on loop devices, which it gets from disk. It returns the top node, and the node of the device that takes
+	// a limit.
 	make func(t testing.TB, disk func() string) (node, limited string)
 }
 
@@ -76,7 +77,7 @@ var Stacks = []Stack{
 	}},
 }
 
-// itself returns the two results of make for a stack whose top device takes the limit: its path, and the kernel's node of it.
+// itself returns make's results for a stack whose top device takes the limit: the device's path, and the kernel's node of it.
 func itself(t testing.TB, node string) (_, limited string) {
 	t.Helper()
 	return node, "/dev/" + kernelName(t, node)

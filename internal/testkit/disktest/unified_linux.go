@@ -8,12 +8,14 @@ import (
 	"testing"
 )
 
-// unifiedRoot is the mount point of version 2 if it is alone. Beside version 1 it is another, and has none of these controllers.
+// unifiedRoot is the mount point of version 2 if version 1 isn't mounted. Beside version 1 it is another folder, without these
+// controllers.
 const unifiedRoot = "/sys/fs/cgroup"
 
-// NewUnifiedGroup makes a group of version 2 with the named controllers, below the root, and removes it when the test ends. It skips
-// the test if version 2 doesn't have them.
-// | It makes the root pass them on, and leaves that so, as NewMemoryGroup does.
+// NewUnifiedGroup makes a group of version 2 below the root, with the named controllers, and removes it when the test ends. It
+// skips the test if version 2 doesn't have them.
+//
+// It enables the controllers in the root and leaves them enabled, as NewMemoryGroup does.
 func NewUnifiedGroup(t testing.TB, controllers ...string) Group {
 	t.Helper()
 	root := Group(unifiedRoot)
@@ -27,7 +29,7 @@ func NewUnifiedGroup(t testing.TB, controllers ...string) Group {
 	return root.Child(t, controllers...)
 }
 
-// Child makes a group of version 2 below g, and makes g pass the controllers on to it.
+// Child makes a group of version 2 below g, and enables the controllers for it in g.
 func (g Group) Child(t testing.TB, controllers ...string) Group {
 	t.Helper()
 	given := g.words("cgroup.subtree_control")

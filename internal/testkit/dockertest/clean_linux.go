@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killBelow kills what outlived its daemon: the shims and monitors whose command line names
-// dir, and the processes in the cgroup.
+// killBelow kills the processes that outlived their daemon: the shims and monitors whose command line names dir, and those
+// in the cgroup.
 func killBelow(dir, cgroup string) {
 	for range 50 {
 		pids := append(pidsBelow(dir), pidsIn(cgroup)...)
@@ -57,7 +57,7 @@ func pidsNaming(dir string, program func(comm string) bool) []int {
 		if err != nil || !bytes.Contains(b, []byte(dir+"/")) {
 			continue
 		}
-		// An editor or a shell may name dir, too.
+		// The command line of an editor or a shell may name dir, too.
 		comm, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "comm"))
 		if !program(string(comm)) {
 			continue
@@ -75,7 +75,7 @@ func isMonitor(comm string) bool {
 	})
 }
 
-// pidsIn returns the processes in a cgroup and those below, of every hierarchy.
+// pidsIn returns the processes in a cgroup and the cgroups below, in every hierarchy.
 func pidsIn(cgroup string) (pids []int) {
 	for _, g := range cgroups(cgroup) {
 		b, _ := os.ReadFile(filepath.Join(g, "cgroup.procs"))
@@ -103,16 +103,14 @@ func unmountBelow(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeCgroups removes the cgroup name and those below in each hierarchy. A group
-// with a process in it stays.
+// removeCgroups removes the cgroup name and the cgroups below, in each hierarchy. A cgroup with a process in it stays.
 func removeCgroups(name string) {
 	for _, g := range slices.Backward(cgroups(name)) {
 		os.Remove(g)
 	}
 }
 
-// cgroups lists the folders of a cgroup and those below, parents first, in every
-// hierarchy.
+// cgroups lists the folders of a cgroup and the cgroups below, parents first, in every hierarchy.
 func cgroups(name string) (groups []string) {
 	if strings.Trim(name, "/") == "" {
 		return nil

@@ -28,8 +28,7 @@ func startContainerdAlone(t testing.TB) *Daemon {
 	return d
 }
 
-// startContainerd starts a containerd for one dockerd. Left alone, dockerd would use the
-// machine's, if there is one.
+// startContainerd starts a containerd for one dockerd. By default dockerd uses the machine's containerd, if there is one.
 func startContainerd(dir string, env []string, path string) (*program, error) {
 	config := filepath.Join(dir, "containerd.toml")
 	text := fmt.Sprintf("version = 2\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n"+
@@ -42,7 +41,7 @@ func startContainerd(dir string, env []string, path string) (*program, error) {
 		"--config", config, "--root", filepath.Join(dir, "containerd"), "--state", filepath.Join(dir, "containerd-state"), "--address", socket)
 }
 
-// shimSockets lists what containerd's shims made outside of its folders, and leave when they are killed.
+// shimSockets lists the sockets of containerd's shims: they are outside of its folders, and stay when the shims are killed.
 func shimSockets(dir string) []string {
 	files, _ := filepath.Glob(filepath.Join(dir, "containerd-state", "io.containerd.runtime.v2.task", "*", "*", "address"))
 	var sockets []string

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How long a daemon may take. It is ready in 3 seconds on an idle machine of two cores.
+// Time limits of a daemon. On an idle machine of two cores it is ready in 3 seconds.
 const (
 	startLimit = 90 * time.Second
 	stopLimit  = 30 * time.Second
@@ -44,9 +44,8 @@ func startDocker(t testing.TB, config string) *Daemon {
 	return d
 }
 
-// recordsInMemory puts the folders into memory that hold a daemon's records but none of
-// its containers' data. A daemon syncs each note to the disk, several for each layer of an
-// image, so that one of 120 layers took a minute and a half on a disk that others used.
+// recordsInMemory puts folders into memory that hold a daemon's records, but no data of its containers. A daemon syncs each
+// record to the disk, several for each layer of an image: on a busy disk an image of 120 layers took a minute and a half.
 func (d *Daemon) recordsInMemory(t testing.TB, folders ...string) {
 	t.Helper()
 	for _, f := range folders {
@@ -62,14 +61,14 @@ func (d *Daemon) recordsInMemory(t testing.TB, folders ...string) {
 }
 
 func startDockerd(d *Daemon, env []string, path string) (*program, error) {
-	// The machine's own configuration must not take part.
+	// The machine's own configuration must not apply.
 	config := filepath.Join(d.Dir, "daemon.json")
 	if err := os.WriteFile(config, []byte(d.config), 0o644); err != nil {
 		return nil, err
 	}
 	socket := filepath.Join(d.Dir, "docker.sock")
 	for _, f := range []string{"pid", "docker.sock"} {
-		// Left by a daemon that was killed; its number may be another process's by now.
+		// A killed daemon left them; its process id may be another process's by now.
 		os.Remove(filepath.Join(d.Dir, f))
 	}
 	argv := []string{path, "--config-file", config,
@@ -78,13 +77,13 @@ func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 		"-H", d.Host, "--cgroup-parent", d.CgroupParent,
 		"--bridge=none", "--iptables=false", "--ip6tables=false"}
 	if os.Getenv(EnvPrograms) == "" {
-		// The current engine keeps images in containerd's store if left alone.
+		// By default the current engine keeps images in containerd's store.
 		argv = append(argv, "--storage-driver=overlay2")
 	}
 	return startService(socket, filepath.Join(d.Dir, "dockerd.log"), env, argv...)
 }
 
-// stop ends the daemon and removes what it left.
+// stop ends the daemon and removes everything that it leaves.
 func (d *Daemon) stop(t testing.TB) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +101,7 @@ func (d *Daemon) stop(t testing.TB) {
 	}
 }
 
-// clean removes what is left of a daemon that has ended.
+// clean removes everything that an ended daemon left.
 func (d *Daemon) clean() error {
 	sockets := shimSockets(d.Dir)
 	killPause(d.pause)
@@ -119,8 +118,8 @@ func (d *Daemon) clean() error {
 	return errors.Join(append(errs, os.RemoveAll(d.Dir))...)
 }
 
-// Program returns the path of a program that the daemons of tests use, such as runc: that in PLIMSOLL_DOCKERD, or else the installed
-// one. It skips the test where there is none.
+// Program returns the path of a program that the daemons of tests use, such as runc: the one in PLIMSOLL_DOCKERD if that is
+// set, else the installed one. It skips the test if there is none.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	if dir := os.Getenv(EnvPrograms); dir != "" {

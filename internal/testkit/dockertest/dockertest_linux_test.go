@@ -12,8 +12,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// TestNothingIsLeft: a daemon that was used, killed and started again leaves no process, mount,
-// cgroup or file.
+// TestNothingIsLeft: a daemon that was used, killed and started again leaves no process, mount, cgroup or file.
 func TestNothingIsLeft(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) *Daemon{
 		"docker":     Start,

@@ -4,7 +4,7 @@ package dockertest
 
 import "testing"
 
-// A program can't be started here.
+// program is the daemon's process, which only Linux has.
 type program struct{}
 
 func (*program) pid() int    { return 0 }

@@ -56,7 +56,7 @@ func isDaemon(comm string) bool {
 	return slices.Contains([]string{"dockerd", "containerd", "podman"}, strings.TrimSpace(comm))
 }
 
-// removeShared removes Podman's shared group in each hierarchy, unless there is another one in it: some other Podman's.
+// removeShared removes Podman's shared group in each hierarchy, unless another Podman has a group in it.
 func removeShared() error {
 	groups, err := filepath.Glob("/sys/fs/cgroup/*" + podmanCgroup)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestPrey(t *testing.T) {
 	select {}
 }
 
-// prey starts a process with a containerd, and returns that one's folder.
+// prey starts a process with a containerd, and returns containerd's folder.
 func prey(t *testing.T) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestPrey$")
@@ -47,11 +47,11 @@ func prey(t *testing.T) (*exec.Cmd, string) {
 	return nil, ""
 }
 
-// TestKilledDaemon: the daemon of a killed process is removed by the next that starts one, and a living process's stays.
+// TestKilledDaemon: the next process that starts a daemon removes that of a killed process, and not that of a living one.
 func TestKilledDaemon(t *testing.T) {
 	Program(t, "containerd")
 	t.Setenv("TMPDIR", t.TempDir())
-	t.Setenv(ownertest.EnvFolder, os.TempDir()) // Notes of these processes only.
+	t.Setenv(ownertest.EnvFolder, os.TempDir()) // The sweep sees the notes of these processes only.
 	t.Cleanup(func() { notes.Sweep(t) })        // The living one is killed at the end.
 	dead, left := prey(t)
 	_, living := prey(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// podmanCgroup is above the cgroups of all of Podman's containers.
+// podmanCgroup is the parent of the cgroups of all of Podman's containers.
 const podmanCgroup = "/libpod_parent"
 
 // podmanFiles is the folder of its temporary files, below the daemon's own.
@@ -44,12 +44,12 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	if err := os.WriteFile(config, []byte(podmanConfig(d.Dir, runc, opt)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Its own storage.conf, too: the machine's may name another driver.
+	// It has a storage.conf of its own, because the machine's may name another driver.
 	storage := filepath.Join(d.Dir, "storage.conf")
 	if err := os.WriteFile(storage, fmt.Appendf(nil, "[storage]\ndriver=\"overlay\"\ngraphroot=%q\nrunroot=%q\n", filepath.Join(d.Dir, "root"), filepath.Join(d.Dir, "run")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Podman 4.3 leaves a copy of every image that is loaded, in /var/tmp unless told.
+	// Podman 4.3 leaves a copy of every image that it loads in TMPDIR, /var/tmp by default.
 	files := filepath.Join(d.Dir, podmanFiles)
 	if err := os.Mkdir(files, 0o700); err != nil {
 		t.Fatal(err)
@@ -75,8 +75,8 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 // pauseFile is where a rootless Podman with its folder in dir writes the id of the process that keeps its namespaces.
 func pauseFile(dir string) string { return filepath.Join(dir, "tmp", "pause.pid") }
 
-// become returns the words that begin the command line of a service of user's, and its
-// environment, and gives it the daemon's folder.
+// become makes user the owner of the daemon's folder. It returns the words that begin the command line of a service of that
+// user, and its environment.
 func (d *Daemon) become(user int, env []string) (as, with []string, err error) {
 	if user == 0 {
 		return nil, env, nil
@@ -97,7 +97,7 @@ func (d *Daemon) become(user int, env []string) (as, with []string, err error) {
 	return []string{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"}, append(env, "HOME="+home, "XDG_RUNTIME_DIR="+run), nil
 }
 
-// podmanConfig keeps all that Podman writes below dir.
+// podmanConfig returns a configuration with which Podman writes below dir alone.
 func podmanConfig(dir, runc string, opt PodmanOptions) string {
 	s := "[containers]\n"
 	if !opt.NoUlimits {

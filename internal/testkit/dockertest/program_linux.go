@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A program is a child process that is ended by its own pid.
+// A program is a child process. It is ended by its process id.
 type program struct {
 	cmd     *exec.Cmd
 	logPath string
@@ -20,8 +20,7 @@ type program struct {
 	ended chan struct{}
 }
 
-// startProgram starts a child with its output in a file. The child is told to end when
-// the test's process dies.
+// startProgram starts a child with its output in a file. The kernel sends the child SIGTERM when the test's process ends.
 func startProgram(logPath string, env []string, argv ...string) (*program, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -29,16 +28,15 @@ func startProgram(logPath string, env []string, argv ...string) (*program, error
 	}
 	p := &program{cmd: exec.Command(argv[0], argv[1:]...), logPath: logPath, ended: make(chan struct{})}
 	p.cmd.Env = env
-	// Podman's conmon notes a kill for want of memory in a file "oom" where it stands, which was the
-	// folder of the package that is tested.
+	// Podman's conmon records a kill for lack of memory in a file "oom" in its working folder, which would be the folder of
+	// the tested package.
 	p.cmd.Dir = filepath.Dir(logPath)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	// A group of its own, so that an interrupt at the terminal reaches the test only.
+	// It has a process group of its own, so that an interrupt at the terminal reaches the test only.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	go func() {
-		// The signal at the parent's death is sent when this thread ends, so the
-		// thread must last as long as the child.
+		// The kernel sends the signal when this thread ends, so the thread must last as long as the child.
 		runtime.LockOSThread()
 		err := p.cmd.Start()
 		log.Close()
@@ -79,7 +77,7 @@ func (p *program) kill() {
 	<-p.ended
 }
 
-// stop asks the process to end, and kills it when it doesn't.
+// stop asks the process to end, and kills it after the grace period.
 func (p *program) stop(grace time.Duration) {
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	select {

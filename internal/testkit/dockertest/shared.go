@@ -35,7 +35,7 @@ func SharedPodman(t testing.TB) *Daemon { t.Helper(); return sharedPodman.get(t)
 // SharedContainerd returns the containerd that a package's tests share, as SharedDocker does.
 func SharedContainerd(t testing.TB) *Daemon { t.Helper(); return sharedContainerd.get(t) }
 
-// Run runs a package's tests, stops the daemons that they shared, and returns the exit status. It is for TestMain.
+// Run runs a package's tests, stops their shared daemons, and returns the exit status. It is for TestMain.
 func Run(m *testing.M) int {
 	status := m.Run()
 	for _, s := range []*shared{&sharedDocker, &sharedPodman, &sharedContainerd} {
@@ -76,8 +76,8 @@ func (s *shared) stop(failed bool) (well bool) {
 	return !s.starter.wrong
 }
 
-// A starter stands for the test that starts a shared daemon. Its cleanups wait until all tests have ended, and then have
-// standard error for what they log.
+// A starter replaces the test that starts a shared daemon. Its cleanups run when all tests have ended, and log to standard
+// error.
 type starter struct {
 	testing.TB
 	cleanups []func()

@@ -29,7 +29,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedNotStarted: what was made for a daemon that can't be started goes with the test that asked, and the next one asks again.
+// TestSharedNotStarted: if a daemon can't be started, the test that asked removes its parts, and the next test tries again.
 func TestSharedNotStarted(t *testing.T) {
 	made, removed := 0, 0
 	s := shared{start: func(t testing.TB) *Daemon {

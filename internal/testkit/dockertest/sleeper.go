@@ -14,11 +14,10 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// EnvSleeper names a file with the sleeper, where no Go can build it.
+// EnvSleeper names a file with the sleeper, for a machine without a go command.
 const EnvSleeper = "PLIMSOLL_TEST_SLEEPER"
 
-// SleeperImage is the image that ImportSleeper makes. Its program is /sleeper, and it has a
-// folder /data.
+// SleeperImage is the image that ImportSleeper makes, with the program /sleeper and a folder /data.
 const SleeperImage = "plimsoll-sleeper:1"
 
 // Sleeper is a static program that waits until it is killed, for containers of tests.
@@ -48,7 +47,7 @@ var buildSleeper = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "sleeper"))
 })
 
-// ImportSleeper makes SleeperImage in a daemon that hasn't got it.
+// ImportSleeper makes SleeperImage in a daemon, unless the daemon has it.
 func ImportSleeper(t testing.TB, api *client.Client) {
 	t.Helper()
 	if _, err := api.ImageInspect(t.Context(), SleeperImage); err == nil {

@@ -1,6 +1,7 @@
 // Package golden compares whole texts with files below testdata. 'make golden' writes the files anew, as does 'go test PACKAGE
 // -update'; a change of words is then one command and one review.
-// | A text has to be the same in every run. Parts that differ (a time, a path, an id) are masked first.
+//
+// A text has to be the same in every run. Parts that differ (a time, a path, an id) are masked first.
 package golden
 
 import (

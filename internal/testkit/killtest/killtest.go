@@ -23,8 +23,8 @@ const (
 	lifeFolder = "PLIMSOLL_TEST_LIFE_FOLDER"
 )
 
-// Life runs live with a folder and then ends the program, if this program is the one that a Test of that name kills. It must be
-// called from an init function, which runs on the thread that strace counts. The output of live is passed on to the test.
+// Life does nothing, except in the process that the Test of that name kills: there it runs live with a folder and ends the
+// process. It must be called from an init function, which runs on the thread that strace counts. The test gets live's output.
 func Life(name string, live func(dir string) error) {
 	if os.Getenv(lifeName) != name {
 		return
@@ -40,7 +40,7 @@ func Life(name string, live func(dir string) error) {
 // failed begins the output of a live that returned an error.
 const failed = "killtest: failed:"
 
-// A Test is what happens around each life. Dir is a folder for each life.
+// A Test prepares and checks the lives of a process, each with a folder dir of its own.
 type Test struct {
 	Name string
 	// Calls are the names of the system calls.
@@ -48,13 +48,14 @@ type Test struct {
 	// Kinds are the kinds of journal entries that the process makes. The test fails unless a killed process has left an entry of
 	// each.
 	Kinds []string
-	// Before prepares the folder, nil for nothing.
+	// Before prepares the folder; nil: the folder is empty.
 	Before func(t *testing.T, dir string)
-	// After checks the remains. at says where the life ended, and said is its output.
+	// After checks the remains. at names the call at which the life ended, and said is its output.
 	After func(t *testing.T, dir, at, said string)
 }
 
-// Run ends a life at each call, and last runs a whole one. It returns how many were killed. It skips the test if there is no strace.
+// Run ends a life at each call, and runs a whole one at the end. It returns how many were killed. It skips the test if there is
+// no strace.
 func (k Test) Run(t *testing.T) (killed int) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -65,8 +65,8 @@ func All() []string {
 // units.
 var others = []string{"/Test", "plimsoll", ".service", ".scope", ".slice", " /run/user/"}
 
-// New lists the things that exist and are not among before, which All returned. It is for things without a mark: a control group or
-// a mount whose name a runtime chose. It leaves out those that are known to be another program's, unless they have a mark of own.
+// New lists the things that exist now and were not in before, an earlier result of All. It is for things without a mark, such as a
+// control group or a mount whose name a runtime chose. It leaves out the things of others, unless they have a mark in own.
 func New(before []string, own ...string) []string {
 	known := make(map[string]bool, len(before))
 	for _, b := range before {

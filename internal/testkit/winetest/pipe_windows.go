@@ -31,9 +31,9 @@ func ServePipe(t testing.TB, name string, handler http.Handler) string {
 	return "npipe:////./pipe/" + name
 }
 
-// firstInstance connects to the instance that Wine 8 gives to the first client: the one that keeps the pipe's name for the listener,
-// which no program serves. Windows lets no client connect to an instance that may not be read or written; there firstInstance is
-// nil.
+// firstInstance connects to the pipe's first instance, which only keeps the name for the listener and which no program serves.
+// Wine 8 would give it to the first client. Windows lets no client connect to an instance that can't be read or written; there
+// firstInstance returns nil.
 func firstInstance(path string) net.Conn {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()

@@ -36,7 +36,7 @@ func Find(t testing.TB) *Wine {
 	// Debian's server has its socket in a folder wine-XXXXXX in TMPDIR, which remains when it ends.
 	w.env = append(os.Environ(), "WINEPREFIX="+w.Prefix, "TMPDIR="+dir, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree,mshtml=")
 	t.Cleanup(func() {
-		// Only the servers of this prefix: -k ends, -w waits.
+		// -k ends the servers of this prefix, and -w waits for their end.
 		for _, flag := range []string{"-k", "-w"} {
 			server, _ := find("wineserver")
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -75,8 +75,8 @@ func find(name string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Run runs a program of Windows in the root of drive C: and returns its output. There it sees no /proc or /sys, as on Windows:
-// another of Wine's drives has the whole machine. The program is killed after three minutes.
+// Run runs a program of Windows in the root of drive C: and returns its output. As on Windows, the program sees no /proc or /sys
+// there: the machine's files are on another of Wine's drives. The program is killed after three minutes.
 func (w *Wine) Run(t testing.TB, exe string, args ...string) (string, error) {
 	t.Helper()
 	return w.run(t, filepath.Join(w.Prefix, "drive_c"), exe, args...)
@@ -89,7 +89,7 @@ func (w *Wine) run(t testing.TB, dir, exe string, args ...string) (string, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No pipe: Wine's services inherit it, and run on for some seconds.
+	// The output is no pipe: Wine's services would inherit it, and they run on for some seconds.
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFindLeavesNothing: no folder of a server stays in the folder for temporary files. Other programs may use that meanwhile, so
-// the test has its own.
+// TestFindLeavesNothing: no folder of a Wine server stays in the folder for temporary files. The test has such a folder of its
+// own, because other programs may use the usual one meanwhile.
 func TestFindLeavesNothing(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

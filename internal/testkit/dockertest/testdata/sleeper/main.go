@@ -8,7 +8,7 @@ import (
 )
 
 func main() {
-	// The first process of a container ends by no signal that it doesn't ask for.
+	// The first process of a container ignores every signal that it has no handler for.
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
 	<-end
