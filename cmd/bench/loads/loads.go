@@ -45,7 +45,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	fs := flag.NewFlagSet("bench load", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.rounds, "rounds", 5, "how often each figure is measured")
-	fs.DurationVar(&o.runtime, "runtime", 2*time.Second, "how long each measurement takes; fio takes whole seconds")
+	fs.DurationVar(&o.runtime, "runtime", 2*time.Second, "how long each measurement takes")
 	fs.StringVar(&o.dir, "dir", os.TempDir(), "the folder for the file")
 	fs.Int64Var(&o.size, "size", 256<<20, "the size of the file in bytes")
 	fs.StringVar(&o.fio, "fio", "fio", "the fio to compare with")
@@ -57,8 +57,8 @@ func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	if o.child || o.bare {
 		return child(ctx, stdin, stdout, o.bare)
 	}
-	if o.rounds < 1 || o.runtime < time.Second || o.runtime%time.Second != 0 {
-		return errors.New("-rounds must be 1 or more and -runtime whole seconds, 1s or more")
+	if o.rounds < 1 || o.runtime < 100*time.Millisecond || o.runtime%time.Millisecond != 0 {
+		return errors.New("-rounds must be 1 or more and -runtime whole milliseconds, 100ms or more")
 	}
 	return bench(ctx, o, stdout, stderr)
 }

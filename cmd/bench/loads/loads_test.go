@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-runtime", "1500ms"}, {"-runtime", "0s"}, {"-nonsense"}, {"-dir", "/does/not/exist"}} {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-runtime", "99ms"}, {"-runtime", "100500us"}, {"-runtime", "0s"}, {"-nonsense"}, {"-dir", "/does/not/exist"}} {
 		if err := Run(context.Background(), nil, io.Discard, io.Discard, args); err == nil {
 			t.Errorf("Run(%v) was accepted", args)
 		}
@@ -58,7 +58,7 @@ func TestOneRound(t *testing.T) {
 	if !probe.OK {
 		t.Skipf("needs io_uring: %s", probe.Reason)
 	}
-	args := []string{"-rounds", "1", "-runtime", "1s", "-dir", t.TempDir(), "-size", "8388608"}
+	args := []string{"-rounds", "1", "-runtime", "300ms", "-dir", t.TempDir(), "-size", "8388608"}
 	if _, err := exec.LookPath("fio"); err != nil {
 		t.Log("without fio: only load's own figures")
 	}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/load"
 )
@@ -109,7 +108,7 @@ func measureFio(ctx context.Context, fio string, job load.Job, extra ...string) 
 		"--name=x", "--filename=" + fioFile(job), "--rw=" + job.RW, "--bs=" + strconv.FormatInt(job.BS, 10),
 		"--iodepth=" + strconv.Itoa(job.IODepth), "--ioengine=" + engine, "--invalidate=0",
 		"--size=" + strconv.FormatInt(job.Size, 10), "--time_based", "--output-format=json",
-		"--runtime=" + strconv.Itoa(int(job.Runtime/time.Second)),
+		"--runtime=" + strconv.FormatInt(job.Runtime.Milliseconds(), 10) + "ms",
 	}
 	if job.Direct {
 		args = append(args, "--direct=1")
