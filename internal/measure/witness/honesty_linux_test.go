@@ -31,7 +31,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.AtOnce(3)
+	paralleltest.AtOnce(4)
 	os.Exit(m.Run())
 }
 
@@ -216,6 +216,7 @@ func TestHiddenWrites(t *testing.T) {
 // TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after. So is one that was held up first,
 // and one that gets slower under a rate that it can still carry.
 func TestCreditsUsedUp(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name          string
 		before, after int // reads a second that the device allows, fewer than a busy machine can do; 0: no limit

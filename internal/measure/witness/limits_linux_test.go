@@ -24,6 +24,7 @@ import (
 // TestForeignLimitReal: a trial that the worker's group holds back, or the root group where the worker is in that, is in doubt, with the
 // group, its file and the value; one below no limit isn't.
 func TestForeignLimitReal(t *testing.T) {
+	t.Parallel()
 	group := disktest.NewBlkioGroup(t)
 	loop, dir := disk(t, "")
 	b := newBench(t, dir)
