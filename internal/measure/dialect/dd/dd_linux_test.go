@@ -245,20 +245,33 @@ func TestSyncAtTheEnd(t *testing.T) {
 
 // TestProgress: a line a second, over the one before, and none if the copy takes less; as dd itself.
 func TestProgress(t *testing.T) {
-	copied := func(bs, count string) (ours, theirs string, elapsed, their time.Duration) {
-		args := []string{"if=/dev/zero", "of=f", bs, count, "status=progress"}
-		ours, s, err := run(t, t.TempDir(), args...)
+	line := func(bs, count string) []string {
+		return []string{"if=/dev/zero", "of=f", bs, count, "status=progress"}
+	}
+	plimsoll := func(bs, count string) (string, time.Duration) {
+		out, s, err := run(t, t.TempDir(), line(bs, count)...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("dd", args...)
+		return out, s.Results[0].Elapsed
+	}
+	took := regexp.MustCompile(`copied, ([0-9.e-]+) s, [^\r\n]*\n$`)
+	dd := func(bs, count string) (string, time.Duration) {
+		cmd := exec.Command("dd", line(bs, count)...)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LC_ALL=C")
-		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("dd: %v: %s", err, out)
 		}
-		return ours, string(out), s.Results[0].Elapsed, time.Since(began)
+		m := took.FindSubmatch(out)
+		if m == nil {
+			t.Fatalf("dd prints %q, want its time", out)
+		}
+		seconds, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out), time.Duration(seconds * float64(time.Second))
 	}
 	inPlace := regexp.MustCompile(`^(\r\d+ bytes \(.*\) copied, \d+ s, [0-9.]+ [kM]B/s *)+\n\d`)
 	check := func(name, text string, lines bool) {
@@ -269,22 +282,25 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%s prints progress in lines of its own: %q", name, text)
 		}
 	}
-	ours, theirs, _, _ := copied("bs=4K", "count=16")
+	ours, _ := plimsoll("bs=4K", "count=16")
 	check("plimsoll", ours, false)
+	theirs, _ := dd("bs=4K", "count=16")
 	check("dd", theirs, false)
-	// As many bytes as take both programs more than a second here.
-	for count := 800_000; ; count *= 2 {
-		ours, theirs, elapsed, their := copied("bs=1", fmt.Sprintf("count=%d", count))
-		if min(elapsed, their) < 1200*time.Millisecond {
-			continue
+	// long copies as many bytes as take the program more than a second here.
+	long := func(program func(bs, count string) (string, time.Duration)) (string, time.Duration) {
+		for count := 200_000; ; count *= 2 {
+			if out, elapsed := program("bs=1", fmt.Sprintf("count=%d", count)); elapsed >= 1200*time.Millisecond {
+				return out, elapsed
+			}
 		}
-		check("plimsoll", ours, true)
-		check("dd", theirs, true)
-		if n := strings.Count(ours, "\r"); time.Duration(n) != elapsed/time.Second {
-			t.Errorf("%d lines of progress in %v", n, elapsed)
-		}
-		break
 	}
+	ours, elapsed := long(plimsoll)
+	check("plimsoll", ours, true)
+	if n := strings.Count(ours, "\r"); time.Duration(n) != elapsed/time.Second {
+		t.Errorf("%d lines of progress in %v", n, elapsed)
+	}
+	theirs, _ = long(dd)
+	check("dd", theirs, true)
 	var w bytes.Buffer
 	p := progress{w: &w, lines: true, next: time.Second}
 	for _, s := range []load.Sample{{At: time.Second, Bytes: 123456789}, {At: 2 * time.Second, Bytes: 1 << 30}, {At: 2500 * time.Millisecond, Bytes: 1}} {
