@@ -59,7 +59,7 @@ workloads:
 engines: [` + v.engines + `]
 places: {` + v.places + `}
 blocks: ` + strconv.Itoa(v.blocks)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	gone := make(chan error, 1)
 	go func() {
