@@ -80,12 +80,12 @@ type Hello struct {
 	Version int `json:"version"`
 	// PID is the agent's process id in its own namespace.
 	PID int `json:"pid"`
-	// Dir is the folder that it works in; Mount is the mount of that folder.
-	Dir   string `json:"dir"`
-	Mount Mount  `json:"mount"`
+	// Dir is the folder that it works in; Mount is the mount of that folder, from the worker's own mountinfo.
+	Dir   string       `json:"dir"`
+	Mount device.Mount `json:"mount"`
 	// Source is the folder of the sources, if it is a different one; SourceMount is its mount.
-	Source      string `json:"source,omitempty"`
-	SourceMount *Mount `json:"source_mount,omitempty"`
+	Source      string        `json:"source,omitempty"`
+	SourceMount *device.Mount `json:"source_mount,omitempty"`
 	// Arch and OS are Go's names; Kernel is uname's release.
 	Arch   string `json:"arch"`
 	OS     string `json:"os"`
@@ -104,21 +104,6 @@ type Probe struct{}
 type Probed struct {
 	// Probes are the engines, the strongest first; each was tried by doing I/O.
 	Probes []load.Probe `json:"probes"`
-}
-
-// Mount is the mount under the worker's folder, from its own mountinfo.
-type Mount struct {
-	// FSType is the file system: ext4, overlay, tmpfs, ...
-	FSType string `json:"fs_type"`
-	// Options are the options of the mount and of the file system, separated by commas.
-	Options string `json:"options"`
-	// Source is the device or its substitute; Number is st_dev's.
-	Source string        `json:"source"`
-	Root   string        `json:"root"`
-	Point  string        `json:"point"`
-	Number device.Number `json:"number"`
-	// Upper is overlay's upperdir, a path of the host.
-	Upper string `json:"upper,omitempty"`
 }
 
 // Find asks whether a command's program exists, outside any trial. The answer is Found.

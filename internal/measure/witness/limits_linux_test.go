@@ -77,7 +77,7 @@ func TestForeignLimitsAbove(t *testing.T) {
 		"sys/devices/sda/dev":                  "8:0\n",
 		"sys/devices/sda/queue/max_sectors_kb": "128\n",
 	})
-	a := &agent.Agent{Session: session{info: engine.Info{PID: 10}}, Hello: wire.Hello{Mount: wire.Mount{Number: device.Number{Major: 253}, FSType: "ext4", Source: "/dev/mapper/vg-data", Root: "/", Point: "/data"}}}
+	a := &agent.Agent{Session: session{info: engine.Info{PID: 10}}, Hello: wire.Hello{Mount: device.Mount{Number: device.Number{Major: 253}, FSType: "ext4", Source: "/dev/mapper/vg-data", Root: "/", Point: "/data"}}}
 	after := New(device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}).Before([]*agent.Agent{a}, "")
 	// One that goes meanwhile counts, and one that comes.
 	if err := os.WriteFile(filepath.Join(root, "cg/slice/box/io.max"), []byte("253:0 rbps=9000 wbps=max riops=max wiops=max\n"), 0o644); err != nil {

@@ -19,7 +19,6 @@ import (
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/workload"
 )
 
@@ -109,18 +108,18 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	case target != "":
 		s.stack, err = w.fs.Of(target)
 	case info.Guest:
-		s.stack = guestStack(mountOf(a))
+		s.stack = guestStack(a.Hello.Mount)
 	case info.PID == 0:
 		// The worker's device numbers have no meaning here.
-		s.stack = &device.Stack{Mount: mountOf(a), Why: "the worker does not run on this machine"}
+		s.stack = &device.Stack{Mount: a.Hello.Mount, Why: "the worker does not run on this machine"}
 	case info.HostPath != "" && a.Hello.Mount.FSType == "overlay":
 		// Only the runtime may understand the name of the upper folder.
 		s.stack, err = w.fs.Of(info.HostPath)
 	default:
-		s.stack, err = w.fs.OfMount(mountOf(a))
+		s.stack, err = w.fs.OfMount(a.Hello.Mount)
 	}
 	if err != nil {
-		s.stack = &device.Stack{Mount: mountOf(a), Why: fmt.Sprintf("the device could not be found: %v", err)}
+		s.stack = &device.Stack{Mount: a.Hello.Mount, Why: fmt.Sprintf("the device could not be found: %v", err)}
 	}
 	s.from = w.lookFrom(a)
 	s.devices = devicesOf(s.stack)
@@ -205,10 +204,10 @@ func (w *Witness) lookFrom(a *agent.Agent) *record.From {
 		return f
 	}
 	if info.Guest {
-		f.Device = guestStack(deviceMount(*m)).Device
+		f.Device = guestStack(*m).Device
 		return f
 	}
-	stack, err := w.fs.OfMount(deviceMount(*m))
+	stack, err := w.fs.OfMount(*m)
 	if info.SourcePath != "" && m.FSType == "overlay" {
 		stack, err = w.fs.Of(info.SourcePath)
 	}
@@ -216,16 +215,6 @@ func (w *Witness) lookFrom(a *agent.Agent) *record.From {
 		f.Device = stack.Device
 	}
 	return f
-}
-
-// mountOf returns the mount as the worker sees it.
-func mountOf(a *agent.Agent) device.Mount { return deviceMount(a.Hello.Mount) }
-
-func deviceMount(m wire.Mount) device.Mount {
-	return device.Mount{
-		Number: m.Number, Root: m.Root, Point: m.Point,
-		FSType: m.FSType, Source: m.Source, Options: m.Options, Upper: m.Upper,
-	}
 }
 
 // fill adds the evidence of one client to a trial. A failed trial has no results, and so no bytes to compare.

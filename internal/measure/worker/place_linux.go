@@ -47,14 +47,14 @@ func seccompMode(path string) int {
 
 // mountOf finds the mount under dir: the one with the longest mount point that contains dir, and of equals the last, which
 // lies on top.
-func mountOf(dir string) wire.Mount {
+func mountOf(dir string) device.Mount {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return wire.Mount{}
+		return device.Mount{}
 	}
 	infos, err := mountinfo.GetMounts(nil)
 	if err != nil {
-		return wire.Mount{}
+		return device.Mount{}
 	}
 	var best *mountinfo.Info
 	for _, m := range infos {
@@ -64,9 +64,9 @@ func mountOf(dir string) wire.Mount {
 		}
 	}
 	if best == nil {
-		return wire.Mount{}
+		return device.Mount{}
 	}
-	mount := wire.Mount{
+	mount := device.Mount{
 		FSType:  best.FSType,
 		Options: best.Options + "," + best.VFSOptions,
 		Source:  best.Source,

@@ -2,7 +2,10 @@
 
 package worker
 
-import "plimsoll/internal/measure/wire"
+import (
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/wire"
+)
 
 // describePlace knows nothing more on this system.
 func describePlace(*wire.Hello) {}
@@ -14,4 +17,4 @@ func RaiseOpenFiles() {}
 func preferAsVictim(int) {}
 
 // mountOf knows no mounts here.
-func mountOf(string) wire.Mount { return wire.Mount{} }
+func mountOf(string) device.Mount { return device.Mount{} }
