@@ -26,11 +26,7 @@ func (c Command) Repeat(seed uint64, id string) string {
 	words = append(words, c.Args...)
 	from, flags := "", c.Plan
 	if len(c.Args) > 0 && c.Args[0] == "-" {
-		from = "plimsoll results show " + clean.Shell(id) + " --plan"
-		if c.State != "" {
-			from += " --state " + clean.Shell(c.State)
-		}
-		from += " | "
+		from = "plimsoll results show " + clean.Shell(id) + " --plan" + c.stateFlag() + " | "
 		flags = plan.Options{}
 	}
 	if flags.Quick {
@@ -56,4 +52,12 @@ func (c Command) Repeat(seed uint64, id string) string {
 		words[i] = clean.Shell(w)
 	}
 	return from + strings.Join(words, " ")
+}
+
+// stateFlag is the --state flag for commands in messages, with a space before it, or "" for the default folder.
+func (c Command) stateFlag() string {
+	if c.State == "" {
+		return ""
+	}
+	return " --state " + clean.Shell(c.State)
 }

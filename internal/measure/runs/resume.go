@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/trial"
-	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/size"
 	"plimsoll/internal/text/usage"
 	"plimsoll/plans"
@@ -43,10 +42,7 @@ func Resume(db *store.Store, ref string, c Command) (job *Job, release func() er
 
 // findResumable returns the id of the run that ref names, or of the last one that was interrupted.
 func findResumable(db *store.Store, ref string, c Command) (string, error) {
-	flags := ""
-	if c.State != "" {
-		flags = " --state " + clean.Shell(c.State)
-	}
+	flags := c.stateFlag()
 	if ref != "" {
 		id, err := db.Resolve(ref)
 		var unknown *store.RefError
