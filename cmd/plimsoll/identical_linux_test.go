@@ -32,6 +32,7 @@ blocks: 6
 // one place faster or slower than another. The intervals of a run are simultaneous 95 % intervals, so
 // at most one run in twenty should have a false find. No run is made that can't change the verdict. The campaign allows 100 runs.
 func TestIdenticalPlaces(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	runs, most := 2, 1 // Two runs with a false find each happen once in 400 times at 5 %.
 	if os.Getenv("PLIMSOLL_CAMPAIGN") != "" {

@@ -96,6 +96,7 @@ func over(h *hist.Histogram, d time.Duration) (n int64) {
 // response times show it: the p99 is about 950 ms, and about 900 I/Os took more than 100 ms. The service times
 // don't; a check says that the rate was not held, and the report what was offered and what was achieved.
 func TestRunStoppedGenerator(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	dir := t.TempDir()
 	const rate, stop = 1000, time.Second
