@@ -29,13 +29,13 @@ func TestAgentSettling(t *testing.T) {
 			p.send(wire.Message{Start: &wire.Start{ID: id}})
 			told := 0
 			m := p.next()
-			for ; m.Sample != nil || m.Settling != nil; m = p.next() {
-				if s := m.Settling; s != nil {
+			for ; m.Result == nil && m.Error == nil; m = p.next() { // A busy machine's worker may report halts as well.
+				switch s := m.Settling; {
+				case s != nil && (s.ID != id || s.Left < 0):
+					t.Errorf("%s: settling %+v", id, s)
+				case s != nil:
 					told++
-					if s.ID != id || s.Left < 0 {
-						t.Errorf("%s: settling %+v", id, s)
-					}
-				} else if told > 0 {
+				case m.Sample != nil && told > 0:
 					t.Errorf("%s: a sample after the window", id)
 				}
 			}
