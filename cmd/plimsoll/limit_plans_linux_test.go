@@ -73,7 +73,12 @@ func reportText(t *testing.T, state, text string, args ...string) (report.Report
 func TestNeighbours(t *testing.T) {
 	needThrottle(t)
 	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
-	r, trials := reportOf(t, "neighbours", "--quick", "--blocks", "1", "--set", "exclude=[{workload: buffered, engine: docker}]", "--set", "workloads.direct.bs=16KiB")
+	var r report.Report
+	var trials []record.Trial
+	// A machine that is busy with other tests may reach no limit of a kind: that proves nothing, and the next run may.
+	for try := 0; try < 4 && (try == 0 || !provesDevice(r) || len(heldKinds(r)) < 3); try++ {
+		r, trials = reportOf(t, "neighbours", "--quick", "--blocks", "1", "--set", "exclude=[{workload: buffered, engine: docker}]", "--set", "workloads.direct.bs=16KiB")
+	}
 	if len(r.Interference) != 9 {
 		t.Errorf("%d scores, want 3 for the sets of limits of each workload and engine", len(r.Interference))
 	}
@@ -92,15 +97,10 @@ func TestNeighbours(t *testing.T) {
 	}
 	somebodyLoses(t, r, trials)
 	nobodyLoses(t, r)
-	// A machine that is busy with other tests may not reach a limit: that is unproved. Each kind is reached by one engine at least.
-	seen, held := map[judge.Verdict]int{}, map[string]bool{}
+	// A limit that was not reached is unproved. Each kind is reached by one engine at least.
+	seen, held := map[judge.Verdict]int{}, heldKinds(r)
 	for _, l := range r.Limits {
 		seen[l.Verdict]++
-		if l.Verdict == judge.Held {
-			_, own, _ := strings.Cut(l.Label, ", ")
-			own, _, _ = strings.Cut(own, ",")
-			held[l.Workload+" "+own] = true
-		}
 		if leaks := l.Workload == "buffered" && strings.Contains(l.Label, "own"); leaks != (l.Verdict == judge.NotHeld) {
 			t.Errorf("%s %s: asked %.0f, saw %.0f: %s", l.Workload, l.Label, float64(l.Asked), float64(l.Seen), l.Verdict)
 		}
@@ -164,10 +164,7 @@ func nobodyLoses(t *testing.T, r report.Report) {
 			t.Errorf("%s %s: no score without limits to compare with", f.Workload, f.Label)
 			continue
 		}
-		reached := 0
-		for _, l := range r.Limits {
-			reached += bit(l.Workload == f.Workload && (l.Cell == f.Cell || l.Cell == f.Alone) && l.Verdict == judge.Held)
-		}
+		reached := reachedBy(r, f)
 		without := max(float64(r.Interference[free].Score), 0)
 		switch {
 		case reached < 2:
@@ -183,6 +180,34 @@ func nobodyLoses(t *testing.T, r report.Report) {
 	if proved == 0 {
 		t.Error("of no limit at the device it is proved that neighbours are kept apart")
 	}
+}
+
+// reachedBy counts the limits that were reached of a client alone and beside another: two where both were.
+func reachedBy(r report.Report, f report.Interference) (n int) {
+	for _, l := range r.Limits {
+		n += bit(l.Workload == f.Workload && (l.Cell == f.Cell || l.Cell == f.Alone) && l.Verdict == judge.Held)
+	}
+	return n
+}
+
+// provesDevice reports whether a client reached its limit at the device both alone and beside another.
+func provesDevice(r report.Report) bool {
+	return slices.ContainsFunc(r.Interference, func(f report.Interference) bool {
+		return strings.HasSuffix(f.Label, ", device") && reachedBy(r, f) >= 2
+	})
+}
+
+// heldKinds are the kinds of limits that were held: a workload, and where it is limited.
+func heldKinds(r report.Report) map[string]bool {
+	kinds := map[string]bool{}
+	for _, l := range r.Limits {
+		if l.Verdict == judge.Held {
+			_, where, _ := strings.Cut(l.Label, ", ")
+			where, _, _ = strings.Cut(where, ",")
+			kinds[l.Workload+" "+where] = true
+		}
+	}
+	return kinds
 }
 
 func bit(b bool) int {
