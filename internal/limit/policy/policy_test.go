@@ -232,14 +232,14 @@ Classes:
 	}
 	var got []string
 	for _, r := range p.Rules {
-		got = append(got, fmt.Sprint(r.Name, " ", r.Match.Label, " ", r.Where, ": ", r.Limits.Limits))
+		got = append(got, fmt.Sprintf("%s %v %+v: %s", r.Name, r.Match.Label, r.Where, r.Limits.Limits))
 	}
 	label := "map[blockio.resources.beta.kubernetes.io/pod:[LowPrioThrottled]]"
 	limits := "read_bps=50000000 write_bps=10MiB read_iops=10000 write_iops=500 weight=50"
 	want := []string{
-		"LowPrioThrottled 1 " + label + " : weight=80",
-		"LowPrioThrottled 2 " + label + " device /dev/vda: " + limits,
-		"LowPrioThrottled 3 " + label + " device /dev/disk/by-id/*SSD*: " + limits,
+		fmt.Sprintf("LowPrioThrottled 1 %s %+v: weight=80", label, Where{}),
+		fmt.Sprintf("LowPrioThrottled 2 %s %+v: %s", label, Where{Device: "/dev/vda"}, limits),
+		fmt.Sprintf("LowPrioThrottled 3 %s %+v: %s", label, Where{Device: "/dev/disk/by-id/*SSD*"}, limits),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("FromBlockIO() -want +got:\n%s\n%s", diff, text)
