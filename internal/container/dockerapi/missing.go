@@ -183,3 +183,9 @@ func otherAddress(source string) string {
 	}
 	return "start that daemon"
 }
+
+// NoContainer reports whether an error says that a container is gone. Podman 4.3 answers with the status 500 if it goes while Podman
+// works on it.
+func NoContainer(err error) bool {
+	return cerrdefs.IsNotFound(err) || err != nil && strings.Contains(err.Error(), "no such container")
+}

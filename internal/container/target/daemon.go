@@ -246,7 +246,7 @@ func (d *daemon) inspectAll(ctx context.Context, api *client.Client, is *dockera
 		switch {
 		case err == nil:
 			found = append(found, ts[i])
-		case !cerrdefs.IsNotFound(err):
+		case !dockerapi.NoContainer(err):
 			bad = append(bad, fmt.Errorf("container %.12s: %w", ids[i], err))
 		}
 	}

@@ -38,6 +38,36 @@ func fakeDaemon(t *testing.T, osType string, bodies map[string]string) string {
 	return "tcp://" + strings.TrimPrefix(s.URL, "http://")
 }
 
+// TestVanishedWhileListed: a container that goes between the list and the question about it is left out, also if Podman reports that
+// as an error of its own (the message is that of Podman 4.3).
+func TestVanishedWhileListed(t *testing.T) {
+	for status, body := range map[int]string{
+		http.StatusNotFound:            `{"message": "No such container: bbbbbbbbbbbb"}`,
+		http.StatusInternalServerError: `{"cause": "no such container", "message": "container bbbbbbbbbbbb does not exist in database: no such container", "response": 500}`,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Api-Version", "1.45")
+			w.Header().Set("Ostype", "linux")
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/containers/bbbbbbbbbbbb/json"):
+				w.WriteHeader(status)
+				fmt.Fprint(w, body)
+			case strings.HasSuffix(r.URL.Path, "/containers/json"):
+				fmt.Fprint(w, `[{"Id": "bbbbbbbbbbbb", "Names": ["/gone"]}]`)
+			default:
+				fmt.Fprint(w, "{}")
+			}
+		}))
+		t.Cleanup(s.Close)
+		f := New(Options{Daemons: []dockerapi.Address{{Host: "tcp://" + strings.TrimPrefix(s.URL, "http://")}}})
+		defer f.Close()
+		if list, err := f.List(t.Context()); err != nil || len(list) > 0 {
+			t.Errorf("status %d: List() = %+v, %v, want an empty list", status, list, err)
+		}
+	}
+}
+
 // windowsDaemon answers as a daemon of Windows does. The bodies are shortened from Docker's documentation of the API (Docker Engine
 // 27 on Windows Server), not recorded.
 func windowsDaemon(t *testing.T) string {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
@@ -132,7 +131,7 @@ func (d *daemon) tell(ctx context.Context, api *client.Client, is *dockerapi.Dae
 	defer cancel()
 	t, err := d.inspect(ctx, api, is, m.Actor.ID)
 	switch {
-	case cerrdefs.IsNotFound(err) || err == nil && !t.Running && len(t.Notes) == 0:
+	case dockerapi.NoContainer(err) || err == nil && !t.Running && len(t.Notes) == 0:
 		// The container has ended already; the daemon's next event says so.
 		return
 	case err != nil:

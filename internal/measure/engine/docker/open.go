@@ -13,6 +13,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/text/refusal"
@@ -154,7 +155,7 @@ func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 		// Podman prepares the container here, and its client sees only the status 409; starting the container gives the
 		// reason.
 		_, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
-		if cerrdefs.IsNotFound(serr) || serr != nil && strings.Contains(serr.Error(), "no such container") {
+		if dockerapi.NoContainer(serr) {
 			return fmt.Errorf("connect to the container: %w: %w", errVanished, daemonErr(err))
 		}
 		if serr != nil {
