@@ -49,6 +49,10 @@ type charges struct {
 	otherGroups count
 	// others is what version 1 charged to all groups except the target's, including the root group; nil with version 2.
 	others *count
+	// each has the counts of the request's OtherGroups; a removed group keeps its last one.
+	each []count
+	// all is the kernel's sum of all groups, without what it has lost; lost is the difference.
+	all, lost count
 }
 
 // followEvery is the interval at which the device's counters are read: I/O that escapes a limit may take only a few
@@ -65,11 +69,7 @@ type follower struct {
 // follow starts to read the counters of the request's device.
 func (r Request) follow() *follower {
 	f := &follower{begin: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
-	look := func() {
-		if n, err := counters(r.FS, r.Device); err == nil {
-			f.samples = append(f.samples, sample{at: time.Since(f.begin), count: n, charged: r.charges()})
-		}
-	}
+	look := func() { f.look(r) }
 	look()
 	go func() {
 		defer close(f.done)
@@ -86,6 +86,21 @@ func (r Request) follow() *follower {
 		}
 	}()
 	return f
+}
+
+// look reads the counters once.
+func (f *follower) look(r Request) {
+	n, err := counters(r.FS, r.Device)
+	if err != nil {
+		return
+	}
+	s := sample{at: time.Since(f.begin), count: n}
+	var before *sample
+	if len(f.samples) > 0 {
+		before = &f.samples[len(f.samples)-1]
+	}
+	s.charged = r.charges(before, n)
+	f.samples = append(f.samples, s)
 }
 
 // end stops reading and returns what was read.
@@ -138,8 +153,9 @@ func counters(fs device.FS, d device.Device) (count, error) {
 	return count{reads: n[0], writes: n[4], readBytes: n[2] * 512, writtenBytes: n[6] * 512}, nil
 }
 
-// charges reads the charges; nil if the kernel doesn't count them, or if the request names no group.
-func (r Request) charges() *charges {
+// charges reads the charges; nil if the kernel doesn't count them, or if the request names no group. before is the
+// sample before, if there is one, and device is what the device has done by now.
+func (r Request) charges(before *sample, device count) *charges {
 	if r.Group == nil {
 		return nil
 	}
@@ -165,16 +181,41 @@ func (r Request) charges() *charges {
 		return nil
 	}
 	c := &charges{group: group, root: &root}
-	for _, g := range r.OtherGroups {
-		// A group that has gone has no count any more: its part counts as others' from then on.
-		if n, _, err := read(g); err == nil {
-			c.otherGroups = c.otherGroups.plus(n, 1)
+	for i, g := range r.OtherGroups {
+		n, _, err := read(g)
+		if err != nil && before != nil && before.charged != nil {
+			n = before.charged.each[i]
 		}
+		c.each = append(c.each, n)
+		c.otherGroups = c.otherGroups.plus(n, 1)
 	}
 	if all, err := cgroupio.Everybody(r.RootGroup, os.ReadFile); err == nil {
 		a := all[key]
-		n := (count{a.Reads, a.Writes, a.ReadBytes, a.WriteBytes}).plus(group, -1).plus(c.otherGroups, -1)
+		c.all = count{a.Reads, a.Writes, a.ReadBytes, a.WriteBytes}
+		if before != nil && before.charged != nil {
+			c.keep(before.charged, device.plus(before.count, -1))
+		}
+		n := c.all.plus(c.lost, 1).plus(group, -1).plus(c.otherGroups, -1)
 		c.others = &n
 	}
 	return c
+}
+
+// keep adds what the kernel's sum of all groups has lost since the charges before: when a group is removed, its counts
+// go out of the sum. Without them, others would have done less than nothing, and the target that much more. In a time
+// in which the sum falls, it takes what the device did as everybody's.
+func (c *charges) keep(before *charges, device count) {
+	target := c.group.plus(c.otherGroups, 1).plus(before.group, -1).plus(before.otherGroups, -1)
+	lost := func(now, was, device, target int64) int64 {
+		if now >= was {
+			return 0
+		}
+		return was - now + max(device, target)
+	}
+	c.lost = before.lost.plus(count{
+		lost(c.all.reads, before.all.reads, device.reads, target.reads),
+		lost(c.all.writes, before.all.writes, device.writes, target.writes),
+		lost(c.all.readBytes, before.all.readBytes, device.readBytes, target.readBytes),
+		lost(c.all.writtenBytes, before.all.writtenBytes, device.writtenBytes, target.writtenBytes),
+	}, 1)
 }
