@@ -28,7 +28,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	k.mu.Lock()
 	p := k.loaded.policy
 	k.mu.Unlock()
-	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
+	if len(p.Of(e.target)) == 0 && len(e.held) == 0 && !e.stale {
 		e.rules, e.unlimited, e.escapes, e.broken, e.parts, e.settled = nil, nil, nil, nil, nil, time.Now()
 		k.setDeviceWide(e, nil)
 		k.setShares(e, nil)

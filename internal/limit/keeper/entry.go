@@ -69,6 +69,8 @@ type entry struct {
 	// parts are the limits that are set and checked.
 	parts []part
 	held  map[Slot]*Limit
+	// stale is set while its record has limits that were removed, because the record could not be written.
+	stale bool
 	// broken are the rules that can't be applied.
 	broken []Fault
 	// gone is set when it has ended.
@@ -109,6 +111,20 @@ func wasLimit(states []cgroup.State, s Slot) limit.Limits {
 		l = states[0].Devices[s.Device]
 	}
 	return limit.Limits{}.With(s.Key, l)
+}
+
+// trim removes the limits that the entry no longer has from those that are checked.
+func (e *entry) trim() {
+	for i := range e.parts {
+		p := &e.parts[i]
+		p.slots = slices.DeleteFunc(p.slots, func(s Slot) bool { return e.held[s] == nil })
+		var left []Grant
+		for _, s := range p.slots {
+			left = append(left, e.held[s].Grant)
+		}
+		p.wants = wants(left, p.rule)
+	}
+	e.parts = slices.DeleteFunc(e.parts, func(p part) bool { return len(p.slots) == 0 })
 }
 
 // on reports whether the entry has a limit on one of the devices.

@@ -8,24 +8,28 @@ import (
 	"testing"
 )
 
+// unwritable returns functions that make writes in a folder of records fail, for root too, and succeed again.
+func unwritable(t *testing.T, dir string) (fails, works func()) {
+	away := dir + ".away"
+	fails = func() {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.Rename(dir, away), os.WriteFile(dir, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	works = func() {
+		t.Helper()
+		if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fails, works
+}
+
 // TestNotNoted: a limit that can't be noted is not written, and isn't told as held either; what was held before goes on being.
 func TestNotNoted(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
-	held := filepath.Join(b.opt.Run, "journal", containerKind)
-	away := held + ".away"
-	// It fails like a full disk, for whoever is root too.
-	fails := func() {
-		t.Helper()
-		if err := errors.Join(os.MkdirAll(held, 0o700), os.Rename(held, away), os.WriteFile(held, nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	works := func() {
-		t.Helper()
-		if err := errors.Join(os.Remove(held), os.Rename(away, held)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fails, works := unwritable(t, filepath.Join(b.opt.Run, "journal", containerKind))
 	// told is what the state says of the group: its limit, and whether it has a fault.
 	told := func() (value string, fault bool) {
 		for _, c := range b.k.Status().Containers {
@@ -58,4 +62,45 @@ func TestNotNoted(t *testing.T) {
 	works()
 	b.k.Reload()
 	expect("2MiB", "2097152", false)
+}
+
+// TestReleaseNotRecorded: a limit that was removed stays removed if the record can't be written, and is not reported as changed by
+// another program. The keeper set it again at its next check, without a record, and counted a drift.
+func TestReleaseNotRecorded(t *testing.T) {
+	for name, after := range map[string]string{"all": "rules: []\n", "one of two": oneRule} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, Options{}, strings.Replace(oneRule, "1MiB", "1MiB, read_iops: 100", 1))
+			b.k.Started(targetOf(b.group))
+			state := func() ContainerStatus {
+				for _, c := range b.k.Status().Containers {
+					return c
+				}
+				return ContainerStatus{}
+			}
+			eventually(t, "both limits are set", func() bool { return len(state().Held) == 2 })
+			held := 0
+			if after == oneRule {
+				held = 1
+			}
+			fails, works := unwritable(t, filepath.Join(b.opt.Run, "journal", containerKind))
+			fails()
+			b.write(b.text(after))
+			b.k.Reload()
+			eventually(t, "the record is a fault", func() bool { c := state(); return len(c.Faults) == 1 && len(c.Held) == held })
+			b.k.Check()
+			removed := func(when string) {
+				t.Helper()
+				if has := throttle(base(b.group), "read_iops", b.number); has != "" || b.k.Status().Drift != 0 || b.said("another program") {
+					t.Errorf("%s: read_iops is %q, and the keeper found %d drifts", when, has, b.k.Status().Drift)
+				}
+			}
+			removed("after a check")
+			works()
+			b.k.Reload()
+			eventually(t, "the fault is gone", func() bool {
+				return len(state().Faults) == 0 && len(notes(t, b.opt.Run, containerKind)) == held
+			})
+			removed("with a record")
+		})
+	}
 }

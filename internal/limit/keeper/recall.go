@@ -11,7 +11,7 @@ import (
 // recall reads the record that an earlier keeper, or a hook, made of a locked entry: its limits, and its names and
 // labels for when its engine can't be asked.
 func (k *Keeper) recall(e *entry) {
-	if k.plans || e.recalled && len(e.held) > 0 {
+	if k.plans || e.recalled && (len(e.held) > 0 || e.stale) {
 		return
 	}
 	held, known, err := k.store.load(e)

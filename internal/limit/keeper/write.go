@@ -53,7 +53,7 @@ func (k *Keeper) reapply(e *entry, grants []Grant, overwritten []Slot) (writes i
 		e.held = old // No limit was written.
 		return writes, err
 	}
-	e.parts = nil
+	e.parts, e.stale = nil, false
 	var changed []cgroup.Edit
 	for _, p := range parts(grants) {
 		n, edits, err := k.write(e, p)
@@ -224,7 +224,10 @@ func (k *Keeper) release(e *entry, unwanted func(Slot) bool) (writes int, err er
 	for _, s := range away {
 		delete(e.held, s)
 	}
-	return writes, k.store.save(e)
+	e.trim()
+	err = k.store.save(e)
+	e.stale = err != nil
+	return writes, err
 }
 
 // check compares an entry's limits with the kernel's, and writes those that differ. Without drift it writes nothing.
