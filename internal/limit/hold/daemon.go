@@ -81,12 +81,12 @@ func (w *DeviceLimits) AsDaemon(ctx context.Context, run string, f func(*DaemonR
 	})
 }
 
-// Taken returns a refusal if a device has another owner, which it names.
-func (d *DaemonRecords) Taken(n device.Number) error {
+// Taken returns the record of a device's other owner, and a refusal that names it, if there is one.
+func (d *DaemonRecords) Taken(n device.Number) (by DeviceLimit, err error) {
 	if o := on(d.Others, n); o != nil && !o.left() {
-		return o.taken()
+		return *o, o.taken()
 	}
-	return nil
+	return by, nil
 }
 
 // Vacate prepares a device for limits of the daemon: it removes limits that a former owner left there. The error is a
@@ -99,7 +99,7 @@ func (d *DaemonRecords) Vacate(n device.Number) error {
 	if left == nil {
 		return nil
 	}
-	if err := d.Taken(n); err != nil {
+	if _, err := d.Taken(n); err != nil {
 		return err
 	}
 	if _, _, err := d.limits.remove([]DeviceLimit{*left}, false); err != nil {

@@ -151,6 +151,43 @@ func TestRootRecordLost(t *testing.T) {
 	}
 }
 
+// TestTakenInPart: if another owner takes a device for one key, the keeper removes its limits of other keys there. They stayed, without
+// a record, and the next owner took them for a user's own.
+func TestTakenInPart(t *testing.T) {
+	holder := holderFor(t)
+	machine := t.TempDir()
+	deviceLimits := holder.DeviceLimits(machine)
+	b := newBench(t, Options{Holder: holder, DeviceLimits: deviceLimits},
+		strings.NewReplacer("DISK}", "DISK, device_wide: true}", "1MiB", "1MiB, read_iops: 100").Replace(oneRule))
+	group := disktest.NewBlkioGroup(t)
+	t.Cleanup(func() {
+		b.stop()
+		rootPuts(t, b.number, 0)
+		if err := disktest.Group("/sys/fs/cgroup/blkio").Put("blkio.throttle.read_iops_device", b.number+" 0"); err != nil {
+			t.Error(err)
+		}
+	})
+	b.k.Started(targetOf(b.group))
+	eventually(t, "the keeper is done with the root group", func() bool { return b.said("the root group: held to") })
+	eventually(t, "another owner takes the device before the keeper has looked", func() bool {
+		_ = os.Remove(journal.In(machine).Path("device-limit", b.number))
+		return setDeviceWide(t, holder, deviceLimits, group, b.disk, 6<<20) == nil
+	})
+	b.k.Check()
+	eventually(t, "the other key has no limit", func() bool { return throttle("", "read_iops", b.number) == "" })
+	eventually(t, "the other owner is a fault of the root group", func() bool {
+		s := b.k.Status().RootGroup
+		return s != nil && len(s.Held) == 0 && len(s.Faults) == 1
+	})
+	b.k.Check()
+	if has := rate("", b.number); has != "6291456" || throttle("", "read_iops", b.number) != "" || b.k.Status().Drift != 0 {
+		t.Errorf("beside another owner the root group has write_bps %q and read_iops %q", has, throttle("", "read_iops", b.number))
+	}
+	if err := setDeviceWide(t, holder, deviceLimits, group, b.disk, 0); err != nil {
+		t.Error(err)
+	}
+}
+
 // rootPuts writes to the root group as somebody else would.
 func rootPuts(t *testing.T, number string, bps int64) {
 	t.Helper()

@@ -32,7 +32,9 @@ func (k *Keeper) lockRoot(f func() error) error {
 		k.store.root = r
 		defer func() { k.store.root = nil }()
 		k.recallRoot(r.Own)
-		k.giveUpTaken(r)
+		if err := k.giveUpTaken(r); err != nil {
+			return err
+		}
 		return f()
 	})
 }
@@ -63,14 +65,24 @@ func (k *Keeper) firstRoot() {
 }
 
 // giveUpTaken gives up the limits of devices that have another owner now: a user removed the keeper's record, and set
-// another limit. That limit stays.
-func (k *Keeper) giveUpTaken(r *hold.DaemonRecords) {
+// another limit. That limit stays. The keeper removes its limits of other keys, as the new record doesn't have them.
+func (k *Keeper) giveUpTaken(r *hold.DaemonRecords) error {
+	orphans := map[Slot]bool{}
 	for _, h := range k.root.slots() {
-		if err := r.Taken(h.Device); err != nil {
+		switch by, err := r.Taken(h.Device); {
+		case err == nil:
+		case by.Limits.Has(h.Key):
 			k.logf("%s: the record of %s was removed, and the keeper leaves it: %v", k.root.name(), h.at(), err)
 			delete(k.root.held, h.Slot)
+		default:
+			k.logf("%s: the record of %s was removed, and the keeper removes the limit: %v", k.root.name(), h.at(), err)
+			orphans[h.Slot] = true
 		}
 	}
+	k.root.trim()
+	n, err := k.release(k.root, func(s Slot) bool { return orphans[s] })
+	k.writes.Add(int64(n))
+	return err
 }
 
 // recorded reports whether the keeper's limits in the root group have their records, which a user may have removed.
