@@ -3,14 +3,17 @@ package keeper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/state/journal"
 )
 
 // event handles an engine's event.
@@ -52,6 +55,15 @@ func keyOf(t target.Target) string {
 		return t.Host + " " + t.FullID() // Its name may change.
 	}
 	return t.Ref() + " " + t.ID
+}
+
+// processOf is the process that a key names: see keyOf.
+func processOf(key string) (p procfs.Process, ok bool) {
+	pid, start, _ := strings.Cut(key, ":")
+	var err, bad error
+	p.PID, err = strconv.Atoi(pid)
+	p.Start, bad = strconv.ParseUint(start, 10, 64)
+	return p, err == nil && bad == nil
 }
 
 // Started applies the policy in the background to a target that has started or changed.
@@ -218,6 +230,21 @@ func (k *Keeper) all() []*entry {
 	return list
 }
 
+// unlisted notes why some containers may not be known: engines can't be asked, or a record of limits can't be read.
+func (k *Keeper) unlisted(err error, unread []*journal.DamagedError) {
+	for _, d := range unread {
+		d := fmt.Errorf("the record of a container that is not listed can't be read: %w", d)
+		k.logOnce(d.Error(), "%v", d)
+		err = errors.Join(err, d)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.syncErr = ""
+	if err != nil {
+		k.syncErr = err.Error()
+	}
+}
+
 // Sync lists the containers of all engines, and drops those that have ended, as a keeper does from time to time. It
 // doesn't wait until the containers are limited.
 func (k *Keeper) Sync(ctx context.Context) {
@@ -226,12 +253,6 @@ func (k *Keeper) Sync(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	k.mu.Lock()
-	k.syncErr = ""
-	if err != nil {
-		k.syncErr = err.Error()
-	}
-	k.mu.Unlock()
 	var held sync.WaitGroup
 	for _, t := range running {
 		if !stillborn(t) {
@@ -245,9 +266,10 @@ func (k *Keeper) Sync(ctx context.Context) {
 	if err == nil {
 		k.dropUnlisted(before, running)
 	}
-	missing := k.store.sweep(k.all(), func(p procfs.Process) bool {
+	missing, unread := k.store.sweep(k.all(), func(p procfs.Process) bool {
 		return !k.dead(target.Target{Kind: target.Process, PID: p.PID, StartTime: p.Start})
 	})
+	k.unlisted(err, unread)
 	// Not by background: Sync itself runs there, and all of its slots could wait for others.
 	k.spawn(func() {
 		held.Wait()

@@ -205,7 +205,7 @@ func (s *store) parse(e journal.Entry) (k record, err error) {
 func (s *store) passed(k record) bool { return k.Process.Boot != "" && k.Process.Boot != s.boot }
 
 // damaged is the error of an entry that is not a record of limits.
-func (s *store) damaged(e journal.Entry, err error) error {
+func (s *store) damaged(e journal.Entry, err error) *journal.DamagedError {
 	return &journal.DamagedError{Path: s.journal.Path(e.Kind, e.ID), ID: e.ID, Err: err}
 }
 
@@ -287,29 +287,43 @@ func (e *entry) group() string {
 const young = time.Minute
 
 // sweep removes the records of ended containers that are not among entries, and the files of interrupted writes.
-// missing counts the records of living containers that no engine lists now.
-func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missing int) {
+// missing counts the other records: of living containers that no engine lists now, or of containers that may live. unread
+// are those among them that can't be read.
+func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missing int, unread []*journal.DamagedError) {
 	keep := map[string]bool{}
 	for _, e := range entries {
 		_, id := e.entryID()
 		keep[id] = true
 	}
-	list, _ := s.journal.Entries(containerKind) // Unreadable records stay until their containers are found.
+	discard := func(id string) {
+		_ = change(func(ctx context.Context) error { return s.journal.Discard(ctx, containerKind, id) })
+	}
+	list, err := s.journal.Entries(containerKind)
+	damaged, _ := journal.Damaged(err)
 	for _, e := range list {
-		if keep[e.ID] {
-			continue
-		}
-		if k, err := s.parse(e); err == nil && k.Process.Boot == s.boot && k.Process.PID != 0 && alive(k.Process) {
+		switch k, err := s.parse(e); {
+		case keep[e.ID]:
+		case err != nil:
+			damaged = append(damaged, s.damaged(e, err))
+		case k.Process.Boot == s.boot && k.Process.PID != 0 && alive(k.Process):
 			missing++
+		case time.Since(e.Made) > young:
+			discard(e.ID)
+		}
+	}
+	for _, d := range damaged {
+		if keep[d.ID] {
 			continue
 		}
-		if time.Since(e.Made) > young {
-			_ = change(func(ctx context.Context) error { return s.journal.Discard(ctx, e.Kind, e.ID) })
+		if p, ok := processOf(d.ID); ok && !alive(p) {
+			discard(d.ID)
+			continue
 		}
+		missing, unread = missing+1, append(unread, d)
 	}
 	_, _ = s.journal.Sweep(context.Background(), nil)
 	filelock.Prune(s.locks, func(string) bool { return true })
-	return missing
+	return missing, unread
 }
 
 // compareSlots orders slots as tables show them.

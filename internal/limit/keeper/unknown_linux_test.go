@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/procfs"
 )
 
 // TestUnknown: what can't be read of the notes of a container is a fault in the state, also of the next keeper, until rules hold it anew or it ends.
@@ -106,4 +109,31 @@ func TestUnknownEnds(t *testing.T) {
 	eventually(t, "it is forgotten", func() bool {
 		return len(b.k.Status().Containers)+len(notes(t, b.opt.Run, containerKind)) == 0
 	})
+}
+
+// TestUnknownUnlisted: an unreadable record of a living container that no engine lists stays, and the state and the log name it.
+func TestUnknownUnlisted(t *testing.T) {
+	b := newBench(t, Options{}, "rules: []\n")
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := func() { _ = child.Process.Kill(); _ = child.Wait() }
+	defer end()
+	p := procfs.Of("/proc", child.Process.Pid)
+	key := keyOf(target.Target{Kind: target.Container, PID: p.PID, StartTime: p.Start})
+	if err := b.k.store.journal.Keep(t.Context(), containerKind, key, "damaged"); err != nil {
+		t.Fatal(err)
+	}
+	path := b.k.store.journal.Path(containerKind, key)
+	age(t, path)
+	b.k.Sync(t.Context())
+	if _, err := os.Stat(path); err != nil || !strings.Contains(b.k.Status().Unlisted, path) || !b.said(path) {
+		t.Errorf("after a sync: %v; the state says %q", err, b.k.Status().Unlisted)
+	}
+	end()
+	b.k.Sync(t.Context())
+	if left := notes(t, b.opt.Run, containerKind); len(left) != 0 || b.k.Status().Unlisted != "" {
+		t.Errorf("after the container: %q; the state says %q", left, b.k.Status().Unlisted)
+	}
 }
