@@ -34,19 +34,19 @@ func (k *Keeper) apply(e *entry) (writes int) {
 		k.setShares(e, nil)
 		return 0
 	}
+	old := faultTexts(e.broken)
 	unlock, err := k.store.lock(e)
 	if err != nil {
-		k.refused(e, Fault{Text: err.Error(), Err: err})
+		k.refused(e, err, old)
 		return 0
 	}
 	defer unlock()
 	// A hook may have recorded limits by now.
 	k.recall(e)
 	if err := k.find(e); err != nil {
-		k.refused(e, Fault{Text: err.Error(), Err: err})
+		k.refused(e, err, old)
 		return 0
 	}
-	old := faultTexts(e.broken)
 	writes, err = k.settle(e)
 	k.writes.Add(int64(writes))
 	if writes > 0 {
@@ -56,7 +56,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 		return writes // The event of its end follows.
 	}
 	if err != nil {
-		k.refused(e, Fault{Text: err.Error(), Err: err})
+		k.refused(e, err, old)
 		return writes
 	}
 	if writes > 0 {
@@ -82,13 +82,12 @@ func (k *Keeper) addFaults(e *entry, faults []Fault) {
 	k.schedule(e, old)
 }
 
-// refused records why no rule can be applied to an entry.
-func (k *Keeper) refused(e *entry, f Fault) {
-	old := faultTexts(e.broken)
-	if errors.Is(f.Err, cgroup.ErrGone) {
+// refused records why no rule can be applied to an entry. old are the texts of the faults before.
+func (k *Keeper) refused(e *entry, err error, old []string) {
+	if errors.Is(err, cgroup.ErrGone) {
 		return
 	}
-	e.broken = []Fault{f}
+	e.broken = []Fault{{Text: err.Error(), Err: err}}
 	k.schedule(e, old)
 }
 

@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"plimsoll/internal/testkit/disktest"
 )
 
 // unwritable returns functions that make writes in a folder of records fail, for root too, and succeed again.
@@ -103,4 +106,34 @@ func TestReleaseNotRecorded(t *testing.T) {
 			removed("with a record")
 		})
 	}
+}
+
+// TestFullDisk: a full disk is one fault with one line in the log, however often the keeper tries again. Each try had a line, as its
+// text named a temporary file.
+func TestFullDisk(t *testing.T) {
+	full := disktest.Tmpfs(t, "size=64k")
+	b := newBench(t, Options{Run: full}, oneRule)
+	room := filepath.Join(full, "room")
+	if err := os.WriteFile(room, make([]byte, 128<<10), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a folder that is to be full: %v", err)
+	}
+	b.k.Started(targetOf(b.group))
+	eventually(t, "the fault is reported", func() bool { return b.said("record the limits: ") })
+	for range 3 {
+		e := b.k.all()[0]
+		e.mu.Lock()
+		b.k.apply(e)
+		e.unlock()
+	}
+	b.mu.Lock()
+	log := strings.Join(b.log, "\n")
+	b.mu.Unlock()
+	if n := strings.Count(log, "no space left on device"); n != 1 {
+		t.Errorf("%d lines about one fault, want 1:\n%s", n, log)
+	}
+	if err := os.Remove(room); err != nil {
+		t.Fatal(err)
+	}
+	b.k.Reload()
+	b.has("1048576")
 }

@@ -36,7 +36,7 @@ func remove(f *os.File) error {
 
 // rename gives the file another name while it is locked, and closes it. If that fails it removes the file.
 func rename(f *os.File, to string) error {
-	err := os.Rename(f.Name(), to)
+	err := named(os.Rename(f.Name(), to), to)
 	if err != nil {
 		err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
 	}

@@ -11,7 +11,7 @@ import (
 func rename(f *os.File, to string) error {
 	err := f.Close()
 	if err == nil {
-		err = os.Rename(f.Name(), to)
+		err = named(os.Rename(f.Name(), to), to)
 	}
 	if err != nil {
 		err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))

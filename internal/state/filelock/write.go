@@ -10,11 +10,11 @@ import (
 
 // Write creates the file to, whole or not at all: write fills a temporary file beside it, whose name begins with a
 // dot and the prefix, and which replaces to at the end. It is locked meanwhile, so that Sweep finds it if the process
-// is killed.
+// is killed. An error of the temporary file names to instead, so that a fault that stays has the same text each time.
 func Write(to, prefix string, write func(*os.File) error) error {
 	f, err := Create(filepath.Dir(to), "."+prefix+"*")
 	if err != nil {
-		return err
+		return named(err, to)
 	}
 	err = write(f)
 	if err == nil {
@@ -24,8 +24,19 @@ func Write(to, prefix string, write func(*os.File) error) error {
 	if err == nil {
 		return rename(f, to)
 	}
-	err = errors.Join(err, f.Close()) // Windows doesn't remove open files.
+	err = errors.Join(named(err, to), f.Close()) // Windows doesn't remove open files.
 	return errors.Join(err, ignoreMissing(os.Remove(f.Name())))
+}
+
+// named is the error of a temporary file as one of the file to.
+func named(err error, to string) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return &fs.PathError{Op: e.Op, Path: to, Err: e.Err}
+	case *os.LinkError:
+		return &fs.PathError{Op: e.Op, Path: to, Err: e.Err}
+	}
+	return err
 }
 
 // Create makes a new file, named as os.CreateTemp does, and locks it alone, where there are locks.

@@ -58,6 +58,16 @@ func TestWrite(t *testing.T) {
 	if err := Write(filepath.Join(dir, "torn"), "saved-", func(*os.File) error { return broke }); !errors.Is(err, broke) || err.Error() != broke.Error() {
 		t.Errorf("Write() = %v, want %v", err, broke)
 	}
+	// The temporary file's name differs each time.
+	none := filepath.Join(dir, "none", "file")
+	var path *os.PathError
+	if err := Write(none, "saved-", func(*os.File) error { return nil }); !errors.As(err, &path) || path.Path != none {
+		t.Errorf("Write() = %v, want an error of %s", err, none)
+	}
+	closed := func(f *os.File) error { _, err := f.WriteAt(nil, -1); return err }
+	if err := Write(to, "saved-", closed); !errors.As(err, &path) || path.Path != to {
+		t.Errorf("Write() = %v, want an error of %s", err, to)
+	}
 	if got, want := names(t, dir), []string{".other-123", "saved-123", "whole"}; !slices.Equal(got, want) {
 		t.Errorf("left are %q, want %q", got, want)
 	}
