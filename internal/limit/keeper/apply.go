@@ -155,10 +155,10 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 	e.settled = time.Now()
 	var broken []Fault
 	for range len(p.Rules) + 1 {
-		r := rule(k.holder, &p, k.ceilings(), e.target)
+		r := rule(k.holder, &p, k.ceilings(), e.target, k.inForce(e))
 		if broken == nil {
 			broken = r.faults
-			e.rules, e.unlimited, e.escapes = r.rules, r.unlimited, r.escapes
+			e.rules, e.unlimited, e.escapes, e.unread = r.rules, r.unlimited, r.escapes, r.unread
 		}
 		var own, deviceWide, shares []Grant
 		for _, g := range r.grants {
@@ -196,6 +196,19 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 	}
 	e.broken = broken
 	return writes, nil
+}
+
+// inForce are the grants that a locked entry has: its own, and those in the root group and in shared groups.
+func (k *Keeper) inForce(e *entry) (list []Grant) {
+	for _, h := range e.slots() {
+		if k.fateOf(h) == stays {
+			list = append(list, h.Grant)
+		}
+	}
+	k.mu.Lock()
+	others := slices.Concat(k.deviceWide[e.key], k.shares[e.key])
+	k.mu.Unlock()
+	return append(list, k.withoutGone(others)...)
 }
 
 // setDeviceWide stores an entry's device-wide grants, and applies those of the root group.

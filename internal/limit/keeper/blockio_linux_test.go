@@ -97,7 +97,7 @@ func imported(t *testing.T, h *hold.Holder, box target.Target, numbers []string,
 	for _, name := range names {
 		box.Labels = map[string]string{"blockio.resources.beta.kubernetes.io/pod": name}
 		all := map[string]uint64{}
-		for _, g := range rule(h, p, nil, box).grants {
+		for _, g := range rule(h, p, nil, box, nil).grants {
 			if !slices.Contains(numbers, g.Device.String()) {
 				continue // The machine's own disk, which the container's root is on.
 			}

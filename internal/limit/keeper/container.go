@@ -274,7 +274,7 @@ func (k *Keeper) Sync(ctx context.Context) {
 	k.spawn(func() {
 		held.Wait()
 		k.listed.Store(true)
-		if err == nil && missing == 0 && !slices.ContainsFunc(k.all(), (*entry).partial) {
+		if err == nil && missing == 0 && !slices.ContainsFunc(k.all(), (*entry).undecided) {
 			k.complete.Store(true)
 			k.synced.Store(true)
 		}

@@ -63,6 +63,8 @@ type entry struct {
 	unlimited []string
 	// escapes are the writes that get past its limits, unless the root group holds them.
 	escapes []hold.Escape
+	// unread is set while some of its limits stay as they are, because a ceiling can't be read.
+	unread bool
 	// settled is when its rules were last evaluated, and wrote when its limits were last changed, by rules or to
 	// restore them.
 	settled, wrote time.Time

@@ -65,14 +65,16 @@ type ruling struct {
 	unlimited []string
 	// escapes are the writes that get past the limits.
 	escapes []hold.Escape
+	// unread is set if the limits of some rules stay as they are, because a ceiling can't be read.
+	unread bool
 }
 
 // Ceilings returns a device's measured ceilings; see limit.Ask.Resolve.
 type Ceilings func(device string) (limit.Limits, error)
 
 // rule decides the limits of a container: for each slot the last rule that sets it. A rule that can't be applied in
-// full is dropped.
-func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) ruling {
+// full is dropped. If only its ceilings can't be read, it has its grants in force instead.
+func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target, inForce []Grant) ruling {
 	var out ruling
 	var alone []Grant
 	last := map[Slot]Grant{}
@@ -83,6 +85,14 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 		}
 		out.rules = append(out.rules, r.Name)
 		grants, scope, err := grantsOf(h, r, ceilings, t)
+		if errors.As(err, new(*unreadError)) {
+			for _, g := range inForce {
+				if g.Rule == r.Name {
+					g.rank = i
+					last[g.Slot], out.unread = g, true
+				}
+			}
+		}
 		if err != nil {
 			out.faults = append(out.faults, Fault{Rule: r.Name, Text: err.Error(), Err: err})
 			continue
@@ -223,8 +233,12 @@ func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit
 	var most limit.Limits
 	if ceilings != nil {
 		var err error
-		if most, err = ceilings(d.Name); err != nil {
+		most, err = ceilings(d.Name)
+		switch {
+		case errors.Is(err, limit.ErrNoCeiling):
 			return most, fmt.Errorf("%s: read the measured ceiling of %s: %w", k, d.Name, err)
+		case err != nil:
+			return most, &unreadError{k, d.Name, err}
 		}
 	}
 	c, err := limit.Ask{Percent: map[limit.Key]float64{k: p}}.Resolve(most)
@@ -233,6 +247,19 @@ func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit
 	}
 	return c.Set, err
 }
+
+// An unreadError reports a measured ceiling that can't be read now. It may be known, and be read later.
+type unreadError struct {
+	key    limit.Key
+	device string
+	err    error
+}
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("%s: read the measured ceiling of %s: %v; until it can be read, the rule's limits stay as they are", e.key, e.device, e.err)
+}
+
+func (e *unreadError) Unwrap() error { return e.err }
 
 // possible returns why some of a rule's limits would have no effect on a scope's data.
 func possible(s *hold.Scope, a limit.Ask) error {

@@ -128,7 +128,8 @@ type Keeper struct {
 	// budgetsDue while budgets are due.
 	budgeting          sync.Mutex
 	synced, budgetsDue atomic.Bool
-	// listed is set once the engines have been asked, complete once they have listed every container with a record.
+	// listed is set once the engines have been asked, complete once they have listed every container with a record, and
+	// the limits of each are decided.
 	listed, complete atomic.Bool
 
 	closing sync.Mutex

@@ -39,11 +39,12 @@ func fuller(t, old target.Target) bool {
 	return t.Host != "" || old.Host == ""
 }
 
-// partial reports whether an entry's engine could not be asked about it in full.
-func (e *entry) partial() bool {
+// undecided reports whether it isn't known which limits an entry's rules set: its engine could not be asked about it in
+// full, or a ceiling can't be read.
+func (e *entry) undecided() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return !e.gone && e.target.Partial
+	return !e.gone && (e.target.Partial || e.unread)
 }
 
 // A known is what an engine told about a container, for matching rules.
