@@ -111,18 +111,6 @@ func (e *entry) entryID() (kind, id string) {
 	return kind, hex.EncodeToString(sum[:16])
 }
 
-// change calls f, and if the entry's file can't be read, removes it and calls f again: f writes all that is known.
-func change(f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	err := f(ctx)
-	var damaged *journal.DamagedError
-	if errors.As(err, &damaged) && os.Remove(damaged.Path) == nil {
-		err = f(ctx)
-	}
-	return err
-}
-
 // save records an entry's limits. Without limits it removes the record, unless that can't be read: the next keeper
 // must report it, too.
 func (s *store) save(e *entry) error {
@@ -147,7 +135,9 @@ func (s *store) save(e *entry) error {
 		k.Held = append(k.Held, recordedLimit{*h, h.limits, h.was, h.identity, h.prior})
 	}
 	kind, id := e.entryID()
-	if err := change(func(ctx context.Context) error { return s.journal.Keep(ctx, kind, id, k) }); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if err := s.journal.Rewrite(ctx, kind, id, k); err != nil {
 		return s.failed(fmt.Errorf("record the limits: %w", err))
 	}
 	return nil
@@ -155,11 +145,17 @@ func (s *store) save(e *entry) error {
 
 // forget removes an entry's record.
 func (s *store) forget(e *entry) error {
-	kind, id := e.entryID()
-	if err := change(func(ctx context.Context) error { return s.journal.Discard(ctx, kind, id) }); err != nil {
+	if err := s.discard(e.entryID()); err != nil {
 		return s.failed(fmt.Errorf("remove the record of the limits: %w", err))
 	}
 	return nil
+}
+
+// discard removes an entry, even if it can't be read.
+func (s *store) discard(kind, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	return s.journal.DiscardDamaged(ctx, kind, id)
 }
 
 // load reads an earlier keeper's record of a target: its limits, and what was known of it; nil without a record. The
@@ -247,10 +243,7 @@ func (s *store) lock(e *entry) (unlock func(), err error) {
 func (s *store) groups() (paths []string, unread map[string]error) {
 	unread = map[string]error{}
 	list, err := s.journal.Entries(groupKind)
-	damaged := []error{err}
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		damaged = all.Unwrap()
-	}
+	damaged, other := journal.Damaged(err)
 	for _, e := range list {
 		k, err := s.parse(e)
 		switch {
@@ -263,14 +256,11 @@ func (s *store) groups() (paths []string, unread map[string]error) {
 			paths = append(paths, k.Group)
 		}
 	}
-	for _, err := range damaged {
-		var d *journal.DamagedError
-		switch {
-		case errors.As(err, &d):
-			unread[d.Path] = d.Err
-		case err != nil:
-			unread[s.run] = err
-		}
+	for _, d := range damaged {
+		unread[d.Path] = d.Err
+	}
+	if other != nil {
+		unread[s.run] = other
 	}
 	return paths, unread
 }
@@ -295,9 +285,6 @@ func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missin
 		_, id := e.entryID()
 		keep[id] = true
 	}
-	discard := func(id string) {
-		_ = change(func(ctx context.Context) error { return s.journal.Discard(ctx, containerKind, id) })
-	}
 	list, err := s.journal.Entries(containerKind)
 	damaged, _ := journal.Damaged(err)
 	for _, e := range list {
@@ -308,7 +295,7 @@ func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missin
 		case k.Process.Boot == s.boot && k.Process.PID != 0 && alive(k.Process):
 			missing++
 		case time.Since(e.Made) > young:
-			discard(e.ID)
+			_ = s.discard(e.Kind, e.ID)
 		}
 	}
 	for _, d := range damaged {
@@ -316,7 +303,7 @@ func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missin
 			continue
 		}
 		if p, ok := processOf(d.ID); ok && !alive(p) {
-			discard(d.ID)
+			_ = s.discard(containerKind, d.ID)
 			continue
 		}
 		missing, unread = missing+1, append(unread, d)
