@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/state/filelock"
 	"plimsoll/internal/text/size"
 	"plimsoll/internal/text/usage"
 )
@@ -104,10 +105,11 @@ func (k *Keeper) keepGood(text []byte) {
 	if filepath.Clean(k.opt.Policy) == filepath.Clean(good) {
 		return
 	}
-	err := os.WriteFile(good+".new", text, 0o600)
-	if err == nil {
-		err = os.Rename(good+".new", good)
-	}
+	_, _ = filelock.Sweep(k.opt.Run, LastGood)
+	err := filelock.Write(good, LastGood, func(f *os.File) error {
+		_, err := f.Write(text)
+		return err
+	})
 	if err != nil {
 		k.logf("keep a copy of the policy: %v", err)
 	}
