@@ -137,3 +137,41 @@ func TestFullDisk(t *testing.T) {
 	b.k.Reload()
 	b.has("1048576")
 }
+
+// TestReleaseNotRecordedRoot: the same for the root group, whose records are the machine's.
+func TestReleaseNotRecordedRoot(t *testing.T) {
+	holder := holderFor(t)
+	machine := disktest.Tmpfs(t, "size=64k")
+	wide := strings.Replace(oneRule, "DISK}", "DISK, device_wide: true}", 1)
+	b := newBench(t, Options{Holder: holder, DeviceLimits: holder.DeviceLimits(machine)}, strings.Replace(wide, "1MiB", "1MiB, read_iops: 100", 1))
+	t.Cleanup(func() {
+		b.stop()
+		rootClears(t, b.number)
+	})
+	b.k.Started(targetOf(b.group))
+	root := func() ContainerStatus {
+		if s := b.k.Status().RootGroup; s != nil {
+			return *s
+		}
+		return ContainerStatus{}
+	}
+	eventually(t, "both limits are set", func() bool { return len(root().Held) == 2 })
+	room := filepath.Join(machine, "room")
+	if err := os.WriteFile(room, make([]byte, 128<<10), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a folder that is to be full: %v", err)
+	}
+	b.write(b.text(wide))
+	b.k.Reload()
+	eventually(t, "the record is a fault", func() bool { return len(root().Faults) == 1 && len(root().Held) == 1 })
+	b.k.Check()
+	if has := throttle("", "read_iops", b.number); has != "" || b.k.Status().Drift != 0 {
+		t.Errorf("read_iops is %q, and the keeper found %d drifts", has, b.k.Status().Drift)
+	}
+	if err := os.Remove(room); err != nil {
+		t.Fatal(err)
+	}
+	b.k.applyRoot()
+	if r := root(); len(r.Faults) != 0 || len(r.Held) != 1 || throttle("", "read_iops", b.number) != "" {
+		t.Errorf("with room the root group has %+v", r)
+	}
+}

@@ -162,10 +162,7 @@ func TestTakenInPart(t *testing.T) {
 	group := disktest.NewBlkioGroup(t)
 	t.Cleanup(func() {
 		b.stop()
-		rootPuts(t, b.number, 0)
-		if err := disktest.Group("/sys/fs/cgroup/blkio").Put("blkio.throttle.read_iops_device", b.number+" 0"); err != nil {
-			t.Error(err)
-		}
+		rootClears(t, b.number)
 	})
 	b.k.Started(targetOf(b.group))
 	eventually(t, "the keeper is done with the root group", func() bool { return b.said("the root group: held to") })
@@ -192,6 +189,15 @@ func TestTakenInPart(t *testing.T) {
 func rootPuts(t *testing.T, number string, bps int64) {
 	t.Helper()
 	if err := disktest.Group("/sys/fs/cgroup/blkio").Put("blkio.throttle.write_bps_device", fmt.Sprint(number, " ", bps)); err != nil {
+		t.Error(err)
+	}
+}
+
+// rootClears removes a device's limits on bytes written and on reads from the root group.
+func rootClears(t *testing.T, number string) {
+	t.Helper()
+	rootPuts(t, number, 0)
+	if err := disktest.Group("/sys/fs/cgroup/blkio").Put("blkio.throttle.read_iops_device", number+" 0"); err != nil {
 		t.Error(err)
 	}
 }
