@@ -11,9 +11,9 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// pingTimeout is how long a daemon may take to answer a ping. One on a busy two-core
-// machine answers in milliseconds.
-const pingTimeout = 2 * time.Second
+// PingTimeout is how long a daemon may take to answer a ping. An idle one takes milliseconds. One that has just started
+// took more than 2 seconds where 14 other processes wanted the machine's two CPUs.
+const PingTimeout = 5 * time.Second
 
 // maxWords is how much of an error is quoted, in bytes: Podman's go into kilobytes.
 const maxWords = 600
@@ -47,7 +47,7 @@ func Open(a Address) (*client.Client, error) {
 // ctx is over.
 func Ask(ctx context.Context, api *client.Client, source string) (*Daemon, error) {
 	host := api.DaemonHost()
-	pctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	pctx, cancel := context.WithTimeout(ctx, PingTimeout)
 	defer cancel()
 	ping, err := api.Ping(pctx, client.PingOptions{NegotiateAPIVersion: true})
 	if ctx.Err() != nil {
@@ -60,7 +60,7 @@ func Ask(ctx context.Context, api *client.Client, source string) (*Daemon, error
 		return nil, stranger(host, "it answers a ping without the API's version")
 	}
 	// A hung daemon may still answer pings: these two need its locks.
-	ictx, cancel := context.WithTimeout(ctx, 5*pingTimeout)
+	ictx, cancel := context.WithTimeout(ctx, 2*PingTimeout)
 	defer cancel()
 	// At the same time: Podman takes half a second for one and a third of a second for the other.
 	var info client.SystemInfoResult

@@ -90,7 +90,7 @@ func unreachable(host, source, apiVersion string, err error) *Missing {
 			network, address = "unix", strings.TrimPrefix(host, "unix://")
 			socket = address
 		}
-		if c, derr := net.DialTimeout(network, address, pingTimeout); derr == nil {
+		if c, derr := net.DialTimeout(network, address, PingTimeout); derr == nil {
 			c.Close()
 		} else {
 			cause = derr

@@ -7,7 +7,6 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/engine"
-	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/text/clean"
 )
 
@@ -29,8 +28,7 @@ func (s Source) SweepOthers(ctx context.Context, used map[string]engine.Engine) 
 // Sweep removes what killed runs left with an engine.
 func (s Source) Sweep(ctx context.Context, e engine.Engine) {
 	left, err := e.Sweep(ctx)
-	// A daemon that isn't running has nothing of Plimsoll's that could be asked for.
-	if err != nil && e.Name() != plan.Docker && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		s.say(fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %s", e.Name(), clean.Short(err.Error())))
 	}
 	s.removed(left)

@@ -39,12 +39,12 @@ func (r *Runner) probe(ctx context.Context) {
 	probes := map[string]engine.Probe{}
 	r.failed = map[string]error{}
 	for name, e := range r.Engines {
-		if left, err := e.Sweep(ctx); err != nil {
+		left, err := e.Sweep(ctx)
+		if err != nil {
 			r.warn(record.Note, "sweep", fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %v", name, err))
-		} else {
-			for _, l := range left {
-				r.Observer.Note("removed the leftovers of an earlier run: " + l)
-			}
+		}
+		for _, l := range left {
+			r.Observer.Note("removed the leftovers of an earlier run: " + l)
 		}
 		probes[name] = e.Probe(ctx)
 	}

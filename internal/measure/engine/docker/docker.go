@@ -72,10 +72,8 @@ func New(opt Options) engine.Engine {
 // Name implements Engine.
 func (e *Engine) Name() string { return "docker" }
 
-// How long the daemon may take for a request. A daemon on a busy two-core machine answers a ping in milliseconds, and needs
-// seconds to create a container when its disk is being measured.
+// How long the daemon may take for a request. It needs seconds to create a container when its disk is being measured.
 const (
-	pingTimeout         = 2 * time.Second
 	openTimeout         = 2 * time.Minute
 	defaultCloseTimeout = 15 * time.Second
 )

@@ -10,6 +10,8 @@ import (
 	"github.com/docker/go-units"
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/container/dockerapi"
 )
 
 // hostPID returns pid if that process is visible here and belongs to the container, else 0: the daemon may report ids of
@@ -64,7 +66,7 @@ func socketPeer(host string) (uid, gid int, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	c, err := net.DialTimeout("unix", path, pingTimeout)
+	c, err := net.DialTimeout("unix", path, dockerapi.PingTimeout)
 	if err != nil {
 		return 0, 0, false
 	}

@@ -10,6 +10,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/text/size"
 )
@@ -45,7 +46,7 @@ func (s *session) State(ctx context.Context) string {
 
 // stateAsked asks the daemon about a container whose end no event reported.
 func (s *session) stateAsked(ctx context.Context, end containerEnd) string {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	ctx, cancel := context.WithTimeout(ctx, dockerapi.PingTimeout)
 	defer cancel()
 	if s.closed.Load() {
 		return "closed"
