@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -246,10 +247,31 @@ func waitHeld(t *testing.T, api *client.Client, want held) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Errorf("the daemon holds %+v, before %+v", got, want)
+			t.Errorf("the daemon holds %+v, before %+v%s", got, want, heldBy(t, api))
 			return
 		}
 	}
+}
+
+// heldBy lists a daemon's containers and volumes, for the message of a failed test.
+func heldBy(t *testing.T, api *client.Client) string {
+	t.Helper()
+	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true})
+	if err != nil {
+		return "; its containers: " + err.Error()
+	}
+	var b strings.Builder
+	for _, c := range list.Items {
+		fmt.Fprintf(&b, "\ncontainer %s %v: %s, %s, labels %v", c.ID, c.Names, c.State, c.Status, c.Labels)
+	}
+	volumes, err := api.VolumeList(t.Context(), client.VolumeListOptions{})
+	if err != nil {
+		return b.String() + "; its volumes: " + err.Error()
+	}
+	for _, v := range volumes.Items {
+		fmt.Fprintf(&b, "\nvolume %s of %s, labels %v", v.Name, v.CreatedAt, v.Labels)
+	}
+	return b.String()
 }
 
 // TestNothingIsLeft: after a run over all engines there are as many containers,
@@ -381,7 +403,7 @@ blocks: 8
 	_, trials = records(t, dir)
 	wantDone(t, trials, 8*8)
 	if after := objects(t, api); after != before {
-		t.Errorf("after a sweep the daemon holds %+v, before %+v; stderr:\n%s", after, before, r.stderr)
+		t.Errorf("after a sweep the daemon holds %+v, before %+v; stderr:\n%s%s", after, before, r.stderr, heldBy(t, api))
 	}
 	checkClean(t, dir)
 }

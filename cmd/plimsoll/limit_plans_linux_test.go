@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/limitverdict"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
@@ -67,9 +66,10 @@ func reportText(t *testing.T, state, text string, args ...string) (report.Report
 	return doc.Reports[0], r.status
 }
 
-// TestNeighbours is E5: with limits there is no interference, buffered writes escape the container's own group of version 1, and a
-// limit at the device closes that. TestLimit proves the latter two of Docker's containers. Direct I/Os are larger than the plan's, so that
-// a busy machine reaches the limits.
+// TestNeighbours is E5: with limits there is no interference. What two clients take from each other without limits depends on the disk:
+// a fast one has enough for both, so that score is only compared with those under limits. Buffered writes escape the container's own
+// group of version 1, and a limit at the device closes that. TestLimit proves the latter two of Docker's containers. Direct I/Os are
+// larger than the plan's, so that a busy machine reaches the limits.
 func TestNeighbours(t *testing.T) {
 	needThrottle(t)
 	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
@@ -95,7 +95,6 @@ func TestNeighbours(t *testing.T) {
 			t.Errorf("%s: to the storage %v", f.Workload, f.ToStorage)
 		}
 	}
-	somebodyLoses(t, r, trials)
 	nobodyLoses(t, r)
 	// A limit that was not reached is unproved. Each kind is reached by one engine at least.
 	seen, held := map[judge.Verdict]int{}, heldKinds(r)
@@ -124,26 +123,6 @@ func TestNeighbours(t *testing.T) {
 				t.Errorf("%s: held %+v", tr.Key, w.Held)
 			}
 		}
-	}
-}
-
-// somebodyLoses asserts that two clients which no limit holds take from each other what one disk does with direct I/O. On a machine that
-// others use, one of two engines' may have been measured alone in a bad moment; then the other's shows it. Where a trial alone had
-// too few CPUs, or something else used the disk beneath, it is no measure of what two lose.
-func somebodyLoses(t *testing.T, r report.Report, trials []record.Trial) {
-	t.Helper()
-	most, n := 0.0, 0
-	for _, f := range r.Interference {
-		if f.Workload == "direct" && f.Clients == 2 && !strings.Contains(f.Label, ",") {
-			most, n = max(most, float64(f.Score)), n+1
-		}
-	}
-	busy := slices.ContainsFunc(trials, func(tr record.Trial) bool {
-		return tr.Cell.Workload == "direct" && tr.Cell.Limits == "none" && len(tr.Results) == 1 &&
-			(doubtOf(tr, check.Halted, "had no CPU: other work used") != "" || doubtOf(tr, check.Neighbour, "something else was using the device") != "")
-	})
-	if n != 2 || !(most > 0) && !busy {
-		t.Errorf("of %d scores of direct I/O without limits, the greatest is %.2f: want 2, and one in which a client loses some of its pace", n, most)
 	}
 }
 
