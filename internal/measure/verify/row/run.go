@@ -107,6 +107,8 @@ type Request struct {
 	Look func()
 	// OnRow, if set, receives each row when it is done.
 	OnRow func(Row)
+	// before is what was charged to the group before the worker did anything; nil: unknown.
+	before *count
 }
 
 // Run measures a row for each limit and mode. A row that could not be measured contains its error. Run itself returns
@@ -117,6 +119,9 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 	}
 	if r.Tolerance == 0 {
 		r.Tolerance = DefaultTolerance
+	}
+	if c := r.charges(nil, count{}); c != nil {
+		r.before = &c.group
 	}
 	var rows []Row
 	for _, key := range keys {
@@ -212,7 +217,7 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		row.Verdict, row.Error = judge.Failed, err.Error()
 		return row, nil
 	}
-	m.tolerance, m.busy, m.oneGroup = r.Tolerance, r.Used[key] > 0, r.OneGroup
+	m.tolerance, m.busy, m.oneGroup, m.before = r.Tolerance, r.Used[key] > 0, r.OneGroup, r.before
 	row.judge(m)
 	return row, nil
 }
@@ -228,6 +233,8 @@ type measured struct {
 	busy bool
 	// oneGroup says that its processes are in one group only.
 	oneGroup bool
+	// before is Request.before.
+	before *count
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
 	// flushing is when the flusher was told to write back the rest of the page cache, and flushed when it had finished;

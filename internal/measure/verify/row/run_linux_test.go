@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
@@ -218,6 +219,45 @@ func checkFigures(t *testing.T, r row.Row, asked float64) {
 	// Direct I/O has a steady part, which is there within its time.
 	if r.Mode == row.Direct && r.Converged < 0 {
 		t.Errorf("%s %s never came near the limit", r.Key, r.Mode)
+	}
+}
+
+// TestWaitingNeighbour: a neighbour has synced 100 MiB, which wait at its own limit and were charged before. An idle target's rows said that
+// the target itself used 5 MiB/s of its limit.
+func TestWaitingNeighbour(t *testing.T) {
+	t.Parallel()
+	const asked, all = 10 << 20, 100 << 20
+	b := newBench(t, "ext4")
+	b.put(t, writeBPS, asked)
+	other := disktest.NewBlkioGroup(t)
+	limited := func(n int) {
+		t.Helper()
+		if err := other.Put(writeBPS, fmt.Sprintf("%s %d", b.number, n)); err != nil {
+			t.Error(err)
+		}
+	}
+	limited(5 << 20)
+	other.Run(t, "dd", "if=/dev/zero", "of="+filepath.Join(b.dir, "neighbour"), "bs=1M", "count=100", "conv=fsync", "status=none")
+	t.Cleanup(func() { limited(0) })
+	g := hierarchy.Group{Version: 1, Dir: string(other), Root: b.root.Dir, Path: "/neighbour"}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if n, err := cgroupio.GroupCounters(&g, os.ReadFile); err == nil && n[b.device.Number].WriteBytes >= all {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the neighbour's data was not charged")
+		}
+	}
+	r := b.request(t, map[limit.Key]int64{limit.WriteBPS: asked}, row.Direct)
+	if r.Used = r.Busy(t.Context()); len(r.Used) > 0 {
+		t.Errorf("an idle target used %v", r.Used)
+	}
+	rows, err := row.Run(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := rows[0].Own; n > 0 {
+		t.Errorf("%s; the target did nothing", rows[0].Words())
 	}
 }
 

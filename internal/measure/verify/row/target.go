@@ -38,7 +38,14 @@ func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
 	used := map[limit.Key]float64{}
 	for key, asked := range r.Asked {
 		row := Row{Finding: judge.Finding{Key: key}}
-		if n := row.course(samples, forever, underLimit).mean(samples[len(samples)-1].at); n > float64(asked)*judge.Tolerance {
+		last := samples[len(samples)-1]
+		n := row.course(samples, forever, underLimit).mean(last.at)
+		if last.charged != nil {
+			// I/O of a neighbour that waits at the neighbour's own limit was charged before, so it seems to be the
+			// target's. But the target can't do more than was ever charged to its group.
+			n = min(n, row.amount(last.charged.group)/last.at.Seconds())
+		}
+		if n > float64(asked)*judge.Tolerance {
 			used[key] = n
 		}
 	}
@@ -59,6 +66,9 @@ func (r *Row) judgeWithTarget(m *measured) bool {
 	under := r.course(m.samples, r.until(), underLimit)
 	share := under.mean(r.Elapsed)
 	used := share - app
+	if m.before != nil && !m.busy {
+		used = min(used, r.mostOwn(m, app))
+	}
 	inFlight := r.inFlight()
 	// If the target was idle before, the worker's I/O in flight at the row's ends must not count as the target's.
 	if share < 0 || used <= r.Asked*judge.Tolerance || !m.busy && used*r.Elapsed.Seconds() <= inFlight {
@@ -82,6 +92,20 @@ func (r *Row) judgeWithTarget(m *measured) bool {
 		r.Why = fmt.Sprintf("too short: the target's own I/Os are so large that the limit lets one of them through in %s: verify with --time %s, or when the target is quiet", size.Duration(pause), (endings * pause * 5 / 4).Round(time.Second))
 	}
 	return true
+}
+
+// mostOwn returns the maximum that an idle target can have done per second beside the worker: what was charged to its
+// group before the worker began, and in the row. Without this bound, I/O of a neighbour that was charged before the row,
+// and waited at the neighbour's own limit, would seem to be the target's. I/O that the target begins while the worker
+// lays out its file is missing, because the charge of that is the worker's as well.
+func (r *Row) mostOwn(m *measured, app float64) float64 {
+	// At the end of the row, some of the worker's I/O is charged and still waits.
+	waits := float64(depth)
+	if !r.Key.IOPS() {
+		waits *= float64(r.BS)
+	}
+	charged := r.course(m.samples, r.until(), byGroup).mean(r.Elapsed)
+	return max(charged-app-waits/r.Elapsed.Seconds(), 0) + r.amount(*m.before)/r.Elapsed.Seconds()
 }
 
 // judgeGroups judges the I/O of all of the target's groups, if the others did a part that matters. Version 1 limits

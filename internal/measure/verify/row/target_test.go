@@ -27,6 +27,7 @@ func TestSum(t *testing.T) {
 		{"a half", Direct, false, asked / 2, asked, asked, 0, judge.Held, "with the 5 MiB/s that the target itself used"},
 		{"others write too", Direct, true, asked / 2, 3 * asked, asked, 2 * asked, judge.Held, "with the 5 MiB/s that the target itself used"},
 		{"together they pass it", Direct, true, asked, 3 * asked, 3 * asked, 0, judge.NotHeld, "saw 30 MiB/s (3 times), with the 20 MiB/s that the target itself used"},
+		{"a neighbour's I/O that was charged before", Direct, false, asked / 2, asked, asked / 2, 0, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower than the limit"},
 		{"together they are below", Direct, true, asked / 4, asked / 2, asked / 2, 0, judge.Unproved, "saw 5 MiB/s (-50.0 %), with the 2.5 MiB/s that the target itself used; something else was slower than the limit"},
 		{"synced, and a target that was quiet", DSync, false, 0.7 * asked, asked, asked, 0, judge.Held, "with what the file system adds"},
 		{"synced, beside a busy one", DSync, true, 0.7 * asked, asked, asked, 0, judge.Held, "with the 3 MiB/s that the target itself used"},
@@ -37,7 +38,7 @@ func TestSum(t *testing.T) {
 			o := written(row.others * p[i].at.Seconds())
 			p[i].charged.others = &o
 		}
-		r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.app))}, samples: p, busy: row.busy})
+		r.judge(&measured{result: &workload.Result{Elapsed: d, Samples: samples(d, steady(row.app))}, samples: p, busy: row.busy, before: &count{}})
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s; want %s with %q", row.name, r.Words(), row.want, row.words)
 		}
