@@ -34,8 +34,8 @@ Each line begins with ok, partly or no. A line marked "fix:" has a command or
 advice; doctor does not run it for you.
 
 --leftovers lists instead the sessions, disks and device-wide limits that Plimsoll has
-recorded, with the process of each. If that process was killed, the next run removes
-them, or --sweep.
+made and not yet removed, each with the process that made it. If that process was killed,
+the next run removes them; --sweep does so at once.
 
 Exit status: 0 done; 1 a leftover can't be read or removed; 5 not even the host engine
 can measure here.`,
@@ -81,7 +81,7 @@ can measure here.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	cmd.Flags().BoolVar(&left, "leftovers", false, "list what runs have made here and not removed yet")
+	cmd.Flags().BoolVar(&left, "leftovers", false, "list what Plimsoll has made here and not yet removed")
 	cmd.Flags().BoolVar(&sweep, "sweep", false, "remove the leftovers of processes that have ended")
 	cmd.MarkFlagsMutuallyExclusive("leftovers", "sweep")
 	return cmd

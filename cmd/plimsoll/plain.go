@@ -18,7 +18,7 @@ func (a *app) plain(args []string) []string {
 		for _, w := range plain {
 			words = append(words, clean.Shell(w))
 		}
-		dialect.Note(a.stderr, "plimsoll reads typographic dashes and quotes as plain ones: %s", strings.Join(words, " "))
+		dialect.Note(a.stderr, "typographic dashes and quotes are read as plain ones: %s", strings.Join(words, " "))
 	}
 	return plain
 }

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// progress prints a run's progress on standard error: on a terminal a single line that is rewritten, elsewhere a line
-// per block.
+// progress prints a run's progress: on a terminal one line that each trial rewrites, elsewhere one line for each block.
+// Notes and failed trials have lines of their own on both.
 type progress struct {
 	w        io.Writer
 	terminal bool

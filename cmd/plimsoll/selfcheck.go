@@ -72,7 +72,7 @@ func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) error {
 		err = errors.Join(err, selfcheck.WriteTable(a.stdout, figures))
 	}
 	if n := selfcheck.Faults(figures); err == nil && n > 0 {
-		err = &exitError{exitNotHeld, fmt.Errorf("plimsoll and fio disagree on a limited device in %d figures: one of them is wrong", n)}
+		err = &exitError{exitNotHeld, fmt.Errorf("the figures of Plimsoll and fio disagree on a limited device in %d places: one of the two is wrong", n)}
 	}
 	return err
 }

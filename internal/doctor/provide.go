@@ -50,7 +50,7 @@ func (e *examination) provide() {
 	e.node("device/dm", "device mapper (LVM, encryption, delays)", "dm_mod", modules["dm_mod"], "mapper/control")
 	e.node("device/nbd", "network block devices", "nbd", modules["nbd"], "nbd0")
 	e.kvm()
-	e.tool("tool/qemu", "virtual machines", "qemu-system-x86", "qemu-system-x86_64", "qemu-system-aarch64", "qemu-kvm", "/usr/libexec/qemu-kvm")
+	e.tool("tool/qemu", "QEMU, for virtual machines", "qemu-system-x86", "qemu-system-x86_64", "qemu-system-aarch64", "qemu-kvm", "/usr/libexec/qemu-kvm")
 	e.tool("tool/fio", "fio, for cross-checks", "fio", "fio")
 }
 

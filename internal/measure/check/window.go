@@ -47,7 +47,7 @@ func checkWindow(v *view) []record.Warning {
 	case v.elapsed < shortWindow:
 		return warning(Window, record.Note, e, "The window was only %s long: a runtime of at least 100 ms depends less on chance.", size.Duration(v.elapsed))
 	case ops < tailOps:
-		return warning(Window, record.Note, e, "The p99 rests on only the slowest %d of %d operations.", max(1, ops/100), ops)
+		return warning(Window, record.Note, e, "A p99 would rest on only the slowest %d of %d operations.", max(1, ops/100), ops)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func quick() (record.Run, []record.Trial) {
 		share := float64(50+(i+20)%40) / 100
 		f.trials[i].Warnings = []record.Warning{
 			{Check: "neighbour", Severity: record.Doubt, Text: fmt.Sprintf("All CPUs were busy, %.0f %% of them with work other than the worker's.", 100*share), Evidence: json.RawMessage(fmt.Sprintf(`{"others":%g}`, share))},
-			{Check: "window", Severity: record.Note, Text: fmt.Sprintf("The p99 rests on only the slowest %d of %d operations.", 1+i%3, 100+i), Evidence: json.RawMessage(fmt.Sprintf(`{"ops":%d}`, 100+i))},
+			{Check: "window", Severity: record.Note, Text: fmt.Sprintf("A p99 would rest on only the slowest %d of %d operations.", 1+i%3, 100+i), Evidence: json.RawMessage(fmt.Sprintf(`{"ops":%d}`, 100+i))},
 		}
 	}
 	return f.run, f.trials
