@@ -1,8 +1,8 @@
 // Package worker is the program inside the container: an agent that describes the place and runs each trial in a fresh
 // process of its own.
 //
-// It reads the messages of package wire on standard input and answers on standard output; standard error is for last words.
-// The agent ends at the end of its input, so that a container never outlives the plimsoll that started it.
+// It reads the messages of package wire on standard input and answers on standard output. On standard error it says why it
+// ends, if that is an error. It ends with its input, so that a container never outlives the plimsoll that started it.
 package worker
 
 import (

@@ -17,12 +17,13 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// portPatience is how long the port's device may take to appear once its driver is loaded.
+// portPatience is the longest time between loading the port's driver and the appearance of its device.
 const portPatience = 10 * time.Second
 
-// Machine is the program of a virtual machine's first process: it mounts the kernel's file systems, loads the modules of
-// its first arguments, and waits on its port for a Setup; then it is the agent of that place. It returns when the port's
-// input ends; the machine has to be turned off then (TurnOff).
+// Machine runs as the first process of a virtual machine. It mounts the kernel's file systems (/proc, /sys, /dev), loads
+// the kernel modules that are named, and reports on its virtio-serial port (wire.PortName) that it has booted. The engine then sends a
+// Setup, which says what to mount. From there on, Machine is the agent in that place. It returns when the engine closes
+// the port; the caller then turns the machine off (TurnOff).
 func Machine(ctx context.Context, exe string, modules []string) error {
 	if err := mountKernel(); err != nil {
 		return err

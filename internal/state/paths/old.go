@@ -8,11 +8,12 @@ import (
 	"plimsoll/internal/text/usage"
 )
 
-// old are the files in which versions before the journal recorded what they had made. No version reads them any more.
+// old has patterns of the files in which early versions, which had no journal yet, recorded what they had made. This
+// version doesn't read them.
 var old = []string{"sessions/*.json", "held/*.json", "device-wide.json", "weights.json", "limits-set.json"}
 
-// Old refuses folders with records of a version before the journal: what they list would be neither shown nor removed. The error is a
-// *usage.Error that names the first such file.
+// Old refuses state folders with such files, because this version would neither show nor remove what they list. The error
+// is a *usage.Error that names the first of them; nil: there are none.
 func Old(dirs ...string) error {
 	for _, dir := range dirs {
 		for _, pattern := range old {
