@@ -84,14 +84,19 @@ func (w *treeWatch) begin() {
 	for range 10 {
 		err := w.add(w.root, 0)
 		if err == nil {
-			w.noteRoot()
+			connected := w.noteRoot()
+			if connected && !w.first {
+				w.connected() // Before the containers that the look reports.
+			}
 			err = w.look(w.root, 0)
+			if connected && w.first && !missing(err) {
+				w.connected() // A container that starts from now on is reported. The look reports none.
+			}
 		}
-		switch {
-		case err == nil:
-			return
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR):
-			w.complain(err)
+		if !missing(err) {
+			if err != nil {
+				w.complain(err)
+			}
 			return
 		}
 		w.rooted = false
@@ -109,10 +114,17 @@ func (w *treeWatch) begin() {
 	}
 }
 
-// noteRoot notes that root is watched, and reports that before it reports containers.
-func (w *treeWatch) noteRoot() {
+// missing reports whether a folder isn't there, or is none any more.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}
+
+func (w *treeWatch) connected() { w.send(Event{Type: Connected, Source: w.what()}) }
+
+// noteRoot notes that root is watched, and reports whether that is new.
+func (w *treeWatch) noteRoot() bool {
 	if w.rooted {
-		return
+		return false
 	}
 	w.rooted = true
 	for wd, n := range w.nodes {
@@ -122,7 +134,7 @@ func (w *treeWatch) noteRoot() {
 			delete(w.nodes, wd)
 		}
 	}
-	w.send(Event{Type: Connected, Source: w.what()})
+	return true
 }
 
 // stillMissing reports whether the folder below above on the way to root is missing: it may have been made just before above was
@@ -180,7 +192,7 @@ func (w *treeWatch) enter(dir, name string, level int) {
 	if err == nil {
 		err = w.look(below, level+1)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+	if err != nil && !missing(err) {
 		w.complain(err)
 	}
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -138,8 +139,14 @@ func TestWatchMany(t *testing.T) {
 		note(t, root, id, pid, ticks)
 	}
 	started, ended := map[string]bool{}, map[string]bool{}
+	timeout := time.After(time.Minute)
 	for len(ended) < n {
-		e := <-on.events
+		var e Event
+		select {
+		case e = <-on.events:
+		case <-timeout:
+			t.Fatalf("%d of %d are reported as started, and %d as ended", len(started), n, len(ended))
+		}
 		id := e.Target.ID
 		switch {
 		case e.Type == Started && !started[id]:
@@ -151,4 +158,52 @@ func TestWatchMany(t *testing.T) {
 			t.Fatalf("event %+v", e)
 		}
 	}
+}
+
+// TestWatchFromConnected: a container that starts as soon as the watch has said that it is connected is reported, whether the runtime's
+// folder was there already or appears later.
+func TestWatchFromConnected(t *testing.T) {
+	pid, ticks, _ := sleep(t)
+	for _, late := range []bool{false, true} {
+		root := filepath.Join(t.TempDir(), "runc")
+		mkdir := func() {
+			if err := os.Mkdir(root, 0o755); err != nil {
+				t.Error(err)
+			}
+		}
+		if !late {
+			mkdir()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		started := false
+		ended := goes(func() {
+			finder(t, Options{}).runcTree(root).watch(ctx, func(e Event) {
+				switch e.Type {
+				case Connected:
+					note(t, root, "one", pid, ticks)
+				case Started:
+					started = true
+					cancel()
+				}
+			})
+		})
+		if late {
+			waitWatched(t, filepath.Dir(root))
+			mkdir()
+		}
+		<-ended
+		if !started {
+			t.Errorf("a folder that is made later %v: the start is not reported", late)
+		}
+	}
+}
+
+// goes runs f in a goroutine, and returns what is closed at its end.
+func goes(f func()) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f()
+	}()
+	return ended
 }
