@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // needJekyll skips where the real one isn't installed.
@@ -234,11 +235,7 @@ func TestRefusingShare(t *testing.T) {
 		b, err := os.ReadFile(page)
 		mustDo(t, err)
 		for name, text := range map[string]string{"the report after the run": r.stdout, "the full report": full.stdout, "the page": string(b)} {
-			for _, want := range []string{"dir -> share", "jekyll ended with exit status 1:", "No space left", "files and", "in the destination after"} {
-				if !strings.Contains(strings.Join(strings.Fields(html.UnescapeString(text)), " "), want) {
-					t.Errorf("%s lacks %q:\n%.6000s", name, want, text)
-				}
-			}
+			texttest.Has(t, strings.Join(strings.Fields(html.UnescapeString(text)), " "), []string{"dir -> share", "jekyll ended with exit status 1:", "No space left", "files and", "in the destination after"}, name)
 		}
 		if !strings.Contains(string(b), "Generating") || !strings.Contains(full.stdout, "| ") {
 			t.Error("the log of jekyll is not shown")

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/internal/text/clean"
 )
 
@@ -97,11 +98,7 @@ func TestDaemon(t *testing.T) {
 	do := func(status int, words []string, args ...string) result {
 		t.Helper()
 		r := plimsoll(t, t.Context(), dir, "", append([]string{"daemon", "--policy", policy, "--run", run}, args...)...)
-		for _, w := range words {
-			if !strings.Contains(r.stdout+r.stderr, w) {
-				t.Errorf("%v: no %q in:\n%s%s", args, w, r.stdout, r.stderr)
-			}
-		}
+		texttest.Has(t, r.stdout+r.stderr, words, args)
 		if r.status != status {
 			t.Errorf("%v: status %d, want %d:\n%s%s", args, r.status, status, r.stdout, r.stderr)
 		}
@@ -167,11 +164,7 @@ func TestDaemon(t *testing.T) {
 	show := func(words ...string) {
 		t.Helper()
 		r := plimsoll(t, t.Context(), dir, "", "limit", "show", "web")
-		for _, w := range words {
-			if !strings.Contains(r.stdout, w) {
-				t.Errorf("limit show web: no %q in:\n%s%s", w, r.stdout, r.stderr)
-			}
-		}
+		texttest.Has(t, r.stdout, words, r.stderr)
 	}
 	show("write_bps=8MiB")
 	put("rules:\n- {name: small, match: {name: web}, limits: {memory: 64MiB}}\n")

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestDoctorLeftovers: what runs record is shown with whether its process runs, and what an ended one left is removed, and nothing else.
@@ -65,11 +66,7 @@ func TestDoctorLeftovers(t *testing.T) {
 		}
 	}
 	r := ask(exitDone, "--leftovers")
-	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended ", "none: it stays", "loop0 for volume:docker:data\n", " /shop/gone\n", "ended; no sweep knows the kind"} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("%q is not in\n%s", want, r.stdout)
-		}
-	}
+	texttest.Has(t, r.stdout, []string{"loop-disk     left ", "host-session  living ", " runs ", " ended ", "none: it stays", "loop0 for volume:docker:data\n", " /shop/gone\n", "ended; no sweep knows the kind"})
 	if want := "3 of 7 belong to processes that have ended: plimsoll doctor --sweep --state " + dir + " removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
 		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/doctor"
 	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // doctorRun runs the command in process.
@@ -39,11 +40,7 @@ func TestDoctorText(t *testing.T) {
 	if status != exitDone || errs != "" {
 		t.Fatalf("status %d, stderr %q", status, errs)
 	}
-	for _, want := range []string{"\nmeasure\n", "\nlimit\n", "\nprovide\n", "  ok      I/O engine psync", "state folder " + state} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in:\n%s", want, out)
-		}
-	}
+	texttest.Has(t, out, []string{"\nmeasure\n", "\nlimit\n", "\nprovide\n", "  ok      I/O engine psync", "state folder " + state})
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("doctor left %v, %v: it only looks", left, err)
 	}

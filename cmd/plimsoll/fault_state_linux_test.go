@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestRunStateFull: when the state folder's disk fills up in the middle, the run ends with
@@ -52,11 +53,7 @@ func TestRunStateFull(t *testing.T) {
 		break
 	}
 	last := log.String()
-	for _, word := range []string{filepath.Join(dir, "plimsoll.db"), "no space left", "--state"} {
-		if !strings.Contains(last, word) {
-			t.Errorf("stderr lacks %q:\n%s", word, last)
-		}
-	}
+	texttest.Has(t, last, []string{filepath.Join(dir, "plimsoll.db"), "no space left", "--state"})
 	if strings.Contains(last, "panic") || strings.Contains(last, "goroutine ") {
 		t.Errorf("it crashed:\n%s", last)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestRunInterrupted: an interrupt keeps what was measured, and --resume goes on
@@ -198,9 +199,5 @@ func interruptTwice(t *testing.T, dir, plan string, after int) {
 	if run.Status != record.Interrupted || len(trials) < before {
 		t.Errorf("the run is %s with %d trials, want it interrupted with %d at least", run.Status, len(trials), before)
 	}
-	for _, want := range []string{"interrupted; its trials are kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("no %q in\n%s", want, said)
-		}
-	}
+	texttest.Has(t, said.String(), []string{"interrupted; its trials are kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"})
 }

@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/measure/stats"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/internal/text/refusal"
 )
 
@@ -139,11 +140,7 @@ func TestLimitBadPlaces(t *testing.T) {
 		{exitUsage, []string{"--path or --device"}, nil},
 	} {
 		text := l.do(t, row.status, append([]string{"set", l.name, "--write-bps", "2MiB", "--cpus", "0.5"}, row.args...)...)
-		for _, w := range row.words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%v: no %q in %s", row.args, w, text)
-			}
-		}
+		texttest.Has(t, text, row.words, row.args)
 		if now := l.kernel(t); now != before {
 			t.Errorf("%v: the kernel has %q, want %q", row.args, now, before)
 		}
@@ -289,11 +286,7 @@ func TestLimitNobody(t *testing.T) {
 		if status != exitFailure || strings.Count(stderr, "run as root") != 1 {
 			t.Errorf("%v: status %d: %s%s", row.args, status, stdout, stderr)
 		}
-		for _, w := range row.words {
-			if !strings.Contains(stderr, w) {
-				t.Errorf("%v: no %q in %s", row.args, w, stderr)
-			}
-		}
+		texttest.Has(t, stderr, row.words, row.args)
 		if now := l.kernel(t); now != before || disktest.Scheduler(t, l.loop) != scheduler {
 			t.Errorf("%v: the kernel has %q, want %q", row.args, now, before)
 		}

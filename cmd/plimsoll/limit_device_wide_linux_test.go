@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/journaltest"
+	"plimsoll/internal/testkit/texttest"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,11 +65,7 @@ func deviceWideLab(t *testing.T) (l limitLab, loop, dir string, says func(status
 	return l, loop, dir, func(status int, words []string, args ...string) string {
 		t.Helper()
 		text := l.do(t, status, args...)
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%v: no %q in\n%s", args, w, text)
-			}
-		}
+		texttest.Has(t, text, words, args)
 		return text
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // A limitLab is engines of a test's own.
@@ -171,11 +172,7 @@ func TestLimitProbe(t *testing.T) {
 	})
 	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
 	text := l.do(t, exitDone, "verify", "volume:probed", "--probe", "--write-bps", "8MiB", "--modes", "direct", "--time", "3s")
-	for _, w := range []string{"a probe container, volume probed, on " + filepath.Base(loop), "  held: asked 8 MiB/s"} {
-		if !strings.Contains(text, w) {
-			t.Errorf("verify --probe: no %q in %s", w, text)
-		}
-	}
+	texttest.Has(t, text, []string{"a probe container, volume probed, on " + filepath.Base(loop), "  held: asked 8 MiB/s"})
 	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("volume", "probed")})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("containers %+v, %v", list.Items, err)

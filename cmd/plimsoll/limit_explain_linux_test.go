@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // explainJSON is what programs read of limit explain.
@@ -87,11 +88,7 @@ func TestLimitExplainImpossible(t *testing.T) {
 	if r.status != exitCannot || !strings.Contains(r.stderr, memory+" and "+program+" can't be limited here") {
 		t.Errorf("status %d, want %d; stderr %s", r.status, exitCannot, r.stderr)
 	}
-	for _, want := range []string{"can't be limited: tmpfs is memory", "instead: ", "the program that serves there:/x", "a limit holds"} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in:\n%s", want, r.stdout)
-		}
-	}
+	texttest.Has(t, r.stdout, []string{"can't be limited: tmpfs is memory", "instead: ", "the program that serves there:/x", "a limit holds"})
 }
 
 // TestLimitExplainUsage: wrong usage is told from what can't be done.

@@ -13,17 +13,14 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // says runs a command of limit, of which the output has to have all of the words.
 func (l limitLab) says(t *testing.T, status int, words []string, args ...string) string {
 	t.Helper()
 	text := l.do(t, status, args...)
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			t.Errorf("%v: no %q in %s", args, w, text)
-		}
-	}
+	texttest.Has(t, text, words, args)
 	return text
 }
 

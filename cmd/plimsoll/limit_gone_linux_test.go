@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // Fixtures describe devices that go; here a kernel shows the same.
@@ -115,11 +116,7 @@ func TestLimitMapperGone(t *testing.T) {
 			if err == nil {
 				t.Fatal("a limit was set on a device that is gone")
 			}
-			for _, w := range tt.words {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("no %q in %v", w, err)
-				}
-			}
+			texttest.Has(t, err.Error(), tt.words)
 			if now := ratesOf(t, group); now != before {
 				t.Errorf("the kernel has %q, want %q", now, before)
 			}

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // judged is says for a limit verify that finds its target and starts a worker there, but measures nothing: all rows have the verdict. It
@@ -38,11 +39,7 @@ func (l limitLab) judged(t *testing.T, verdict judge.Verdict, status int, words 
 	if got != status {
 		t.Errorf("limit %v: status %d, want %d:\n%s", args, got, status, text)
 	}
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			t.Errorf("%v: no %q in\n%s", args, w, text)
-		}
-	}
+	texttest.Has(t, text, words, args)
 	if len(asked) == 0 {
 		t.Errorf("%v: nothing would have been measured:\n%s", args, text)
 	}

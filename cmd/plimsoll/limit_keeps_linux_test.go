@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // A keeping is a keeper of a test's own, which takes its limits away when it ends.
@@ -129,11 +130,7 @@ func keepsNot(t *testing.T, group disktest.Group, dir string, words []string) {
 	k.Started(target.Target{Kind: target.Cgroup, Name: string(group), Running: true})
 	k.until(t, "the fault is told", func() bool { c := k.Status().Containers; return len(c) == 1 && len(c[0].Faults) == 1 })
 	c := k.Status().Containers[0]
-	for _, w := range words {
-		if !strings.Contains(c.Faults[0].Text, w) {
-			t.Errorf("the keeper doesn't say %q: %s", w, c.Faults[0].Text)
-		}
-	}
+	texttest.Has(t, c.Faults[0].Text, words)
 	k.Check()
 	if now := ratesOf(t, group); len(c.Held) > 0 || c.Faults[0].Rule != "one" || now != before {
 		t.Errorf("the keeper holds %+v; the kernel has %q, want %q", c, now, before)

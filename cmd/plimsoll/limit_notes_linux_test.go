@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // boundContainer runs a container with folders of the host bound into it, by target, with runc or crun, and returns its name.
@@ -91,11 +92,7 @@ func TestLimitNotes(t *testing.T) {
 	says := func(words []string, not string, args ...string) string {
 		t.Helper()
 		text := l.do(t, exitDone, args...)
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%v: no %q in\n%s", args, w, text)
-			}
-		}
+		texttest.Has(t, text, words, args)
 		if not != "" && strings.Contains(text, not) {
 			t.Errorf("%v: %q in\n%s", args, not, text)
 		}

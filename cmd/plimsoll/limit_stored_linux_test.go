@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestLimitStored: clear clears the kernel whatever the engine has stored, and says what the next start would bring
@@ -54,11 +55,7 @@ func TestLimitStored(t *testing.T) {
 		if r.status != status || not != "" && strings.Contains(text, not) {
 			t.Errorf("%v: status %d, want %d without %q:\n%s", args, r.status, status, not, text)
 		}
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%v: no %q in:\n%s", args, w, text)
-			}
-		}
+		texttest.Has(t, text, words, args)
 	}
 	current := os.Getenv(dockertest.EnvPrograms) != "" // Takes and forgets limits of devices.
 	rate, memory := "write_bps=10MiB on "+loop, "memory=64MiB"

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // kept is what a group's file has, in one line.
@@ -66,11 +67,7 @@ func notGiven(t *testing.T, parent, group disktest.Group, others map[string]stri
 	}
 	text := l.do(t, exitCannot, args...)
 	control := filepath.Join(string(parent), "cgroup.subtree_control")
-	for _, w := range []string{filepath.Base(string(group)), "the io controller is not given to this group: " + control + " does not list it", "echo +io > " + control} {
-		if !strings.Contains(text, w) {
-			t.Errorf("no %q in %s", w, text)
-		}
-	}
+	texttest.Has(t, text, []string{filepath.Base(string(group)), "the io controller is not given to this group: " + control + " does not list it", "echo +io > " + control})
 	for file, was := range before {
 		if is := kept(t, group, file); is != was {
 			t.Errorf("refused, %s has %q, want %q", file, is, was)

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestLimitVerifyWhere: a group has no files of its own, so that a folder must be named; a device is none.
@@ -35,11 +36,7 @@ func TestLimitVerifyWhere(t *testing.T) {
 		{exitUsage, []string{"--tolerance 0"}, []string{l.name, "--path", l.path, "--tolerance", "0"}},
 	} {
 		text := l.do(t, row.status, append([]string{"verify", "--time", "3s"}, row.args...)...)
-		for _, w := range row.words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%v: no %q in %s", row.args, w, text)
-			}
-		}
+		texttest.Has(t, text, row.words, row.args)
 	}
 	cmd := exec.Command("sh", "-c", "read end")
 	in, err := cmd.StdinPipe()

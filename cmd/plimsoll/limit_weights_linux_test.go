@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestLimitWeights: a weight is refused where it would do nothing, takes effect when a disk is asked to be divided by
@@ -36,11 +37,7 @@ func TestLimitWeights(t *testing.T) {
 			says := func(status int, words []string, args ...string) {
 				t.Helper()
 				text := l.do(t, status, args...)
-				for _, w := range words {
-					if !strings.Contains(text, w) {
-						t.Errorf("%v: no %q in %s", args, w, text)
-					}
-				}
+				texttest.Has(t, text, words, args)
 			}
 			set := []string{"set", name, "--device", loop, "--weight", "200"}
 			says(exitCannot, []string{disk + " is scheduled by " + before + ", which knows no weights", "echo bfq > /sys/block/" + disk + "/queue/scheduler", "--enable-weights does that"}, set...)

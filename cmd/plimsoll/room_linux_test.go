@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // roomPlan has a place with plenty of room, and one on a small file system.
@@ -59,11 +60,7 @@ func TestRunNoRoomAtAll(t *testing.T) {
 	if r.status != exitCannot {
 		t.Errorf("status %d, want %d", r.status, exitCannot)
 	}
-	for _, want := range []string{"skipped host/dir: too little space: its files need 500 TiB, but only ", "skipped oci/layer: too little space"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("no %q in\n%s", want, r.stderr)
-		}
-	}
+	texttest.Has(t, r.stderr, []string{"skipped host/dir: too little space: its files need 500 TiB, but only ", "skipped oci/layer: too little space"})
 	if r := plimsollResults(dir, "ls", "--json"); r.status != exitDone || r.stdout != "[]\n" {
 		t.Errorf("recorded: %s", r.stdout)
 	}

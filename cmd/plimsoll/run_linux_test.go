@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/texttest"
 )
 
 func TestRun(t *testing.T) {
@@ -56,11 +57,7 @@ func TestRun(t *testing.T) {
 	if c := run.IOEngine["randread"]; c.Engine == "" || c.Why == "" {
 		t.Errorf("I/O engine = %+v", c)
 	}
-	for _, word := range []string{"host dir", "oci layer"} {
-		if !strings.Contains(r.stdout, word) {
-			t.Errorf("the overview lacks %q:\n%s", word, r.stdout)
-		}
-	}
+	texttest.Has(t, r.stdout, []string{"host dir", "oci layer"})
 	// In a note it may stand in parentheses.
 	if strings.Contains(r.stdout, "  A/A control") {
 		t.Errorf("two blocks prove nothing, and their tables are printed:\n%s", r.stdout)

@@ -15,6 +15,7 @@ import (
 	"plimsoll/hist"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // children lists the child processes of pid.
@@ -162,16 +163,8 @@ blocks: 1
 	}
 	full := plimsoll(t, t.Context(), dir, "", "report", "last", "--full")
 	show := plimsoll(t, t.Context(), dir, "", "results", "show", "last", "--trial", tr.Key, "--block", "1")
-	for _, want := range []string{"open loop, 1,000 I/Os per second offered, ", " achieved; of ", " started late, at worst by ", "p99 of the response time ", ", of the service time "} {
-		if !strings.Contains(unwrap(full.stdout), want) {
-			t.Errorf("the report lacks %q:\n%s", want, full.stdout)
-		}
-	}
-	for _, want := range []string{"1 k/s offered, ", " achieved; of ", "; response time p50 ", "; service time p50 "} {
-		if !strings.Contains(unwrap(show.stdout), want) {
-			t.Errorf("results show lacks %q:\n%s", want, show.stdout)
-		}
-	}
+	texttest.Has(t, unwrap(full.stdout), []string{"open loop, 1,000 I/Os per second offered, ", " achieved; of ", " started late, at worst by ", "p99 of the response time ", ", of the service time "})
+	texttest.Has(t, unwrap(show.stdout), []string{"1 k/s offered, ", " achieved; of ", "; response time p50 ", "; service time p50 "})
 	if !found || !strings.Contains(unwrap(r.stdout), "The job did not keep its rate") {
 		t.Errorf("no warning says that the job did not keep its rate: %+v\n%s", tr.Warnings, r.stdout)
 	}

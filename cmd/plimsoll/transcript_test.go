@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // result is what one plimsoll command did.
@@ -31,11 +32,7 @@ func (r result) wants(t *testing.T, status int, printed string, texts []string) 
 	if r.status != status {
 		t.Errorf("status %d, want %d\n%s%s", r.status, status, r.stdout, r.stderr)
 	}
-	for _, text := range texts {
-		if !strings.Contains(printed, text) {
-			t.Errorf("%q is not in\n%s", text, printed)
-		}
-	}
+	texttest.Has(t, printed, texts)
 }
 
 // A transcript collects command lines with their exit statuses and all that they print, for one golden file.

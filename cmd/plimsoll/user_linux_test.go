@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/state/paths"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // quickHost is a first look at the default plan that takes a second.
@@ -48,11 +49,7 @@ func TestFirstUseOfNobody(t *testing.T) {
 			if status != tt.status {
 				t.Fatalf("status %d, want %d\n%s", status, tt.status, errs)
 			}
-			for _, w := range tt.want {
-				if !strings.Contains(errs, w) {
-					t.Errorf("no %q in\n%s", w, errs)
-				}
-			}
+			texttest.Has(t, errs, tt.want)
 			if tt.never != "" && strings.Contains(errs, tt.never) {
 				t.Errorf("%q in\n%s", tt.never, errs)
 			}
@@ -102,11 +99,7 @@ blocks: 2
 		if status != exitDone {
 			t.Errorf("plimsoll %s: status %d\n%s\n%s", strings.Join(tt.args, " "), status, out, errs)
 		}
-		for _, w := range tt.want {
-			if !strings.Contains(unwrap(out), w) {
-				t.Errorf("plimsoll %s: no %q in\n%s", strings.Join(tt.args, " "), w, out)
-			}
-		}
+		texttest.Has(t, unwrap(out), tt.want, strings.Join(tt.args, " "))
 	}
 	state := filepath.Join(own, ".local/state/plimsoll")
 	_, trials := records(t, state)

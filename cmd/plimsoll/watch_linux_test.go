@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/internal/watch"
 )
 
@@ -155,11 +156,7 @@ func TestWatch(t *testing.T) {
 	wait = w.start(t, "sleep 0.5; dd if=/dev/zero of="+w.dir+"/file2 bs=1M count=40 status=none; sleep 2.5")
 	text = do(exitDone, "watch", "shown", "volume:seen", "--once", "--interval", "2s")
 	wait()
-	for _, words := range []string{"docker:shown", "calls of 3 processes", "for storage", ": volume seen", "not charged yet, or to no group", "≥ ", "write_bps 4 MiB/s", "(root group)", "volume:docker:seen", "Device            r/s"} {
-		if !strings.Contains(text, words) {
-			t.Errorf("no %q in:\n%s", words, text)
-		}
-	}
+	texttest.Has(t, text, []string{"docker:shown", "calls of 3 processes", "for storage", ": volume seen", "not charged yet, or to no group", "≥ ", "write_bps 4 MiB/s", "(root group)", "volume:docker:seen", "Device            r/s"})
 	testWatchLive(t, d, api, state)
 
 	for _, row := range []struct {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/internal/testkit/winetest"
 )
 
@@ -57,11 +58,7 @@ func exeLines(t *testing.T, w *winetest.Wine, exe string) {
 		if strings.Contains(out, "apt-get") {
 			t.Errorf("plimsoll.exe %s advises what Windows hasn't:\n%s", c.line, out)
 		}
-		for _, want := range c.wants {
-			if !strings.Contains(strings.ReplaceAll(out, "\r\n", "\n"), want) {
-				t.Errorf("plimsoll.exe %s prints no %q:\n%s", c.line, want, out)
-			}
-		}
+		texttest.Has(t, strings.ReplaceAll(out, "\r\n", "\n"), c.wants, c.line)
 	}
 	// No socket of Linux is asked.
 	out, err := w.Run(t, exe, "--state", `C:\state`, "limit", "show", "web")

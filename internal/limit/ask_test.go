@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/testkit/texttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -85,11 +87,7 @@ func TestAskRefuses(t *testing.T) {
 			t.Errorf("Set(%s, %q) = %v, asks for %+v", tt.key, tt.text, err, a)
 			continue
 		}
-		for _, w := range tt.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("Set(%s, %q): %q lacks %q", tt.key, tt.text, err, w)
-			}
-		}
+		texttest.Has(t, err.Error(), tt.want, tt.key, tt.text)
 	}
 }
 

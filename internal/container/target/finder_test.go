@@ -3,8 +3,9 @@ package target
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
+
+	"plimsoll/internal/testkit/texttest"
 )
 
 // finder makes a Finder and closes it at the test's end.
@@ -49,10 +50,6 @@ func wantErr[E error](t *testing.T, err error, words ...string) (e E) {
 	if !errors.As(err, &e) {
 		t.Errorf("%v is a %T, want a %T", err, err, e)
 	}
-	for _, w := range words {
-		if !strings.Contains(fmt.Sprint(err), w) {
-			t.Errorf("%v lacks %q", err, w)
-		}
-	}
+	texttest.Has(t, fmt.Sprint(err), words)
 	return e
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // A fixture is a tree of files in place of a machine's.
@@ -174,11 +175,7 @@ func TestBrokenFiles(t *testing.T) {
 	if len(all) != 1 || err == nil {
 		t.Fatalf("List() = %+v, %v", all, err)
 	}
-	for _, want := range []string{"half/state.json", "nothing/state.json", `container "other"`, "larger than"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("List(): %v lacks %q", err, want)
-		}
-	}
+	texttest.Has(t, err.Error(), []string{"half/state.json", "nothing/state.json", `container "other"`, "larger than"})
 	wantErr[*NotFoundError](t, resolveErr(t, f, "half"), "half/state.json")
 
 	x.write("state/"+taskFolder+"/default/web/config.json", "{}")

@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
 	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // envUser makes this test binary another user's plimsoll; its value is the test's folder.
@@ -69,14 +69,10 @@ func TestUser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, want := range []string{
+	texttest.Has(t, string(out), []string{
 		"docker: true: there is no container web; not asked: this user may not use the socket " + dir + "/docker.sock; run as root",
 		"containerd: true: there is no container web; not asked: this user may not read " + dir + "/state/" + taskFolder + " (containerd); run as root",
 		"runc: true: there is no container web; not asked: this user may not read " + dir + "/runc (runc); run as root",
 		"podman: true: there is no container web; not asked: this user may not read " + dir + "/graph (the storage of Podman and CRI-O); run as root",
-	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("said %q, want %q", out, want)
-		}
-	}
+	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // full sets every key that both versions have.
@@ -248,11 +249,7 @@ func TestNotes(t *testing.T) {
 		if len(d.Notes) != len(tt.words) {
 			t.Errorf("%s: notes are %q", tt.set, d.Notes)
 		}
-		for _, w := range tt.words {
-			if !strings.Contains(strings.Join(d.Notes, "\n"), w) {
-				t.Errorf("%s: %q lacks %q", tt.set, d.Notes, w)
-			}
-		}
+		texttest.Has(t, strings.Join(d.Notes, "\n"), tt.words, tt.set)
 	}
 }
 

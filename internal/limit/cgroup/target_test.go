@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/testkit/texttest"
 )
 
 const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -87,11 +88,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: no error", tt.cgroup)
 			continue
 		}
-		for _, w := range tt.words {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%q: %q lacks %q", tt.cgroup, err, w)
-			}
-		}
+		texttest.Has(t, err.Error(), tt.words, tt.cgroup)
 	}
 	if _, err := f.host.Find(99, "", ""); err == nil || !strings.Contains(err.Error(), "group of process 99") {
 		t.Errorf("no process: %v", err)

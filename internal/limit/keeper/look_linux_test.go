@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // asSeen lists what is held, or would be, and what can't be, a line each.
@@ -89,11 +90,7 @@ func TestLook(t *testing.T) {
 		"- {name: mine, match: all, where: {device: DISK}, limits: {latency: 5ms, memory: 64MiB}}\n"+
 		"- {name: none, match: {name: nobody}, limits: {memory: 64MiB}}\n"+
 		"- {name: shop, match: all, where: {device: DISK}, together: true, limits: {write_iops: 500}}\n"), targetOf(b.group)), "\n")
-	for _, words := range []string{"write_bps 1MiB", "(wide) wide true", "write_iops 500", "rule slow can't be kept: latency", "rule mine can't be kept", "rule shop can't be kept: one limit for several containers"} {
-		if !strings.Contains(got, words) {
-			t.Errorf("no %q in:\n%s", words, got)
-		}
-	}
+	texttest.Has(t, got, []string{"write_bps 1MiB", "(wide) wide true", "write_iops 500", "rule slow can't be kept: latency", "rule mine can't be kept", "rule shop can't be kept: one limit for several containers"})
 	if strings.Contains(got, "memory 64MiB") || strings.Contains(got, "2MiB") {
 		t.Errorf("limits of rules that can't be kept:\n%s", got)
 	}
@@ -110,9 +107,5 @@ func TestLookTogether(t *testing.T) {
 		"- {name: shop, match: {name: \"/shop/*\"}, together: true, limits: {memory: 100MiB}}\n"+
 		"- {name: apart, match: {name: \"/apart*\"}, together: true, limits: {memory: 50MiB}}\n",
 		of("/shop/web"), of("/shop/db"), of("/apart/a"), of("/apart2/b")), "\n")
-	for _, words := range []string{"the group /shop: memory 100MiB", "cgroup:/shop/db: memory 100MiB", "together: rule apart can't be kept: its 2 containers have no common control group"} {
-		if !strings.Contains(got, words) {
-			t.Errorf("no %q in:\n%s", words, got)
-		}
-	}
+	texttest.Has(t, got, []string{"the group /shop: memory 100MiB", "cgroup:/shop/db: memory 100MiB", "together: rule apart can't be kept: its 2 containers have no common control group"})
 }

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/load"
 )
 
@@ -298,9 +299,5 @@ func TestGlanceHasAbsoluteFigures(t *testing.T) {
 	f.fill(thePlaces[:4], len(specs))
 	// Those of text and markdown are in the golden files of TestQuickRunIsShort.
 	page := render(t, "html", Terminal{}, NewSet(built(f.run, f.trials)))
-	for _, want := range []string{"host dir, rate", "host dir, p99", "MiB/s", "k/s", "µs"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
+	texttest.Has(t, page, []string{"host dir, rate", "host dir, p99", "MiB/s", "k/s", "µs"})
 }

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 )
 
 func TestNoBaseline(t *testing.T) {
@@ -41,11 +42,7 @@ func TestFiguresWithoutBaseline(t *testing.T) {
 	golden.Check(t, "no-baseline-100.txt", text(t, r, Terminal{Width: 100}))
 	golden.Check(t, "no-baseline.md", render(t, "md", Terminal{}, NewSet(r)))
 	page := render(t, "html", Terminal{}, NewSet(r))
-	for _, row := range []string{">host dir, rate</th>", ">docker volume, p99</th>"} {
-		if !strings.Contains(page, row) {
-			t.Errorf("the page has no row %q:\n%s", row, page)
-		}
-	}
+	texttest.Has(t, page, []string{">host dir, rate</th>", ">docker volume, p99</th>"})
 	if strings.Contains(page, "no ratio ") {
 		t.Errorf("the page says in each row that there is no ratio:\n%s", page)
 	}

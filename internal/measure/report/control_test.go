@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestControlHasOneName: the second copy of the baseline is the A/A control wherever people read
@@ -44,9 +45,5 @@ func TestControlHasOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"control":true`, `"kind":"control"`} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("the cell as JSON lacks %s: %s", want, b)
-		}
-	}
+	texttest.Has(t, string(b), []string{`"control":true`, `"kind":"control"`})
 }

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/load"
 )
 
@@ -133,11 +134,7 @@ func TestSheetsFitATerminal(t *testing.T) {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	for _, head := range []string{"score  95 % interval", "beside", "seen at"} {
-		if !strings.Contains(wide, head) {
-			t.Errorf("at 120 columns there is no %q:\n%s", head, wide)
-		}
-	}
+	texttest.Has(t, wide, []string{"score  95 % interval", "beside", "seen at"})
 }
 
 // TestHeadlineOfProof: the headline says what rows prove, and nothing of rows that prove nothing.

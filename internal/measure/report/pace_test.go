@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/load"
 )
 
@@ -110,7 +111,7 @@ func TestPaceIsNextToTheNumbers(t *testing.T) {
 	golden.Check(t, "paced-full-160.txt", renderPaced(t, "text"))
 	golden.Check(t, "paced.md", renderPaced(t, "md"))
 	page := strings.Join(strings.Fields(strings.NewReplacer("&#34;", `"`, "&gt;", ">").Replace(renderPaced(t, "html"))), " ")
-	for _, want := range []string{
+	texttest.Has(t, page, []string{
 		"open loop at 1000/s, latencies from when an I/O was due",
 		"host dir: open loop, 1,000 I/Os per second offered, 980 achieved; of 30,000 due, 1,494 started late, at worst by 249 ms, and 600 never; p99 of the response time 200 ms, of the service time 205 µs",
 		"until five rounds of 2 s are steady, for 1 min at most",
@@ -118,11 +119,7 @@ func TestPaceIsNextToTheNumbers(t *testing.T) {
 		"oci bind: never steady, in all 6 trials, in rounds of 2 s; the figures are of the last ones",
 		"Never steady: in 18 s (9 rounds of 2 s) no 5 rounds in a row were steady. The figure shows the last ones, in which the throughput varied by 88 % of its mean and drifted by 88 %, the mean latency by 0 % and 0 %",
 		"Left: read response time, logarithmic",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q:\n%.3000s", want, page)
-		}
-	}
+	})
 }
 
 // TestPaceForMachines: in JSON and CSV.

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/internal/text/clean"
 )
 
@@ -104,11 +105,7 @@ func TestPoisonedTextIsHarmless(t *testing.T) {
 	s := NewSet(built(poison()))
 	for _, format := range []string{"text", "md", "csv"} {
 		out := render(t, format, Terminal{}, s)
-		for _, bad := range []string{"\x1b", "\x07", "\u202e", "\r"} {
-			if strings.Contains(out, bad) {
-				t.Errorf("%s holds %q", format, bad)
-			}
-		}
+		texttest.Lacks(t, out, []string{"\x1b", "\x07", "\u202e", "\r"}, format)
 	}
 	if md := render(t, "md", Terminal{}, s); strings.Contains(codeless(md), "<script") || strings.Contains(codeless(md), "<img") {
 		t.Error("markdown holds a tag")
@@ -220,11 +217,7 @@ func TestSeveralRunsAreNotCompared(t *testing.T) {
 	other := run
 	other.Machine.Kernel, other.Machine.CPUs = "6.18.0", 8
 	s := NewSet(built(run, trials), built(other, trials))
-	for _, want := range []string{"kernel", "number of CPUs", "compared within itself only"} {
-		if !strings.Contains(s.Note, want) {
-			t.Errorf("Note = %q, want it to name %q", s.Note, want)
-		}
-	}
+	texttest.Has(t, s.Note, []string{"kernel", "number of CPUs", "compared within itself only"})
 	for _, format := range []string{"text", "md", "html"} {
 		if out := strings.Join(strings.Fields(render(t, format, Terminal{}, s)), " "); !strings.Contains(out, "compared within itself only") {
 			t.Errorf("%s doesn't say that runs aren't compared", format)

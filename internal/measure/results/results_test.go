@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestTrialOnTwoDevices shows a trial whose clients stand on two disks.
@@ -22,11 +23,7 @@ func TestTrialOnTwoDevices(t *testing.T) {
 	}
 	var out strings.Builder
 	printTrial(&out, &tr, 1, 1)
-	for _, want := range []string{"Clients 1:", "ext4 on /dev/vda1", "Clients 2:", "xfs on /dev/vdb", "on machine node2", "2 MiB by the application", "3 MiB from the device"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("printTrial lacks %q:\n%s", want, out.String())
-		}
-	}
+	texttest.Has(t, out.String(), []string{"Clients 1:", "ext4 on /dev/vda1", "Clients 2:", "xfs on /dev/vdb", "on machine node2", "2 MiB by the application", "3 MiB from the device"})
 }
 
 // TestSkippedOnce: one missing daemon is reported once, and not for each of its cells.

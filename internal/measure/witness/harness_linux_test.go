@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/internal/testkit/workertest"
 )
 
@@ -108,11 +109,7 @@ func wantWarning(t *testing.T, tr *record.Trial, check, severity string, words .
 		if w.Check != check || w.Severity != severity {
 			continue
 		}
-		for _, word := range words {
-			if !strings.Contains(w.Text, word) {
-				t.Errorf("%s: %q lacks %q", check, w.Text, word)
-			}
-		}
+		texttest.Has(t, w.Text, words, check)
 		if severity == record.Doubt && len(w.Evidence) < 3 {
 			t.Errorf("%s has no evidence: %q", check, w.Text)
 		}

@@ -8,6 +8,7 @@ import (
 	"plimsoll/hist"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // lats is a histogram of latencies in microseconds.
@@ -49,7 +50,7 @@ func TestKnownReport(t *testing.T) {
 		}}}},
 	}}}
 	got := ResultsText(&p, &r)
-	for _, want := range []string{
+	texttest.Has(t, got, []string{
 		"\nCommand Line: \n\nInput parameters:\n\n\ttimespan:   1\n\t-------------\n\tduration: 10s\n\twarm up time: 5s\n\tcool down time: 0s\n\tgathering IOPS at intervals of 1000ms\n\trandom seed: 0\n\n",
 		"System information:\n\n\tcomputer name: \n\tstart time: \n\n\tcpu count:\t\t1\n\tcore count:\t\t1\n\tgroup count:\t\t1\n\tnode count:\t\t1\n\tsocket count:\t\t1\n\theterogeneous cores:\tn\n\n\tactive power scheme:\t\n\n",
 		"Results for timespan 1:\n*******************************************************************************\n\nactual test time:\t120.00s\n",
@@ -58,11 +59,7 @@ func TestKnownReport(t *testing.T) {
 		"     0 |         6291456 |           16 |       0.05 |       0.13 |       0.00 | testfile1.dat (10MiB)\n-------------------------------------------------------------------------------------------\ntotal:           6291456 |           16 |       0.05 |       0.13 |       0.00\n\nRead IO\n",
 		"     0 |         4194304 |            6 |       0.03 |       0.05 |       0.00 | testfile1.dat (10MiB)\n",
 		"     0 |         2097152 |           10 |       0.02 |       0.08 |       0.00 | testfile1.dat (10MiB)\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("missing:\n%s\nin:\n%s", want, got)
-		}
-	}
+	})
 }
 
 // bigReport has several of everything.

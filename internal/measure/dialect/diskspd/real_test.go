@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/measure/dialect/dialecttest"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/texttest"
 	"plimsoll/load"
 )
 
@@ -30,11 +31,7 @@ func TestSharedThreads(t *testing.T) {
 		}
 		at += i + 1
 	}
-	for _, want := range []string{"thread pool with 3 threads\n", "thread count:\t\t3\n", " | a (1MiB)\n", " | b (1MiB)\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing", want)
-		}
-	}
+	texttest.Has(t, out, []string{"thread pool with 3 threads\n", "thread count:\t\t3\n", " | a (1MiB)\n", " | b (1MiB)\n"})
 	for _, st := range s.Results[0].Stage {
 		if len(st.Jobs) != 3 || st.Ops() == 0 {
 			t.Errorf("%s: %d threads, %d I/Os", st.Name, len(st.Jobs), st.Ops())
@@ -52,11 +49,7 @@ func TestPool(t *testing.T) {
 			t.Errorf("%q is not there twice in\n%s", row, total)
 		}
 	}
-	for _, want := range []string{"thread count:\t\t2\n", "request count:\t\t4\n", " | a (1MiB)\n", " | b (1MiB)\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
-	}
+	texttest.Has(t, out, []string{"thread count:\t\t2\n", "request count:\t\t4\n", " | a (1MiB)\n", " | b (1MiB)\n"})
 	if len(s.Stages[0]) != 1 {
 		t.Fatalf("%d jobs", len(s.Stages[0]))
 	}

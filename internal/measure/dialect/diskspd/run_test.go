@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/measure/dialect/dialecttest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // runLine runs a line in dir and returns what it printed and the session.
@@ -33,16 +34,12 @@ func TestE4(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
 	out, _, s := runLine(t, dir, "-b8K", "-d1", "-W0", "-o4", "-t8", "-h", "-r", "-w25", "-L", "-Z1M", "-c5M", `C:\iotest.dat`)
-	for _, want := range []string{
+	texttest.Has(t, out, []string{
 		"Command Line: diskspd -b8K", "\tpath: 'C:\\iotest.dat'\n", "software cache disabled", "hardware write cache disabled, writethrough on",
 		"performing mix test (read/write ratio: 75/25)", "using random I/O (alignment: 8KiB)", "thread count:\t\t8\n",
 		"thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\n",
 		" | C:\\iotest.dat (5MiB)\n", "\nTotal latency distribution:\n",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing", want)
-		}
-	}
+	})
 	res := s.Results[0].Stage[0]
 	t.Logf("(%s)\n%s", res.Engine, out)
 	if !res.Job.Direct || res.Job.Sync != "dsync" || len(res.Jobs) != 8 || res.Job.IODepth != 4 {

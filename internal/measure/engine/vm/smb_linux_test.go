@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestSMBConfig: an smbd has nothing in common with the system's: each of its folders is the session's, and there.
@@ -27,11 +29,7 @@ func TestSMBConfig(t *testing.T) {
 			t.Errorf("%s is not in the session's folder, or not there: %v\n%s", key, err, b)
 		}
 	}
-	for _, want := range []string{"\nsmb passwd file = /proc/self/fd/3/", "\nlog file = /proc/self/fd/3/", "\npath = /srv/a folder/plimsoll-a\n"} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("the configuration lacks %q:\n%s", want, b)
-		}
-	}
+	texttest.Has(t, string(b), []string{"\nsmb passwd file = /proc/self/fd/3/", "\nlog file = /proc/self/fd/3/", "\npath = /srv/a folder/plimsoll-a\n"})
 	if strings.Contains(string(b), "guest account") {
 		t.Errorf("the configuration sets the guest's account:\n%s", b)
 	}
