@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -65,15 +63,17 @@ func (m *Maker) ClearAllDeviceLimits(ctx context.Context, where Options) (*Resul
 func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hold.DeviceLimit, unknown error, where Options) (*Result, error) {
 	if where.Device != "" {
 		var number device.Number
-		if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil {
-			number = stack.Device.Number
+		bad := hold.BlockDevice(where.Device)
+		if bad == nil {
+			if stack, err := m.FS.Of(where.Device); err == nil && stack.Device != nil { // A partition's is that of its disk.
+				number = stack.Device.Number
+			}
 		}
-		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool {
-			return w.Device != number && w.Disk != filepath.Base(where.Device)
-		})
-		// The name of a device that has gone may be that of a record.
-		if _, err := os.Stat(where.Device); len(list) == 0 && errors.Is(err, fs.ErrNotExist) {
-			return nil, hold.NoDevice(where.Device)
+		// A record may name a device that has gone.
+		node := filepath.Clean(where.Device)
+		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool { return w.Device != number && node != "/dev/"+w.Disk })
+		if bad != nil && len(list) == 0 {
+			return nil, bad
 		}
 		if damaged, _ := journal.Damaged(unknown); !slices.ContainsFunc(damaged, func(d *journal.DamagedError) bool { return d.ID == number.String() }) {
 			unknown = nil

@@ -70,3 +70,38 @@ func TestClearBesideStart(t *testing.T) {
 		t.Errorf("the root group has %q, %v, with the records %+v, %v", has, err, all, bad)
 	}
 }
+
+// TestClearNamesADevice: a clear of one device takes the same argument as limit set. It cleared vda for any path that
+// ends in vda. The node of a device that has gone still names its record.
+func TestClearNamesADevice(t *testing.T) {
+	const file = "cg/blkio.throttle.write_bps_device"
+	m, root := tree(t, map[string]string{file: "254:0 1048576\n", "folder/plimsoll-gone": ""})
+	err := m.DeviceLimits(m.Machine).AsDaemon(t.Context(), m.Run, func(d *hold.DaemonRecords) error {
+		return d.Record([]hold.DeviceLimit{{
+			Device: device.Number{Major: 254}, Disk: "plimsoll-gone", Limits: limit.Limits{WriteBPS: 1 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
+		}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(root, "folder"):               "is not a block device",
+		filepath.Join(root, "folder/plimsoll-gone"): "is not a block device",
+		"/nowhere/plimsoll-gone":                    "there is no device /nowhere/plimsoll-gone",
+		"plimsoll-gone":                             "there is no device plimsoll-gone",
+	} {
+		_, err := m.ClearAllDeviceLimits(t.Context(), Options{Where: hold.Where{Device: path}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("clear of %s = %v, want %q", path, err, want)
+		}
+	}
+	if has, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(has) != "254:0 1048576\n" {
+		t.Errorf("the root group has %q, %v", has, err)
+	}
+	if _, err := m.ClearAllDeviceLimits(t.Context(), Options{Where: hold.Where{Device: "/dev/plimsoll-gone"}}); err != nil {
+		t.Error(err)
+	}
+	if has, err := os.ReadFile(filepath.Join(root, file)); err != nil || len(has) > 0 {
+		t.Errorf("the root group has %q, %v", has, err)
+	}
+}

@@ -47,14 +47,8 @@ func (h *Holder) places(s *Scope, where Where) ([]Place, error) {
 
 // device returns a block device of the host.
 func (h *Holder) device(path string) ([]Place, error) {
-	st, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, NoDevice(path)
-	case err != nil:
+	if err := BlockDevice(path); err != nil {
 		return nil, err
-	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
-		return nil, usage.Errorf("%s is not a block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
 	}
 	e, err := h.node(path)
 	if err != nil {
@@ -63,8 +57,22 @@ func (h *Holder) device(path string) ([]Place, error) {
 	return hostPlaceOf(path, path, e)
 }
 
-// NoDevice is the error of a device that doesn't exist.
-func NoDevice(path string) error {
+// BlockDevice returns an error if a path that a user named is no block device of the host.
+func BlockDevice(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return noDevice(path)
+	case err != nil:
+		return err
+	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
+		return usage.Errorf("%s is not a block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
+	}
+	return nil
+}
+
+// noDevice is the error of a device that doesn't exist.
+func noDevice(path string) error {
 	if node := "/dev/" + path; !strings.Contains(path, "/") {
 		if _, ok := device.BlockNode(node); ok {
 			return usage.Errorf("there is no device %s; did you mean %s?", clean.Name(path), node)
