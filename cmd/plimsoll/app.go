@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/measure/engines"
 	"plimsoll/internal/measure/verify/row"
+	"plimsoll/internal/state/journal"
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/layout"
@@ -77,7 +78,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(a.plain(args))
-	err := together(root.ExecuteContext(ctx))
+	err := together(root.ExecuteContext(journal.OnWait(ctx, func(whom string) {
+		fmt.Fprintf(a.stderr, "plimsoll: waiting for %s\n", clean.Text(whom))
+	})))
 	if err == nil {
 		err = out.lost()
 	}

@@ -19,6 +19,25 @@ import (
 // to half a minute each.
 const Patience = 5 * time.Minute
 
+// silence is how long a call waits for another process before it says so.
+const silence = 2 * time.Second
+
+// waitingKey is the key of a context's function that tells for whom a call waits.
+type waitingKey struct{}
+
+// OnWait returns a context for calls that may wait for other processes. Such a call tells after 2 seconds which process it waits for, and again
+// if that becomes another: "process 12, which has FILE". The other process may be stopped, and is waited for for minutes then.
+func OnWait(ctx context.Context, tell func(whom string)) context.Context {
+	return context.WithValue(ctx, waitingKey{}, tell)
+}
+
+// tellWait tells for whom a call with this context waits.
+func tellWait(ctx context.Context, whom string) {
+	if tell, ok := ctx.Value(waitingKey{}).(func(string)); ok {
+		tell(whom)
+	}
+}
+
 // Alone calls f while no other process is in Alone with that kind: for changes of several steps. It waits for another
 // process until ctx ends.
 func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error {
@@ -34,8 +53,8 @@ func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error 
 	}
 	defer lock.Close()
 	var whose string
-	var end time.Time
-	for {
+	var since time.Time
+	for told := false; ; {
 		err := filelock.Alone(lock)
 		if err == nil {
 			sign(lock)
@@ -44,10 +63,14 @@ func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error 
 		if !errors.Is(err, filelock.ErrLocked) {
 			return fmt.Errorf("%s: %w", lock.Name(), err)
 		}
-		if now := lockedBy(lock.Name()); now != whose || end.IsZero() {
-			whose, end = now, time.Now().Add(Patience)
+		if now := lockedBy(lock.Name()); now != whose || since.IsZero() {
+			whose, since, told = now, time.Now(), false
 		}
-		if time.Now().After(end) {
+		if !told && time.Since(since) > silence {
+			told = true
+			tellWait(ctx, whose+", which has "+lock.Name())
+		}
+		if time.Since(since) > Patience {
 			return fmt.Errorf("%s: %w: %s has held the lock for more than %v", lock.Name(), err, whose, Patience)
 		}
 		select {

@@ -179,10 +179,15 @@ func (j *Journal) change(ctx context.Context, f func() error) error {
 		return j.unwritten(err)
 	}
 	defer lock.Close()
-	for {
+	since := time.Now()
+	for told := false; ; {
 		err := filelock.Alone(lock)
 		if !errors.Is(err, filelock.ErrLocked) {
 			break // On a file system without locks, two that change the same entry at once are not noticed.
+		}
+		if !told && time.Since(since) > silence {
+			told = true
+			tellWait(ctx, "another process, which has "+lock.Name())
 		}
 		select {
 		case <-ctx.Done():
