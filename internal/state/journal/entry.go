@@ -132,6 +132,18 @@ func (j *Journal) Entries(kind string) (list []Entry, err error) {
 	return list, errors.Join(errs...)
 }
 
+// inJSON returns an id as JSON carries it, which replaces what is not UTF-8: the name of a control group may contain any bytes.
+func inJSON(id string) (s string) {
+	b, err := json.Marshal(id)
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
 // Kinds lists the kinds that have entries.
 func (j *Journal) Kinds() (kinds []string, err error) {
 	if j.dir == "" {
@@ -171,6 +183,9 @@ func (j *Journal) read(kind, id string) (e Entry, err error) {
 	}
 	if err == nil {
 		err = json.Unmarshal(b, &e)
+	}
+	if err == nil && e.ID != id && e.ID == inJSON(id) {
+		e.ID = id // The file's name carries any bytes.
 	}
 	// The path is named once.
 	var special *controlfile.Error

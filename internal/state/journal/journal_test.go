@@ -329,3 +329,34 @@ func TestPutAfterFailedUndo(t *testing.T) {
 		t.Errorf("the second Sweep() = %v, with %d undos in all, want 1", err, undone)
 	}
 }
+
+// TestIDsOfAnyBytes: an id that is not UTF-8, such as the name of a control group, is found again. Its entry could be written and
+// not be read.
+func TestIDsOfAnyBytes(t *testing.T) {
+	j := In(t.TempDir())
+	ids := []string{"a\xff\xfe/b", "a\xfe\xff/b", "ü", "%2F"}
+	for _, id := range ids {
+		if err := j.Keep(t.Context(), "thing", id, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := j.Entries("thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, e := range list {
+		found[e.ID] = true
+	}
+	for _, id := range ids {
+		if e, err := j.Get("thing", id); err != nil || e.ID != id || !found[id] {
+			t.Errorf("Get(%q) = %q, %v; listed %v", id, e.ID, err, found[id])
+		}
+		if err := j.Discard(t.Context(), "thing", id); err != nil {
+			t.Errorf("Discard(%q) = %v", id, err)
+		}
+	}
+	if list, err := j.Entries("thing"); err != nil || len(list) > 0 {
+		t.Errorf("left %v, %v", list, err)
+	}
+}
