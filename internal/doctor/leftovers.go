@@ -49,7 +49,11 @@ func Leftovers(state, machine string) (list []Leftover, err error) {
 			entries, e := j.Entries(kind)
 			err = errors.Join(err, e)
 			for _, e := range entries {
-				l := Leftover{Kind: e.Kind, ID: e.ID, Name: nameIn(e.Payload), PID: e.Owner.PID, Kept: e.Kept(), Since: e.Made}
+				name, bad := nameIn(e.Payload)
+				if bad != nil {
+					err = errors.Join(err, &journal.DamagedError{Path: j.Path(e.Kind, e.ID), ID: e.ID, Err: bad})
+				}
+				l := Leftover{Kind: e.Kind, ID: e.ID, Name: name, PID: e.Owner.PID, Kept: e.Kept(), Since: e.Made}
 				// An earlier sweep, which may go on, found that the owner had ended.
 				l.Ended = !l.Kept && (e.Sweeper != nil || !j.Alive(e))
 				known, _ := journal.KindOf(e.Kind)
@@ -61,18 +65,21 @@ func Leftovers(state, machine string) (list []Leftover, err error) {
 	return list, err
 }
 
-// nameIn returns the name of a thing in the payload of its record, or in the first of several.
-func nameIn(payload []byte) string {
+// nameIn returns the name of a thing in the payload of its record, or in the first of several. The error is about a payload that no kind has.
+func nameIn(payload []byte) (string, error) {
 	type named struct {
 		Name, Group, Disk, For string
 		GroupBytes             []byte `json:"group_bytes"`
 		Paths                  []string
 	}
 	var n named
-	if json.Unmarshal(payload, &n) != nil {
+	if err := json.Unmarshal(payload, &n); err != nil {
 		var several []named
-		if json.Unmarshal(payload, &several) != nil || len(several) == 0 {
-			return ""
+		if json.Unmarshal(payload, &several) != nil {
+			return "", fmt.Errorf("what it says about the thing: %w", err)
+		}
+		if len(several) == 0 {
+			return "", nil
 		}
 		n = several[0]
 	}
@@ -82,11 +89,11 @@ func nameIn(payload []byte) string {
 	name := cmp.Or(n.Name, n.Group, n.Disk)
 	switch {
 	case name == "" && len(n.Paths) > 0:
-		return n.Paths[0]
+		return n.Paths[0], nil
 	case n.For != "":
-		return name + " for " + n.For
+		return name + " for " + n.For, nil
 	}
-	return name
+	return name, nil
 }
 
 // Sweepable counts what a sweep removes.
