@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -193,6 +194,23 @@ func TestLimitDeviceWideNotes(t *testing.T) {
 	}
 	l.do(t, exitFailure, "clear", one)
 	disktest.Remount(t, machine, 0)
+	says(exitDone, nil, "set", one, "--path", dir, "--read-iops", "500", "--device-wide")
+	room := filepath.Join(machine, "room")
+	if err := os.WriteFile(room, make([]byte, 2<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("a folder that is to be full: %v", err)
+	}
+	// A limit that was removed is not said to be there.
+	says(exitFailure, []string{"the limits are as asked, but not the record"}, "clear", one, "--path", dir, "--only", "read_iops", "--device-wide")
+	if now := rootHas(t, "read_iops", loop) + "|" + rootHas(t, "write_bps", loop); now != "|6291456" {
+		t.Errorf("the root group has %q after a clear that could not be recorded", now)
+	}
+	// Of a clear that names no target, nothing is done.
+	says(exitFailure, []string{"no space left"}, "clear", "--device-wide", "--device", loop, "--only", "read_iops")
+	if now := rootHas(t, "write_bps", loop); now != "6291456" {
+		t.Errorf("the root group has %q after a clear that was not done", now)
+	}
+	mustDo(t, os.Remove(room))
+	says(exitDone, nil, "clear", one, "--path", dir, "--only", "read_iops", "--device-wide")
 	for _, broken := range []string{"", "{", "null", `{"version": 99}`} {
 		mustDo(t, os.WriteFile(entry, []byte(broken), 0o600))
 		l.do(t, exitDone, "set", two, "--device", loop, "--write-bps", "4MiB")

@@ -94,7 +94,11 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, has
 		return done, errors.Join(err, back(), w.written(ctx, x.during, before))
 	}
 	x.told = append(x.told, w.discardDamaged(ctx, s, r, has.damaged, false)...)
-	return append(tell(done, x.told), extra...), w.written(ctx, x.during, x.after)
+	done = append(tell(done, x.told), extra...)
+	if err := w.written(ctx, x.during, x.after); err != nil {
+		return done, fmt.Errorf("the limits are as asked, but not the record of those in the root group: %w; repeat the command once it can be written", err)
+	}
+	return done, nil
 }
 
 // An intent is the effect of a change of a scope on the records.
@@ -228,7 +232,11 @@ func (w *DeviceLimits) Clear(ctx context.Context, list []DeviceLimit, keys []lim
 			return err
 		}
 		if err := w.written(ctx, has.all, after); err != nil {
-			return errors.Join(err, back())
+			// Nothing is cleared then: the kernel has the limits again, and the records that were written before the error are
+			// written back.
+			done = nil
+			now, bad := w.look()
+			return errors.Join(err, back(), bad, w.written(ctx, now.all, has.all))
 		}
 		return nil
 	}
