@@ -133,7 +133,7 @@ func TestLieStallNamed(t *testing.T) {
 			tests = append(tests, subtest{w.name + "/" + e.name, func(t *testing.T) {
 				match := func(name string, _ int) bool { return strings.HasPrefix(name, w.file) }
 				e.run(t, w.spec, "", match, func(class load.Class, elapsed time.Duration) string {
-					right := elapsed == stallWindow && class.InFlight == 1 && class.Ops >= 10
+					right := elapsed == stallWindow && class.InFlight == 1 && class.Ops >= 2 // Those before the stall, of which a busy machine does few.
 					if e.stall.At == 0 {
 						right = elapsed >= 1900*time.Millisecond && class.InFlight == 0 && class.Ops == 1
 					}

@@ -79,7 +79,7 @@ func Held(path string) (bool, error) {
 	// A child that starts meanwhile would have the file, and its lock, until its program begins.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // A pipe's opener would wait for its writer.
 	if err != nil {
 		return false, err
 	}

@@ -117,7 +117,8 @@ func (j *Journal) unnamed() (paths []string, err error) {
 		}
 	}
 	for _, f := range files {
-		if strings.HasSuffix(f.Name(), ownerSuffix) && !named[f.Name()] {
+		// Whoever opened a pipe would wait for its writer.
+		if strings.HasSuffix(f.Name(), ownerSuffix) && f.Type().IsRegular() && !named[f.Name()] {
 			paths = append(paths, filepath.Join(j.dir, f.Name()))
 		}
 	}

@@ -1,14 +1,17 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/testkit/disktest"
 )
 
@@ -38,5 +41,41 @@ func TestUnwritten(t *testing.T) {
 	}
 	if left := files(t, full); strings.Join(left, " ") != "journal/lock journal/thing/first.json journal/thing.lock room" {
 		t.Errorf("left %q", left)
+	}
+}
+
+// TestPipesAreNoLocks: a pipe in the place of an owner's lock holds nobody up, whether an entry names it or not. A sweep waited for its
+// writer, without an end.
+func TestPipesAreNoLocks(t *testing.T) {
+	state := t.TempDir()
+	j := In(state)
+	if err := j.Keep(t.Context(), "thing", "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	e, err := j.Get("thing", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Owner, e.Lock = procfs.Process{PID: 1 << 30, Boot: "an earlier one", Start: 1}, "named"+ownerSuffix
+	if err := j.write(e); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"named", "nobodys"} {
+		if err := unix.Mkfifo(filepath.Join(j.dir, name+ownerSuffix), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := In(state).Sweep(t.Context(), map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { return []string{"a"}, nil }})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the sweep waits for a pipe")
 	}
 }
