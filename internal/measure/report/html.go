@@ -36,6 +36,8 @@ type (
 		Doubts []doubtView
 		// Compared and OverallText say how places were compared and ordered.
 		Compared, OverallText string
+		// Signs explains the signs of the overview.
+		Signs string
 		// Absolute are the baseline's own figures.
 		Absolute []absoluteRow
 		// Ahead explains the report's Next.
@@ -115,6 +117,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 
 func viewOf(r *Report, id string) reportView {
 	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtViews(), Compared: r.comparedText(), Absolute: r.absolute()}
+	v.Signs = r.signsText("")
 	if text := r.overallText(); text != "" {
 		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
 	}

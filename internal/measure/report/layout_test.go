@@ -143,7 +143,7 @@ func TestInterruptedIsShort(t *testing.T) {
 	f.run.Status = record.Interrupted
 	r := built(f.run, f.trials[:len(f.trials)-5])
 	out := text(t, r, Terminal{Width: 100, Interrupted: true, More: [][2]string{{"Page:", "x"}}})
-	if n := strings.Count(out, "\n"); n > 22 {
+	if n := strings.Count(out, "\n"); n > 23 {
 		t.Errorf("%d lines, want few:\n%s", n, out)
 	}
 	golden.Check(t, "interrupted-100.txt", out)

@@ -109,7 +109,7 @@ func mdOverview(p *printer, r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	legend := "Ratio to " + md(r.Against) + "; `=` equivalent, `-` slower, `+` faster, `?` not proven, `!` in doubt"
+	legend := "Ratio to " + md(r.Against) + "; " + r.signsText("`")
 	if text := r.overallText(); text != "" {
 		legend += "; " + md(text)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/text/clean"
 )
@@ -78,7 +79,24 @@ func (r *Report) legend() string {
 	if text := r.overallText(); text != "" {
 		overall = "; " + text
 	}
-	return "ratio to " + clean.Line(r.Against) + ", about the median of the ratios within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt" + overall
+	return "ratio to " + clean.Line(r.Against) + ", about the median of the ratios within each block; " + r.signsText("") + overall
+}
+
+// signsText explains the signs of the overview, each between two of quote.
+func (r *Report) signsText(quote string) string {
+	text := fmt.Sprintf("%[1]s=%[1]s equivalent, %[1]s-%[1]s slower, %[1]s+%[1]s faster, %[1]s?%[1]s not proven", quote)
+	var few []string
+	for _, k := range []Kind{Equivalent, Slower, Faster} {
+		if slices.ContainsFunc(r.told(), func(a Answer) bool {
+			return slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind == k && x.Tentative && x.Ratio.Known() })
+		}) {
+			few = append(few, quote+signs[k]+"?"+quote)
+		}
+	}
+	if len(few) > 0 {
+		text += " (" + strings.Join(few, " ") + " by too few blocks)"
+	}
+	return text + fmt.Sprintf(", %[1]s!%[1]s in doubt", quote)
 }
 
 func (x Ratio) style() style {
