@@ -30,7 +30,12 @@ func byPause(api *client.Client) holding {
 			t.Fatal(err)
 		}
 		id := containerID.FindString(string(b))
-		if _, err := api.ContainerPause(t.Context(), id, client.ContainerPauseOptions{}); err != nil {
+		_, err = api.ContainerPause(t.Context(), id, client.ContainerPauseOptions{})
+		// runc gives up after some milliseconds in which a busy machine has not frozen all processes.
+		for end := time.Now().Add(time.Minute); err != nil && strings.Contains(err.Error(), "unable to freeze") && time.Now().Before(end); {
+			_, err = api.ContainerPause(t.Context(), id, client.ContainerPauseOptions{})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(pause)

@@ -204,9 +204,18 @@ func TestLieSync(t *testing.T) {
 			all[name] = path
 		}
 	}
-	dir := t.TempDir()
-	if r := plimsoll(t, t.Context(), dir, syncPlan(safe, all), "run", "-"); r.status != exitDone {
-		t.Fatalf("status %d: %s", r.status, r.stderr)
+	var dir string
+	// Which disk is beneath a FUSE file system is not known, so the flushes of all count. Those of other tests may pass for its own,
+	// which proves nothing: three runs are tried.
+	for try := 0; try < 3; try++ {
+		dir = t.TempDir()
+		if r := plimsoll(t, t.Context(), dir, syncPlan(safe, all), "run", "-"); r.status != exitDone {
+			t.Fatalf("status %d: %s", r.status, r.stderr)
+		}
+		_, trials := records(t, dir)
+		if n, of := lost(byPlace(trials)["fuse-ignoring-syncs"], "wal"); n == of {
+			break
+		}
 	}
 	for name := range lying {
 		workloads := []string{"wal", "dsync"}
