@@ -69,8 +69,8 @@ func (h *Holder) Weights(machine string) *Weights {
 
 // Enable makes weights take effect on all disks of a scope where they have no effect yet, by bfq or iocost. If by is
 // "", it chooses, bfq first. It returns what it has changed, and a function that undoes only this call; disks that
-// divided by weight before stay so. An error means that nothing was changed. It refuses disks where a weight would have no
-// effect (Scope.Weight).
+// divided by weight before stay so. After an error nothing is changed, except on disks that could not be restored: the
+// error says so, and their records stay. It refuses disks where a weight would have no effect (Scope.Weight).
 func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabled, undo func(context.Context) error, err error) {
 	groups, err := groupsOf(s)
 	if err == nil {
@@ -97,17 +97,15 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 				if i >= 0 {
 					*all = slices.Delete(*all, i, i+1)
 				}
-				*all = append(*all, e)
+				*all, done = append(*all, e), append(done, e)
 				err = w.records.keep(ctx, e)
 			}
 			if err == nil {
 				err = w.turnOn(e, groups[0])
 			}
 			if err != nil {
-				*all = slices.DeleteFunc(*all, func(e Enabled) bool { return e.Number == n })
 				return errors.Join(fmt.Errorf("weights on %s: %w", d.Name, err), w.takeBack(all, done, joined))
 			}
-			done = append(done, e)
 		}
 		return nil
 	})
@@ -169,7 +167,7 @@ func (w *Weights) enable(n device.Number, disk, by string, effect weight.Effect)
 	return Enabled{}, first
 }
 
-// turnOn writes the change, and checks that it has an effect. An error means that everything is as before.
+// turnOn writes the change, and checks that it has an effect. After an error takeBack restores the disk.
 func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 	diff, err := w.Groups.PlanWeights(e.Number, e.By)
 	if err != nil {
@@ -179,7 +177,7 @@ func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 		return err
 	}
 	if effect := w.Groups.WeightEffect(g, e.Number); !effect.Works() {
-		return errors.Join(&refusal.Error{Act: refusal.Limited, What: "a weight on " + e.Disk, Why: effect.Why, Fix: "limit rates"}, w.Groups.Restore(e.Edits))
+		return &refusal.Error{Act: refusal.Limited, What: "a weight on " + e.Disk, Why: effect.Why, Fix: "limit rates"}
 	}
 	return nil
 }

@@ -285,3 +285,30 @@ func TestWeightsAllOrNone(t *testing.T) {
 		t.Errorf("left in the journal: %v", left)
 	}
 }
+
+// TestWeightsRecordUntilRestored: a disk that can be neither enabled nor restored keeps its record, by which Undo restores it later.
+func TestWeightsRecordUntilRestored(t *testing.T) {
+	loops, schedulers := memoryDisks(t, 1)
+	before := schedulers()
+	h := holder(t)
+	s := loopScope(t, h, disktest.NewBlkioGroup(t), loops[0])
+	machine := t.TempDir()
+	w := h.Weights(machine)
+	count := 0
+	w.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
+		if count++; count == 1 {
+			_ = next(path, text) // It takes effect, and fails all the same.
+		}
+		return syscall.EIO
+	})
+	if on, _, err := w.Enable(t.Context(), s, "bfq"); !errors.Is(err, syscall.EIO) || len(on) > 0 || schedulers() == before {
+		t.Errorf("Enable() = %+v, %v; %s", on, err, schedulers())
+	}
+	w.Groups = h.Groups
+	if off, err := w.Undo(t.Context(), s); err != nil || len(off) != 1 || schedulers() != before {
+		t.Errorf("Undo() = %+v, %v; %s, want %s", off, err, schedulers(), before)
+	}
+	if left := journaltest.Entries(t, machine); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
+	}
+}
