@@ -272,9 +272,10 @@ func TestLieMovedMeanwhile(t *testing.T) {
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	other := disktest.NewBlkioGroup(t)
-	// It moves when the worker has written for about a second, and so within the window.
-	cmd := l.group.Run(t, "sh", "-c", fmt.Sprintf("until [ $(awk '/^Total/ { print $2 }' %[1]s/blkio.throttle.io_service_bytes) -ge 8000000 ]; do sleep 0.05; done; echo 0 > %[2]s/cgroup.procs; "+
-		"for i in 1 2 3 4; do dd if=/dev/zero of=%[3]s/theirs bs=1M count=64 oflag=direct; sleep 0.2; done; echo 0 > %[1]s/cgroup.procs; sleep 60", l.group, other, l.path))
+	// It is elsewhere while the worker writes its second and its third 8 MB, and so for about two seconds of the window.
+	cmd := l.group.Run(t, "sh", "-c", fmt.Sprintf("written() { awk '/^Total/ { print $2 }' %[1]s/blkio.throttle.io_service_bytes; }; until [ $(written) -ge 8000000 ]; do sleep 0.05; done; "+
+		"echo 0 > %[2]s/cgroup.procs; until [ $(written) -ge 24000000 ]; do dd if=/dev/zero of=%[3]s/theirs bs=1M count=64 oflag=direct; sleep 0.2; done; "+
+		"echo 0 > %[1]s/cgroup.procs; sleep 60", l.group, other, l.path))
 	name := "/" + filepath.Base(string(other))
 	l.says(t, exitNotHeld, []string{"elsewhere", "1 process of it is in the group " + name + ", which has no write_bps and did ", "fix: move the processes back"},
 		"verify", "pid:"+strconv.Itoa(cmd.Process.Pid), "--path", l.path, "--modes", "direct", "--time", "4s")

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// TestUnknown: what can't be read of the notes of a container is a fault in the state, also of the next keeper, until rules hold it anew or it ends.
-// It was told in the log alone, or not at all.
+// TestUnknown: a record of a container that can't be read is a fault in the state, also of the next keeper, until rules limit the container again or
+// it ends.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{}, oneRule)
@@ -83,17 +83,12 @@ func TestUnknown(t *testing.T) {
 // TestUnknownEnds: the fault goes with the container.
 func TestUnknownEnds(t *testing.T) {
 	b := newBench(t, Options{}, "rules: []\n")
-	child := exec.Command("sleep", "1000")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	end := func() { _ = child.Process.Kill(); _ = child.Wait() }
-	defer end()
-	if err := b.group.Add(child.Process.Pid); err != nil {
+	p, end := sleeper(t)
+	if err := b.group.Add(p.PID); err != nil {
 		t.Fatal(err)
 	}
 	c := targetOf(b.group)
-	c.PID = child.Process.Pid
+	c.PID, c.StartTime = p.PID, p.Start // Without its start it would count as ended.
 	key := keyOf(c)
 	path := b.k.store.journal.Path((&entry{key: key}).entryID())
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("null"), 0o600)); err != nil {
@@ -114,13 +109,7 @@ func TestUnknownEnds(t *testing.T) {
 // TestUnknownUnlisted: an unreadable record of a living container that no engine lists stays, and the state and the log name it.
 func TestUnknownUnlisted(t *testing.T) {
 	b := newBench(t, Options{}, "rules: []\n")
-	child := exec.Command("sleep", "1000")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	end := func() { _ = child.Process.Kill(); _ = child.Wait() }
-	defer end()
-	p := procfs.Of("/proc", child.Process.Pid)
+	p, end := sleeper(t)
 	key := keyOf(target.Target{Kind: target.Container, PID: p.PID, StartTime: p.Start})
 	if err := b.k.store.journal.Keep(t.Context(), containerKind, key, "damaged"); err != nil {
 		t.Fatal(err)
@@ -136,4 +125,16 @@ func TestUnknownUnlisted(t *testing.T) {
 	if left := notes(t, b.opt.Run, containerKind); len(left) != 0 || b.k.Status().Unlisted != "" {
 		t.Errorf("after the container: %q; the state says %q", left, b.k.Status().Unlisted)
 	}
+}
+
+// sleeper starts a process that lives until end is called, or the test ends.
+func sleeper(t *testing.T) (p procfs.Process, end func()) {
+	t.Helper()
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end = func() { _ = child.Process.Kill(); _ = child.Wait() }
+	t.Cleanup(end)
+	return procfs.Of("/proc", child.Process.Pid), end
 }
