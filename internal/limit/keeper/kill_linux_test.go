@@ -82,7 +82,7 @@ func TestKilled(t *testing.T) {
 	killed := killtest.Test{
 		Name:  "keeper",
 		Kinds: []string{"container-limits", "keeper"},
-		Calls: []string{"openat", "mkdirat", "flock", "write", "fsync", "renameat", "unlinkat"},
+		Calls: []string{"openat", "mkdirat", "flock", "write", "sync_file_range", "renameat", "unlinkat"},
 		Before: func(t *testing.T, dir string) {
 			_, root := v2Holder(t, "/shop/web")
 			if err := errors.Join(os.Symlink(root, filepath.Join(dir, "machine")), os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte("rules: []\n"), 0o600)); err != nil {

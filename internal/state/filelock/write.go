@@ -11,7 +11,21 @@ import (
 // Write creates the file to, whole or not at all: write fills a temporary file beside it, whose name begins with a
 // dot and the prefix, and which replaces to at the end. It is locked meanwhile, so that Sweep finds it if the process
 // is killed. An error of the temporary file names to instead, so that a fault that stays has the same text each time.
+// When Write returns, the file survives a power cut.
 func Write(to, prefix string, write func(*os.File) error) error {
+	return replace(to, prefix, write, (*os.File).Sync)
+}
+
+// WriteAhead is Write for a file that records something which a power cut mostly ends as well, such as a mount or a
+// process. It returns when the kernel has begun to write the file to its disk, and doesn't wait, which is 10 ms on a
+// common disk. After a power cut the file may be missing. It isn't empty on a file system that writes data before the
+// name of its file, as ext4 does.
+func WriteAhead(to, prefix string, write func(*os.File) error) error {
+	return replace(to, prefix, write, beginWriteback)
+}
+
+// replace is Write; settle brings the written file to its disk.
+func replace(to, prefix string, write func(*os.File) error, settle func(*os.File) error) error {
 	f, err := Create(filepath.Dir(to), "."+prefix+"*")
 	if err != nil {
 		return named(err, to)
@@ -19,7 +33,7 @@ func Write(to, prefix string, write func(*os.File) error) error {
 	err = write(f)
 	if err == nil {
 		// Otherwise a power cut could leave an empty file of that name.
-		err = f.Sync()
+		err = settle(f)
 	}
 	if err == nil {
 		return rename(f, to)

@@ -16,7 +16,8 @@
 //
 // Kinds lists the kinds of entries, and what removes each.
 //
-// Every file is replaced by rename, so a reader sees an entry whole or not at all.
+// Every file is replaced by rename, so a reader sees an entry whole or not at all. A power cut may take the youngest
+// entries with it, as it takes the mounts, limits and processes that they record.
 //
 // Easily got wrong: undoing must be safe to repeat, and safe where the thing was never made. Plimsoll may have been killed after the entry was
 // written and before the thing was made, or in the middle of an earlier undo.
@@ -227,7 +228,7 @@ func (j *Journal) write(e Entry) error {
 	if err := os.MkdirAll(filepath.Join(j.dir, e.Kind), 0o700); err != nil {
 		return j.unwritten(err)
 	}
-	err = filelock.Write(j.Path(e.Kind, e.ID), temporary, func(f *os.File) error {
+	err = filelock.WriteAhead(j.Path(e.Kind, e.ID), temporary, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})

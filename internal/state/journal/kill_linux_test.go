@@ -88,7 +88,7 @@ func leaveTwo(t *testing.T, dir string) {
 func TestKilled(t *testing.T) {
 	killed := killtest.Test{
 		Name:   "owner",
-		Calls:  []string{"openat", "mkdirat", "flock", "write", "fsync", "renameat", "unlinkat"},
+		Calls:  []string{"openat", "mkdirat", "flock", "write", "sync_file_range", "renameat", "unlinkat"},
 		Before: leaveTwo,
 		After: func(t *testing.T, dir, at, said string) {
 			recorded := []string{"adopted", "swept"}
@@ -275,7 +275,7 @@ func keeps(dir string) error {
 func TestKeptKilled(t *testing.T) {
 	killed := killtest.Test{
 		Name:  "keeps",
-		Calls: []string{"openat", "mkdirat", "flock", "write", "fsync", "renameat", "unlinkat"},
+		Calls: []string{"openat", "mkdirat", "flock", "write", "sync_file_range", "renameat", "unlinkat"},
 		After: func(t *testing.T, dir, at, said string) {
 			next := In(dir)
 			if _, err := next.Sweep(t.Context(), map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { return nil, nil }}); err != nil {
