@@ -61,7 +61,7 @@ func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) error {
 		return usageError("--rounds must be from 1 to 1000 and --runtime from 100ms to 1h")
 	}
 	figures, err := selfcheck.Here(ctx, selfcheck.Options{
-		Dir: f.dir, Fio: f.fio, Rounds: f.rounds, Runtime: f.runtime, Say: func(text string) { fmt.Fprintln(a.stderr, text) },
+		Dir: f.dir, State: a.stateDir, Fio: f.fio, Rounds: f.rounds, Runtime: f.runtime, Say: func(text string) { fmt.Fprintln(a.stderr, text) },
 	})
 	if figures == nil {
 		return err

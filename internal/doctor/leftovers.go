@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/selfcheck"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/text/clean"
 )
@@ -141,8 +143,9 @@ func Sweep(ctx context.Context, fs device.FS, state, machine string, engines []e
 	removed, err = journal.In(state).Sweep(ctx, map[string]journal.Undo{loopdisk.Kind: loopdisk.Undo(state)})
 	limits, failed := hold.SweepRuns(ctx, fs, machine)
 	daemons, unswept := keeper.Sweep(ctx, machine)
-	removed = append(append(append([]string{}, removed...), limits...), daemons...)
-	errs := []error{err, failed, unswept}
+	compared, unremoved := selfcheck.Sweep(ctx, state)
+	removed = slices.Concat(removed, limits, daemons, compared)
+	errs := []error{err, failed, unswept, unremoved}
 	for _, e := range engines {
 		left, err := e.Sweep(ctx)
 		removed, errs = append(removed, left...), append(errs, err)

@@ -7,13 +7,15 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/selfcheck"
 	"plimsoll/internal/text/clean"
 )
 
-// SweepOthers removes what killed runs left: device-wide limits, and sessions of engines that are not in used. The
+// SweepOthers removes what killed commands left: device-wide limits, comparisons with fio, and sessions of engines that are not in used. The
 // runner of a plan sweeps the engines that it uses.
 func (s Source) SweepOthers(ctx context.Context, used map[string]engine.Engine) {
 	s.SweepLimits(ctx)
+	s.sweepSelfchecks(ctx)
 	names := map[string]bool{}
 	for _, e := range used {
 		names[e.Name()] = true
@@ -39,6 +41,15 @@ func (s Source) SweepLimits(ctx context.Context) {
 	left, err := hold.SweepRuns(ctx, device.Host(), s.Machine)
 	if err != nil && ctx.Err() == nil {
 		s.say("a limit that an earlier run left could not be removed: " + clean.Short(err.Error()))
+	}
+	s.removed(left)
+}
+
+// sweepSelfchecks removes what killed comparisons with fio left.
+func (s Source) sweepSelfchecks(ctx context.Context) {
+	left, err := selfcheck.Sweep(ctx, s.State)
+	if err != nil && ctx.Err() == nil {
+		s.say("what an earlier selfcheck left could not be removed: " + clean.Short(err.Error()))
 	}
 	s.removed(left)
 }

@@ -15,7 +15,6 @@ import (
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
-	"plimsoll/internal/text/usage"
 	"plimsoll/load"
 )
 
@@ -29,6 +28,8 @@ const (
 type Options struct {
 	// Dir is the folder for the file, Fio the fio to compare with.
 	Dir, Fio string
+	// State is the state folder, whose journal records the session.
+	State string
 	// Rounds is how often each program measures each job, Runtime how long each time.
 	Rounds  int
 	Runtime time.Duration
@@ -56,11 +57,15 @@ func Here(ctx context.Context, o Options) (figures []Figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(o.Dir, "plimsoll-selfcheck-")
-	if err != nil {
-		return nil, usage.Errorf("--dir: %w", err)
+	if _, err := Sweep(ctx, o.State); err != nil {
+		o.Say("an earlier selfcheck's leftovers: " + clean.Short(err.Error()))
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	own, err := begin(ctx, o.State, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, own.end()) }()
+	dir := own.dir
 	file := filepath.Join(dir, "file")
 	if _, err := load.Layout(ctx, file, fileSize, load.LayoutOptions{}); err != nil {
 		return nil, interrupted(ctx, err)
@@ -69,7 +74,7 @@ func Here(ctx context.Context, o Options) (figures []Figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	limited, lerr := NewLimited(ctx, file, limitIOPS)
+	limited, lerr := NewLimited(file, own.group(), limitIOPS)
 	wrap := Wrap(nil)
 	if lerr != nil {
 		o.Say("no limited device: " + clean.Short(lerr.Error()))

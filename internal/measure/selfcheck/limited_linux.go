@@ -1,17 +1,15 @@
 package selfcheck
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/loopdisk"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -20,24 +18,24 @@ import (
 type Limited struct {
 	// Device is its path.
 	Device string
+	loop   *os.File
 	group  *cgroup.Own
 }
 
-// NewLimited creates a loop device over file, and a group that limits it to iops reads and as many writes per second.
-// It needs root, and changes no group but its own: if version 2 does not give the io controller to the top groups, it
-// returns an error.
-func NewLimited(ctx context.Context, file string, iops int) (_ *Limited, err error) {
+// NewLimited creates a loop device over file, and a group of that name that limits it to iops reads and as many writes
+// per second. The caller has recorded the group; the device ends with the process. It needs root, and changes no group
+// but its own: if version 2 does not give the io controller to the top groups, it returns an error.
+func NewLimited(file, group string, iops int) (_ *Limited, err error) {
 	l := &Limited{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	out, err := exec.CommandContext(ctx, "losetup", "--direct-io=on", "--find", "--show", file).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("losetup: %w: %s", err, strings.TrimSpace(string(out)))
+	if l.loop, err = loopdisk.Open(file); err != nil {
+		return nil, err
 	}
-	l.Device = strings.TrimSpace(string(out))
+	l.Device = l.loop.Name()
 	var st unix.Stat_t
 	if err := unix.Stat(l.Device, &st); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Device, err)
@@ -46,7 +44,7 @@ func NewLimited(ctx context.Context, file string, iops int) (_ *Limited, err err
 	if err != nil {
 		return nil, err
 	}
-	l.group, err = host.Make(fmt.Sprintf("plimsoll-selfcheck-%d", os.Getpid()), hierarchy.IO)
+	l.group, err = host.Make(group, hierarchy.IO)
 	if err != nil {
 		return nil, fmt.Errorf("no control group limits I/O here: %w", err)
 	}
@@ -74,10 +72,8 @@ func (l *Limited) Close() error {
 	if l.group != nil {
 		errs = append(errs, l.group.Close())
 	}
-	if l.Device != "" {
-		if out, err := exec.Command("losetup", "--detach", l.Device).CombinedOutput(); err != nil {
-			errs = append(errs, fmt.Errorf("losetup --detach %s: %w: %s", l.Device, err, strings.TrimSpace(string(out))))
-		}
+	if l.loop != nil {
+		errs = append(errs, l.loop.Close())
 	}
 	return errors.Join(errs...)
 }

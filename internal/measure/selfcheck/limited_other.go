@@ -2,10 +2,7 @@
 
 package selfcheck
 
-import (
-	"context"
-	"errors"
-)
+import "errors"
 
 // A Limited is a loop device with a limited rate, on Linux only.
 type Limited struct {
@@ -14,7 +11,7 @@ type Limited struct {
 }
 
 // NewLimited returns an error on this system.
-func NewLimited(context.Context, string, int) (*Limited, error) {
+func NewLimited(file, group string, iops int) (*Limited, error) {
 	return nil, errors.New("only Linux limits a device here")
 }
 

@@ -3,6 +3,7 @@ package selfcheck
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,7 @@ func TestAgreesOnALimitedDevice(t *testing.T) {
 	if _, err := load.Layout(t.Context(), file, 64<<20, load.LayoutOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewLimited(t.Context(), file, 400)
+	l, err := NewLimited(file, fmt.Sprintf("plimsoll-test-selfcheck-%d", os.Getpid()), 400)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ var Kinds = []Kind{
 	{Name: "limit-set", Thing: "limits that limit set has set in groups", Kept: "limit clear removes them"},
 	{Name: "loop-disk", Thing: "a disk of a run", Undone: "loopdisk.Undo unmounts and deletes it"},
 	{Name: "oci-session", Thing: "a container of an OCI runtime, its folders and groups", Undone: "the engine's Sweep removes them"},
+	{Name: "selfcheck-session", Thing: "the folder and the limited group of a selfcheck", Undone: "selfcheck.Sweep removes them"},
 	{Name: "vm-session", Thing: "a virtual machine, its folders, daemons and group", Undone: "the engine's Sweep removes them"},
 }
 
