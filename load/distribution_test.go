@@ -112,7 +112,7 @@ func TestParseDistributionRefuses(t *testing.T) {
 		"pareto:0.2:x": "center", "normal:20:NaN": "center", "normal:20:0.5:1": "center",
 		"pareto:1": "between 0 and 1", "normal:101": "0 to 100", "zoned:50/10": "add up to 50",
 		"zoned:50/60:50/60": "more than 100", "zoned:50:50/50": "only the last", "zoned:a/b": "percentage",
-		"zoned_abs:100/-1k": "bytes", "gauss:1": "none of", "random:1": "no parameter",
+		"zoned_abs:100/-1k": "bytes", "gauss:1": "not one of", "random:1": "no parameter",
 	} {
 		if _, err := ParseDistribution(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParseDistribution(%q) = %v, want %q", s, err, want)

@@ -106,7 +106,7 @@ func TestJournals(t *testing.T) {
 		"":      "is empty",
 		"{}\n":  "first line",
 		"hello": "first line",
-		"{\"plimsoll_verify\":1,\"job\":{\"rw\":\"randwrite\",\"bs\":4096,\"size\":8192,\"filename\":\"f\",\"verify\":true}}\nxx\n{\"flushed\":1}\n": "line 2 is none of plimsoll verify's",
+		"{\"plimsoll_verify\":1,\"job\":{\"rw\":\"randwrite\",\"bs\":4096,\"size\":8192,\"filename\":\"f\",\"verify\":true}}\nxx\n{\"flushed\":1}\n": "line 2 of the journal was not written by plimsoll verify",
 		"{\"plimsoll_verify\":1,\"job\":{\"rw\":\"nonsense\",\"bs\":4096,\"size\":8192,\"filename\":\"f\"}}\n":                                       "the journal's job",
 	} {
 		if _, err := Check(t.Context(), strings.NewReader(text), ""); err == nil || !strings.Contains(err.Error(), want) {

@@ -24,7 +24,7 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 		return h.Job, 0, errors.New("the journal is empty: nothing was written")
 	}
 	if err := json.Unmarshal(s.Bytes(), &h); err != nil || h.Format != 1 || h.Job.BS <= 0 || h.Job.Size <= 0 {
-		return h.Job, 0, fmt.Errorf("the journal's first line is none of plimsoll verify's: %.80q", s.Text())
+		return h.Job, 0, fmt.Errorf("the journal's first line was not written by plimsoll verify: %.80q", s.Text())
 	}
 	if err := checkJob(h.Job); err != nil {
 		return h.Job, 0, fmt.Errorf("the journal's job: %w", err)
@@ -41,14 +41,14 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 		err := json.Unmarshal(s.Bytes(), &l)
 		switch {
 		case err != nil || l.Flushed == nil:
-			last = fmt.Errorf("the journal's line %d is none of plimsoll verify's: %.80q", n, s.Text())
+			last = fmt.Errorf("line %d of the journal was not written by plimsoll verify: %.80q", n, s.Text())
 			if err == nil {
 				return h.Job, 0, last // It is complete.
 			}
 		case *l.Flushed < 0 || *l.Flushed > blocks:
-			return h.Job, 0, fmt.Errorf("the journal's line %d says that %d blocks were synced, of %d: it is damaged, or another's", n, *l.Flushed, blocks)
+			return h.Job, 0, fmt.Errorf("line %d of the journal says that %d of %d blocks were synced: the journal is damaged, or belongs to another job", n, *l.Flushed, blocks)
 		case *l.Flushed < flushed:
-			return h.Job, 0, fmt.Errorf("the journal's line %d says that %d blocks were synced, after %d: it is damaged, or another's", n, *l.Flushed, flushed)
+			return h.Job, 0, fmt.Errorf("line %d of the journal says that %d blocks were synced, but an earlier line said %d: the journal is damaged, or belongs to another job", n, *l.Flushed, flushed)
 		default:
 			flushed = *l.Flushed
 		}

@@ -13,11 +13,11 @@ const blocks8 = `{"plimsoll_verify":1,"job":{"rw":"randwrite","bs":4096,"size":3
 // TestFalseJournal: what no run can have written is no evidence, and is told with its line.
 func TestFalseJournal(t *testing.T) {
 	for text, want := range map[string]string{
-		blocks8 + `{"flushed":4}` + "\n" + `{"flushed":999999}`:   "line 3 says that 999999 blocks were synced, of 8",
-		blocks8 + `{"flushed":-1}`:                                "line 2 says that -1 blocks",
-		blocks8 + `{"flushed":6}` + "\n" + `{"flushed":4}` + "\n": "line 3 says that 4 blocks were synced, after 6",
-		blocks8 + `{"flushed":8}` + "\n" + blocks8:                "line 3 is none of plimsoll verify's",
-		blocks8 + "{}\n": "line 2 is none of plimsoll verify's",
+		blocks8 + `{"flushed":4}` + "\n" + `{"flushed":999999}`:   "line 3 of the journal says that 999999 of 8 blocks were synced: the journal is damaged",
+		blocks8 + `{"flushed":-1}`:                                "line 2 of the journal says that -1 of 8 blocks",
+		blocks8 + `{"flushed":6}` + "\n" + `{"flushed":4}` + "\n": "line 3 of the journal says that 4 blocks were synced, but an earlier line said 6",
+		blocks8 + `{"flushed":8}` + "\n" + blocks8:                "line 3 of the journal was not written by plimsoll verify",
+		blocks8 + "{}\n": "line 2 of the journal was not written by plimsoll verify",
 		strings.Replace(blocks8, "randwrite", "randread", 1):              "the journal's job",
 		strings.Replace(blocks8, `"verify":true`, `"verify":false`, 1):    "the journal's job: rw=randwrite, verify=false",
 		strings.Replace(blocks8, "32768", "32769", 1):                     "the journal's job",

@@ -204,7 +204,7 @@ func unknown(arg, word string, all []string) error {
 	if n := dialect.Nearest(word, all); n != "" {
 		return dialect.Usagef(arg, "%q is unknown; did you mean %s?", word, n)
 	}
-	return dialect.Usagef(arg, "%q is none of %s", word, strings.Join(all, ", "))
+	return dialect.Usagef(arg, "%q is not one of %s", word, strings.Join(all, ", "))
 }
 
 // size reads a block size: from 1 byte to 1 GiB.

@@ -64,7 +64,7 @@ func (t *Test) notePeer(stderr io.Writer, bytes int64, all, peer time.Duration) 
 	if t.Out == null {
 		what = "writing to " + t.Out
 	}
-	dialect.Note(stderr, "%s took %.2g of the %.2g s; without that the storage did %s", what, peer.Seconds(), all.Seconds(), rate(bytes, all-peer))
+	dialect.Note(stderr, "%s took %.2g of the %.2g s; the storage alone did %s", what, peer.Seconds(), all.Seconds(), rate(bytes, all-peer))
 }
 
 // file is the command line's file on storage: its input or its output.

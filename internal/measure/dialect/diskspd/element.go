@@ -186,7 +186,7 @@ func (x *xmlReader) flag(to *bool) func(*element) {
 // word reads one of some words.
 func (x *xmlReader) word(e *element, words ...string) string {
 	if !slices.Contains(words, e.text) {
-		x.fail(e, "%q is none of %s", e.text, strings.Join(words, ", "))
+		x.fail(e, "%q is not one of %s", e.text, strings.Join(words, ", "))
 	}
 	return e.text
 }

@@ -272,7 +272,7 @@ func (p *parser) caching(value string) error {
 	for _, c := range value {
 		switch {
 		case !strings.ContainsRune("bhmruw", c):
-			return p.bad("%q is none of b, h, m, r, u and w", c)
+			return p.bad("%q is not one of b, h, m, r, u and w", c)
 		case strings.ContainsRune("bhru", c) && p.cacheSet,
 			strings.ContainsRune("hw", c) && p.throughSet,
 			strings.ContainsRune("hm", c) && p.mapSet,

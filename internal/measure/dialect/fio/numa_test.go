@@ -28,7 +28,7 @@ func TestMemoryNodes(t *testing.T) {
 	}
 	for value, want := range map[string]string{
 		"numa_mem_policy=prefer": "is not a list", "numa_mem_policy=prefer:0-1": "one node", "numa_mem_policy=local:0": "takes no nodes", "numa_mem_policy=bind": "is not a list",
-		"numa_mem_policy=some:0": "is none of", "numa_cpu_nodes=x": "is not a list", "cpus_allowed=0": "contradicts",
+		"numa_mem_policy=some:0": "is not one of", "numa_cpu_nodes=x": "is not a list", "cpus_allowed=0": "contradicts",
 	} {
 		args := []string{"--name=a", "--size=4k", "--numa_cpu_nodes=0", "--" + value}
 		if _, err := Parse(args, Source{}); err == nil || !strings.Contains(err.Error(), want) {

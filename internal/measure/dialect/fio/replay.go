@@ -221,7 +221,7 @@ func (p *logParser) line(f []string) error {
 	name, act := f[0], f[1]
 	if len(f) == 2 {
 		if !slices.Contains([]string{"add", "open", "close"}, act) {
-			return fmt.Errorf("%q is none of add, open and close", act)
+			return fmt.Errorf("%q is not one of add, open and close", act)
 		}
 		if act == "add" {
 			p.file(name, true)
@@ -285,7 +285,7 @@ func (p *logParser) step(name, act string, offset, size int64) error {
 	case act == "sync" || act == "datasync":
 		s.Offset, s.Size = 0, 0
 	case act != load.Read && act != load.Write:
-		return fmt.Errorf("%q is none of read, write, sync, datasync, trim and wait", act)
+		return fmt.Errorf("%q is not one of read, write, sync, datasync, trim and wait", act)
 	case act == load.Write && p.readonly:
 		p.skipped["writes, because of --readonly"]++
 		return nil

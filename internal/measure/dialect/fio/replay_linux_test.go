@@ -104,7 +104,7 @@ func TestRefusedLogs(t *testing.T) {
 		"fio version 3 iolog\nx add\n":                                  "line 2: a time",
 		"fio version 2 iolog\nx add\nx write -1 4096\n":                 "line 3: an offset",
 		"fio version 2 iolog\nx add\nx read 0 0\n":                      "line 3: the size is 0",
-		"fio version 2 iolog\nx add\nx move 0 1\n":                      `"move" is none of`,
+		"fio version 2 iolog\nx add\nx move 0 1\n":                      `"move" is not one of`,
 		"fio version 2 iolog\nx add\n":                                  "contains no I/O",
 		"fio version 2 iolog\nx add\nx read 9223372036854775807 4096\n": "end beyond the largest possible file",
 	} {

@@ -33,7 +33,7 @@ func setSync(j *job, v string) error {
 	words := map[string]string{"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
 	w, ok := words[v]
 	if !ok {
-		return fmt.Errorf("%q is none of none, sync, dsync, 0, 1", v)
+		return fmt.Errorf("%q must be none, sync, dsync, 0 or 1", v)
 	}
 	j.sync = w
 	return nil

@@ -339,5 +339,5 @@ func oneOf(s string, words ...string) (string, error) {
 	if n := dialect.Nearest(s, words); n != "" {
 		return "", fmt.Errorf("%q is not known; did you mean %s?", s, n)
 	}
-	return "", fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
 }

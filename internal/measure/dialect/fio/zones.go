@@ -16,7 +16,7 @@ func setZoneMode(j *job, v string) error {
 	case "zbd":
 		return fmt.Errorf("zoned devices are not supported; use none or strided")
 	}
-	return fmt.Errorf("%q is none of none, strided", v)
+	return fmt.Errorf("%q must be none or strided", v)
 }
 
 // zoneTo reads a size of zones.

@@ -134,7 +134,7 @@ func versionOf(f *os.File) (string, error) {
 		}
 		version, _, _ := strings.Cut(string(text[:n]), " ")
 		if !isVersion(version) {
-			return "", errors.New("it doesn't say its version")
+			return "", errors.New("it contains no kernel version")
 		}
 		return version, nil
 	}
@@ -157,7 +157,7 @@ func versionInELF(f *os.File) (string, error) {
 			return string(m[1]), nil
 		}
 		if err != nil {
-			return "", errors.New("it doesn't say its version")
+			return "", errors.New("it contains no kernel version")
 		}
 	}
 }

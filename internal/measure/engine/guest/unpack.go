@@ -148,7 +148,7 @@ func decompress(b []byte) ([]byte, error) {
 		_, err = io.Copy(&out, io.LimitReader(r, maxKernel))
 		return out.Bytes(), err
 	}
-	return nil, fmt.Errorf("its compression is none of gzip, xz, zstd and bzip2 (it begins with % x)", b[:min(len(b), 4)])
+	return nil, fmt.Errorf("its compression is not gzip, xz, zstd or bzip2 (it begins with % x)", b[:min(len(b), 4)])
 }
 
 // notePVH is the type of Xen's note that holds the entry point (XEN_ELFNOTE_PHYS32_ENTRY).

@@ -71,7 +71,7 @@ func TestVMMissing(t *testing.T) {
 		"qemu-img":     {func(o *vm.Options) { lacks("qemu-img")(o); o.DiskFormat = vm.DiskQCOW2 }, layerSpec(""), "qemu-img is not installed"},
 		"kernel":       {func(o *vm.Options) { o.Kernel, o.Root = "", t.TempDir() }, layerSpec(""), "no Linux kernel is installed"},
 		"named kernel": {func(o *vm.Options) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "/nowhere/vmlinuz: no such file"},
-		"no kernel":    {func(o *vm.Options) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it doesn't say its version"},
+		"no kernel":    {func(o *vm.Options) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it contains no kernel version"},
 		"no modules":   {func(o *vm.Options) { o.Kernel, o.Modules, o.Root = bareKernel(t), "", t.TempDir() }, layerSpec(""), "are not to be found; name the folder that has their modules.dep, beside kernel: in the plan: modules: "},
 		"first module": {func(o *vm.Options) { bare(o, "kernel/virtio_pci.ko:\n") }, layerSpec(""), "-amd64 has no module virtio_console"},
 		"share's":      {func(o *vm.Options) { bare(o, "kernel/virtio_pci.ko:\nkernel/virtio_console.ko:\n") }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "engine vm has no share 9p: the kernel "},
