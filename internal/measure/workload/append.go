@@ -9,7 +9,7 @@ import (
 	"plimsoll/load"
 )
 
-// appendRun is E2's loop: open, append a line, close.
+// appendRun opens a file, appends a line and closes it, again and again: the loop of a known comparison of mount modes.
 type appendRun struct {
 	spec Spec
 	path string

@@ -67,11 +67,11 @@ func Prepare(ctx context.Context, spec Spec, f Folders) (Runner, error) {
 
 // Defaults of the named workloads.
 const (
-	defaultAppends = 10_000 // the count of E2
+	defaultAppends = 10_000 // as in a known comparison of mount modes
 	defaultLine    = 64
-	defaultSources = 360 // a tenth of E1's 3,604 files
-	// defaultSource is the mean size of a source file of tree. It is E1's median; E1's mean of 77 KiB comes from a few
-	// pictures.
+	defaultSources = 360 // a tenth of the 3,604 files of the published site build (package website)
+	// defaultSource is the mean size of a source file of tree. It is the median of the published site build,
+	// whose mean of 77 KiB comes from a few pictures.
 	defaultSource = 16 << 10
 	// defaultCommit is the record of etcd's published fio job:
 	// fio --rw=write --ioengine=sync --fdatasync=1 --size=22m --bs=2300.

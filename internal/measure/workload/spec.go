@@ -20,18 +20,18 @@ type Kind string
 const (
 	// Block is a job of package load.
 	Block Kind = "block"
-	// Append opens a file, appends a line, and closes it, Count times (E2).
+	// Append opens a file, appends a line, and closes it, Count times.
 	Append Kind = "append"
 	// WAL writes BS bytes at the end of a log and calls fdatasync, as a database
 	// or etcd commits, for Runtime.
 	WAL Kind = "wal"
-	// Tree is a synthetic site build (E1): Count source files are listed,
+	// Tree imitates the published site build (package website): Count source files are listed,
 	// stat'ed and read, and an output is written for each.
 	Tree Kind = "tree"
 	// Stage is several block jobs that start together, on files that they name. The dialects of other tools use it; a plan
 	// can't.
 	Stage Kind = "stage"
-	// Command runs a program, such as jekyll on a generated site (E1), and times it.
+	// Command runs a program, such as jekyll on a generated site, and times it.
 	Command Kind = "command"
 	// HTTP sends requests to a web server, as ab does. A plan can't use it yet.
 	HTTP Kind = "http"
@@ -61,7 +61,7 @@ type Spec struct {
 	// HTTP describes the requests of http.
 	HTTP *httpload.Spec `json:"http,omitempty"`
 	// Count is the number of operations of append (default 10,000), or of source files of tree (default 360: a tenth of
-	// E1's site).
+	// the published site).
 	Count int `json:"count,omitempty"`
 	// BS is the size of one record in bytes: append (default 64), wal (default
 	// 2,300: etcd's, as in its published fio job) and the mean source file of tree (default 16 KiB).

@@ -29,8 +29,8 @@ func runLine(t *testing.T, dir string, line ...string) (stdout, stderr string, s
 	return out.String(), errs.String(), s
 }
 
-// TestE4 runs the line of a known comparison of container runtimes, shorter and smaller.
-func TestE4(t *testing.T) {
+// TestKnownComparison runs the line of a known comparison of container runtimes, shorter and smaller.
+func TestKnownComparison(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
 	out, _, s := runLine(t, dir, "-b8K", "-d1", "-W0", "-o4", "-t8", "-h", "-r", "-w25", "-L", "-Z1M", "-c5M", `C:\iotest.dat`)

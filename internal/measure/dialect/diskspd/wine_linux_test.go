@@ -7,11 +7,11 @@ import (
 	"plimsoll/internal/testkit/winetest"
 )
 
-// TestUnderWine runs E4's line and the XML report on Windows' side: overlapped I/O without buffers on
+// TestUnderWine runs the line of TestKnownComparison and the XML report on Windows' side: overlapped I/O without buffers on
 // C:\\iotest.dat, and the processors' times.
 func TestUnderWine(t *testing.T) {
 	t.Parallel()
-	out := winetest.RunTests(t, "TestE4", "TestXMLIsWhatProgramsRead", "TestStage")
+	out := winetest.RunTests(t, "TestKnownComparison", "TestXMLIsWhatProgramsRead", "TestStage")
 	if !strings.Contains(out, "(windows-iocp)") {
 		t.Errorf("the engine isn't windows-iocp:\n%s", out)
 	}
