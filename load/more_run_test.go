@@ -198,7 +198,7 @@ func TestDataIsWhatWasAskedFor(t *testing.T) {
 	if p := write(Job{Data: DataPattern, Pattern: []byte("abc")}); !bytes.HasPrefix(p[16384:], []byte("abcabcab")) || p[16383] != "abc"[16383%3] {
 		t.Errorf("pattern: %q", p[:10])
 	}
-	// 40,000 bytes are in three blocks, of which the fourth begins anew.
+	// 40,000 bytes take three blocks; the fourth begins anew.
 	source := make([]byte, 40_000)
 	fillRandom(source, 7)
 	once := bytes.Repeat(source, 2)[:3*16384]

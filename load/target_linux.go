@@ -219,7 +219,7 @@ func mapPrivate(n int64, flags int) ([]byte, error) {
 	return unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|flags)
 }
 
-// mapLarge is mapMemory in huge pages, of which enough must be available.
+// mapLarge is mapMemory in huge pages; enough of them must be available.
 func mapLarge(n int64) ([]byte, error) {
 	if n == 0 {
 		return nil, nil

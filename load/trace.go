@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// MaxTrace is the maximum of Job.Trace: in a message each I/O takes up to 30 bytes.
+// MaxTrace is the maximum of Job.Trace. It bounds the message with the trace, in which each I/O takes up to 30 bytes.
 const MaxTrace = 400_000
 
 // A TracedIO is one read, write or trim of the measured window.

@@ -10,7 +10,7 @@ import (
 // blocks8 is the first line of a journal of eight blocks.
 const blocks8 = `{"plimsoll_verify":1,"job":{"rw":"randwrite","bs":4096,"size":32768,"filename":"f","verify":true}}` + "\n"
 
-// TestFalseJournal: what no run can have written is no evidence, and is told with its line.
+// TestFalseJournal: a journal that no run can have written is no evidence; the error names its line.
 func TestFalseJournal(t *testing.T) {
 	for text, want := range map[string]string{
 		blocks8 + `{"flushed":4}` + "\n" + `{"flushed":999999}`:   "line 3 of the journal says that 999999 of 8 blocks were synced: the journal is damaged",

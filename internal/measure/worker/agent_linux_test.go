@@ -197,7 +197,7 @@ func TestAgent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := serve(t, realWorker(t), dir)
 	p.whole("1")
-	// Its outputs are gone before it was told.
+	// The trial's outputs are gone before its result arrives.
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left by the trial: %v, %v", left, err)
 	}

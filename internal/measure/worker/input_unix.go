@@ -14,7 +14,7 @@ import (
 // Such a thread could hold up the program for a minute. Go 1.26's runtime looks whether the world is being stopped before
 // it notes that a thread is in a system call (runtime.reentersyscall), and stopTheWorldWithSema looks for such threads
 // once. It waits for a thread that enters a read in between until the read returns, or the runtime's monitor wakes up
-// (sysmon, forcegcperiod/2). A trial stops the world just when it was told to start, and reads its input again at that
+// (sysmon, forcegcperiod/2). A trial stops the world just when it gets the message to start, and reads its input again at that
 // moment: about one in a thousand stood still.
 func Input() *os.File {
 	fd := int(os.Stdin.Fd())

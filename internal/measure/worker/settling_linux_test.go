@@ -8,8 +8,8 @@ import (
 	"plimsoll/load"
 )
 
-// TestAgentSettling: after the window of buffered writes it is told how many bytes are to be written back, and
-// after one of direct writes or of reads nothing.
+// TestAgentSettling: after a window of buffered writes the worker reports how many bytes are to be written back, and
+// after one of direct writes or of reads it reports nothing.
 func TestAgentSettling(t *testing.T) {
 	p := serve(t, realWorker(t), t.TempDir())
 	for name, job := range map[string]load.Job{

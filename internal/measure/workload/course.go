@@ -146,6 +146,6 @@ func usualStep(results []Result) time.Duration {
 	if len(lengths) == 0 {
 		return 1
 	}
-	// Of two intervals the first is a full one.
+	// If there are two intervals, this is the longer one, which is full.
 	return lengths[len(lengths)/2]
 }

@@ -128,7 +128,7 @@ func TestLieOtherWriter(t *testing.T) {
 							t.Error(err)
 						}
 					}
-					// Without marks, who had the file open shows too late.
+					// Without marks it shows too late that another program had the file open.
 					if read := name == "a reader during the job" || name == "a reader during the job, and after it"; name == "nobody" || read && fs == "marked" {
 						if err != nil || len(res.Notes) > 0 {
 							t.Errorf("Prepare() = %v, notes %q, want none", err, res.Notes)

@@ -61,7 +61,7 @@ func TestLiePathSwapped(t *testing.T) {
 				t.Fatal(err)
 			}
 			var replaced *load.ReplacedError
-			if r, err := load.PrepareFiles(j.Job, s.looked(j)); !errors.As(err, &replaced) || replaced.Path != mine {
+			if r, err := load.PrepareFiles(j.Job, s.openFiles(j)); !errors.As(err, &replaced) || replaced.Path != mine {
 				t.Errorf("PrepareFiles() = %v, %v, want a ReplacedError", r, err)
 			}
 			if err := s.Close(); err != nil {

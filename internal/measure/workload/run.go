@@ -27,8 +27,8 @@ type Judged interface {
 	// OnRound, called before Run, makes Run call tell for every round as it ends (its At is the end, from the beginning of
 	// the first). It leaves it to Finish to end the job before its longest time.
 	OnRound(tell func(load.Sample))
-	// Finish ends the job. The result is that of steady.WindowRounds rounds from number from on, all of which tell has
-	// received. Any goroutine may call it. After the job's own end it has no effect.
+	// Finish ends the job. The result is that of steady.WindowRounds rounds from number from on; tell has received
+	// all of them. Any goroutine may call it. After the job's own end it has no effect.
 	Finish(from int)
 }
 

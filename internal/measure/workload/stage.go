@@ -147,7 +147,7 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		if err := j.preRead(ctx); err != nil {
 			return nil, err
 		}
-		r, err := load.PrepareFiles(j.Job, s.looked(j))
+		r, err := load.PrepareFiles(j.Job, s.openFiles(j))
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
 		}
@@ -335,8 +335,8 @@ func (s *stageRun) Close() error {
 	return errors.Join(append(errs, s.release())...)
 }
 
-// looked are the job's open files, in its order.
-func (s *stageRun) looked(j *StageJob) []*os.File {
+// openFiles returns the job's open files, in its order.
+func (s *stageRun) openFiles(j *StageJob) []*os.File {
 	var files []*os.File
 	for _, p := range j.paths() {
 		if c := s.claims[p]; c != nil {

@@ -82,7 +82,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// threeTimes has times that ab's arithmetic and ours must agree on by hand: 3 requests, of which the median is the mean
+// threeTimes has times that ab's arithmetic and ours must agree on by hand: 3 requests, whose median is the mean
 // of the second and the third.
 var threeTimes = []httpload.Timing{
 	{Start: 1795246154000000, Connect: 400, Wait: 1600, Total: 2000},

@@ -196,7 +196,7 @@ func TestTimesAreThoseOfTheSocket(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for _, x := range r.Timings {
-		// A client that is told late of what has come, or of what it has sent, sees less of a wait, and all of it in the total.
+		// A client that learns late of bytes that it sent or got sees a shorter wait; the total has all of it.
 		if x.Processing()-x.Wait < 45_000 || x.Total < 90_000 || x.Connect > x.Total || x.Start < time.Now().Add(-time.Minute).UnixMicro() {
 			t.Errorf("%+v", x)
 		}

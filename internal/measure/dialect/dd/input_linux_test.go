@@ -65,7 +65,7 @@ func TestInputIsPartOfTheTime(t *testing.T) {
 	t.Errorf("a line takes %.2f of dd's time, want about 1", ratio)
 }
 
-// TestInputIsWritten: what is in the file is what the input gave: zeros, or bytes of which no block is another's.
+// TestInputIsWritten: the file holds the bytes of the input: zeros, or random blocks that all differ.
 func TestInputIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	for _, in := range []string{load.PeerZero, load.PeerRandom} {

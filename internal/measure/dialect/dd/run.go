@@ -45,7 +45,7 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	whole, part := bytes/t.BS, min(bytes%t.BS, 1)
 	fmt.Fprintf(stderr, "%d+%d records in\n", whole, part)
 	if slices.Contains(t.Conv, "sync") {
-		whole, part, bytes = whole+part, 0, (whole+part)*t.BS // What is missing of a block is written as zeros.
+		whole, part, bytes = whole+part, 0, (whole+part)*t.BS // conv=sync fills the last block up with zeros.
 	}
 	fmt.Fprintf(stderr, "%d+%d records out\n", whole, part)
 	if t.Status != "noxfer" {

@@ -92,7 +92,7 @@ type progress struct {
 	wide int
 }
 
-// sample follows the run. What comes before the next second is its end, which the last line tells.
+// sample follows the run. A sample before the next second is the last one; the line at the end covers it.
 func (p *progress) sample(s load.Sample) {
 	p.bytes += s.Bytes
 	select {

@@ -183,7 +183,7 @@ func TestBandwidthOfALimit(t *testing.T) {
 			t.Errorf("thread %d did %d I/Os, want about 97", i, n)
 		}
 	}
-	// What a busy machine kept from being done is missed.
+	// I/Os that a busy machine could not begin in time count as missed.
 	if n := st.Ops() + st.Missed + st.InFlight(); n < 192 || n > 198 {
 		t.Errorf("%d I/Os of both threads were done, %d missed and %d unfinished, want 195 in all", st.Ops(), st.Missed, st.InFlight())
 	}

@@ -54,7 +54,7 @@ func TestFileAppendIsFios(t *testing.T) {
 	}
 }
 
-// What would not be as in fio is refused; without passes unlink_each_loop has nothing to do.
+// Lines that would work in another way than in fio are refused. Without passes unlink_each_loop has nothing to do.
 func TestPassesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{

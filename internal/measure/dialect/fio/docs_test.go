@@ -189,7 +189,7 @@ func engineOptions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for e := range engines {
-		// Of an engine that has none it says so and fails.
+		// For an engine without options fio prints so and fails.
 		out, err := exec.Command("fio", "--enghelp="+e).Output()
 		if err != nil && !strings.Contains(string(out), "has no options") {
 			t.Fatalf("%s: %v: run scripts/setup test", e, err)
@@ -243,7 +243,7 @@ func TestCommandsAreAllOfFio(t *testing.T) {
 	}
 }
 
-// What is refused is an error that names what is nearest to it, and that is something that there is.
+// The error for a refused option names the nearest replacement, and Plimsoll has it.
 func TestRefusalsNameTheNearest(t *testing.T) {
 	// Flags of Plimsoll's own; a test of the command knows whether they are there.
 	own := []string{"--engine", "--record", "--destructive", "--cpus", "--cpu-shares", "--help"}

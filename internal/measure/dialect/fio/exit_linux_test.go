@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// exiting are jobs of which quick ends after 200 ms: slow is of its group, other of its stage, later of a stage after it.
+// exiting is a job file. Its job quick ends after 200 ms; slow is in the same group, other in another group of that stage, and later in the next
+// stage.
 const exiting = `[global]
 size=64k
 rw=write
@@ -47,7 +48,7 @@ func jobTimes(t *testing.T, text string) map[string]int {
 	return times
 }
 
-// The end of a job ends those that it ends in fio, and no other: who ran, and roughly for how long, is fio's.
+// The end of a job ends the jobs that it ends in fio, and no others. Which jobs run, and roughly how long, is the same.
 func TestExitWhatIsFios(t *testing.T) {
 	t.Parallel()
 	for what, want := range map[string]map[string]int{
@@ -141,7 +142,7 @@ func TestCreateOnlyIsFios(t *testing.T) {
 			t.Errorf("fio:\n%s\nours:\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
 		}
 	}
-	// What is there is left as it is, without leave to write.
+	// Without leave to write, a file that exists keeps its data.
 	dir := t.TempDir()
 	name := filepath.Join(dir, "theirs")
 	if err := os.WriteFile(name, make([]byte, 8192), 0o600); err != nil {

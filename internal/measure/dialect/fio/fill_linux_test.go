@@ -57,7 +57,7 @@ func TestFillDeviceOfABlockDevice(t *testing.T) {
 	}
 }
 
-// What can't be as in fio is refused, and what is there is not written over.
+// fill_device is refused where it can't work as in fio, and it overwrites no file of the user's.
 func TestFillDeviceRefusals(t *testing.T) {
 	for want, args := range map[string][]string{
 		"rw=randrw":     {"--rw=randrw", "--size=1m"},

@@ -113,8 +113,8 @@ func TestLeastRatesAndHints(t *testing.T) {
 	}
 }
 
-// What is given twice counts as in fio, but is said; what says the same in other words, and what a section says against
-// [global], is no contradiction.
+// An option that is set twice counts as in fio, and a note reports it. Two options with the same meaning get no note, nor does a section that
+// differs from [global].
 func TestWhatIsGivenTwiceIsSaid(t *testing.T) {
 	test, err := Parse([]string{"x.fio"}, memory(map[string]string{
 		"x.fio": "[global]\ndirect=1\nbuffered=0\nrwmixread=70\nrwmixwrite=30\nsize=1m\nbs=4k\nblocksize=8k\n[a]\nbuffered=1\nbs=4k\nbs=4k\n" +

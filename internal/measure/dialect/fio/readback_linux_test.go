@@ -15,7 +15,8 @@ import (
 	"plimsoll/load"
 )
 
-// What a job wrote is read back, and no more, as fio does: as many reads, wherever blocks are left out, between the writes or after them.
+// A job reads back the blocks that it wrote, and no others. It does as many reads as fio, between the writes or after them, and also where the
+// pattern leaves out blocks.
 func TestReadsBackWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

@@ -19,7 +19,7 @@ var ioLogs = map[string]string{
 	"two files": "fio version 2 iolog\nx add\ny add\nx open\ny open\nx write 0 4096\ny write 0 4096\nx read 0 4096\ny write 8192 4096\n",
 }
 
-// What a log has is done as by fio: as many reads and writes, with zeros where fio writes zeros.
+// A log is replayed as by fio: with as many reads and writes, and with zeros where fio writes zeros.
 func TestReplaysAsFio(t *testing.T) {
 	t.Parallel()
 	for name, log := range ioLogs {

@@ -88,7 +88,7 @@ func issued(text string) (out []string) {
 	return out
 }
 
-// What a job does, and how large its files get, is what fio 3.33 does with it: the counts are compared.
+// A job does as many I/Os as in fio 3.33, and its files get as large.
 func TestJobsDoWhatFioDoes(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

@@ -55,7 +55,7 @@ func TestLogsWithoutAName(t *testing.T) {
 	}
 }
 
-// Of a range each clone starts at a time of its own, within it.
+// With a range of delays each clone starts at a time of its own within it.
 func TestStartDelayRange(t *testing.T) {
 	test, err := Parse(strings.Fields("--name=a --rw=read --size=1m --numjobs=50 --startdelay=1-5"), Source{})
 	if err != nil {

@@ -23,7 +23,7 @@ func fioTakes(t *testing.T, dir string, args []string) bool {
 	return c.Run() == nil
 }
 
-// What begins one option only is that option, and some have a letter, as in fio.
+// The first letters of an option stand for it if no other option begins with them, and some options have a short name, as in fio.
 func TestBeginningsOfOptionsAreFios(t *testing.T) {
 	t.Parallel()
 	job := []string{"--name=a", "--size=64k"}

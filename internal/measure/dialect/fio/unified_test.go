@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is reported as one is the sum of what is reported apart.
+// The unified report is the sum of the separate ones.
 func TestUnifiedReportingSumsUp(t *testing.T) {
 	args := []string{"--name=u", "--rw=randrw", "--size=1m", "--rate_iops=300,100", "--unified_rw_reporting="}
 	type direction struct {

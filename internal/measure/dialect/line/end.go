@@ -25,7 +25,7 @@ func (s *session) note(t *record.Trial) {
 	}
 }
 
-// outcome is the error of a tool's line all of which worked: that limits were not held, or nil.
+// outcome returns a NotHeldError if the command line worked but limits were not held, and nil otherwise.
 func (s *session) outcome(tool string) error {
 	if s.passed == 0 {
 		return nil

@@ -30,7 +30,7 @@ type Options struct {
 	Stdout, Stderr io.Writer
 }
 
-// A NotHeldError reports that limits were not held by a line all of which worked.
+// A NotHeldError reports limits that were not held, though the command line worked otherwise.
 type NotHeldError struct {
 	Tool   string
 	Limits int
@@ -44,8 +44,8 @@ func (e *NotHeldError) Error() string {
 // ExitStatus is that of a limit that was not held.
 func (e *NotHeldError) ExitStatus() int { return 4 }
 
-// Run runs a line of the tool: args, of which Split made f and rest. Errors have the tool's name; those of the user's are *usage.Errors, and
-// what can't be had here is a refusal.
+// Run runs a command line of the tool: args, which Split has divided into f and rest. Errors begin with the tool's name. A mistake of the
+// user's is a *usage.Error, and something that can't be had here is a refusal.
 func (tool Tool) Run(ctx context.Context, f Flags, rest, args []string, o Options) error {
 	if err := refuseFlags(tool, f); err != nil {
 		return err

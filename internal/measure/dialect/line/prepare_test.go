@@ -11,7 +11,7 @@ import (
 	"plimsoll/load"
 )
 
-// TestPreparingIsSaid: who waits for large files to be made reads what for, once, and not with --quiet.
+// TestPreparingIsSaid: while large files are made, a note reports the wait, once, and not with --quiet.
 func TestPreparingIsSaid(t *testing.T) {
 	t.Parallel()
 	big := workload.Spec{Name: "job", Jobs: []workload.StageJob{{Size: 3 << 30, Job: load.Job{Filename: "f"}}, {Size: 3 << 30, Job: load.Job{Filename: "f"}}, {Size: 1 << 30, Job: load.Job{Files: []string{"a", "b"}}}}}

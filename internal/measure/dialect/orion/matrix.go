@@ -37,7 +37,7 @@ type matrix struct {
 
 // Loads grow in these steps. For simple and normal they are known from published runs with 1, 2
 // and 6 disks. For oltp they are inferred from runs with 1 disk (21 points), 3 (24 minutes) and 4 (loads of
-// 4 and 68); for dss, of which no run was found, they are assumed to be built alike.
+// 4 and 68); no run of dss was found: its steps are assumed to be built alike.
 const (
 	smallPerDisk     = 5
 	largePerDisk     = 2

@@ -9,7 +9,7 @@ import (
 )
 
 // version is that of the Orion whose lines are printed. The layout of the tables and the
-// head of the summary are those of 11.1, of which whole files are published, but for what is known of 12; see docs/reference/orion.md.
+// head of the summary are those of 11.1, whose files are published in full, except where those of 12 are known; see docs/reference/orion.md.
 const version = "12.2.0.1.0"
 
 // banner is what Orion prints before it measures.
