@@ -1,8 +1,8 @@
 package load
 
-// filled reports whether an I/O failed because there is no space left, in a job that is to use all of it (Fill). The
-// job is then over; I/Os in flight still end.
-func (t *thread) filled(sl *slot, err error) bool {
+// stopIfFull ends a job that is to use all space (Fill) if an I/O failed for lack of it, and reports whether it did.
+// I/Os in flight still end.
+func (t *thread) stopIfFull(sl *slot, err error) bool {
 	if !t.run.job.Fill || sl.op != opWrite || !noRoom(err) {
 		return false
 	}

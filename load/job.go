@@ -311,7 +311,7 @@ func (j Job) Offered() float64 {
 		return 0
 	}
 	jobs := float64(max(j.NumJobs, 1))
-	if j.apart() {
+	if j.hasWriteRate() {
 		reads, writes := j.offered()
 		return jobs * (reads + writes)
 	}
@@ -322,8 +322,8 @@ func (j Job) Offered() float64 {
 	return jobs * float64(j.Rate) / float64(max(mean, 1))
 }
 
-// apart reports whether reads and writes have rates of their own.
-func (j Job) apart() bool { return j.WriteRateIOPS > 0 || j.WriteRate > 0 }
+// hasWriteRate reports whether writes have a rate of their own, and so reads too.
+func (j Job) hasWriteRate() bool { return j.WriteRateIOPS > 0 || j.WriteRate > 0 }
 
 // offered returns the reads and the writes per second that each of the NumJobs schedules, if they have rates of their
 // own.

@@ -26,7 +26,7 @@ func (j Job) BlockSizes() (least, mean, most int64) {
 	switch {
 	case !j.mixed() && j.reads():
 		reads = 1
-	case j.mixed() && j.apart():
+	case j.mixed() && j.hasWriteRate():
 		r, w := j.offered()
 		reads = r / (r + w)
 	case j.mixed():

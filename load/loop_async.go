@@ -29,7 +29,7 @@ func (t *thread) asyncLoop() error {
 		case now < r.last.Load():
 			wait = t.fill(now)
 		case len(t.free) == len(t.slots):
-			if due, begin := t.lastResort(); begin {
+			if due, begin := t.mustBeginOne(); begin {
 				s := t.take()
 				t.arm(s, now, due, true)
 				t.batch = append(t.batch, s)
@@ -209,7 +209,7 @@ func (t *thread) reap(out []completion, now int64) error {
 				t.batch = append(t.batch, c.slot)
 				continue
 			} else if e != nil {
-				if !t.goesOn(sl, e, now) && !t.filled(sl, e) {
+				if !t.goesOn(sl, e, now) && !t.stopIfFull(sl, e) {
 					err = e
 				}
 				t.release(c.slot)

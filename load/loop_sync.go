@@ -28,7 +28,7 @@ func (t *thread) syncLoop() error {
 			continue
 		}
 		if now >= r.last.Load() {
-			due, begin := t.lastResort()
+			due, begin := t.mustBeginOne()
 			if !begin {
 				return nil
 			}
@@ -66,7 +66,7 @@ func (t *thread) syncLoop() error {
 			if ended = err != nil && t.failedAt(sl, err, clk.now()); ended {
 				break
 			}
-			if t.filled(sl, err) {
+			if t.stopIfFull(sl, err) {
 				t.bufs.giveSegment(sl.seg)
 				t.transferring = false
 				return nil

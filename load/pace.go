@@ -30,7 +30,7 @@ type schedule struct {
 }
 
 func newPace(j Job) pace {
-	p := pace{open: j.OpenLoop(), apart: j.apart(), poisson: j.RateProcess == Poisson}
+	p := pace{open: j.OpenLoop(), apart: j.hasWriteRate(), poisson: j.RateProcess == Poisson}
 	p.of[opRead], p.of[opWrite] = schedule{j.RateIOPS, 1}, schedule{j.WriteRateIOPS, 1}
 	if j.Rate > 0 {
 		weight := j.BS

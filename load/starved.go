@@ -4,10 +4,10 @@ package load
 // has no I/O and says nothing, although the storage works. So one I/O is begun in any case, unless one was begun in the
 // cool-down. The window then lasts until the first I/O has ended (see stretch), and its result is that of a slow job.
 
-// lastResort reports whether the thread must begin the job's only I/O, and when that was due in an open loop. The
+// mustBeginOne reports whether the thread must begin the job's only I/O, and when that was due in an open loop. The
 // thread has nothing in flight and has reached the end of its work. Only the last thread to do so begins one. Jobs that
 // replay a log do exactly what is in it.
-func (t *thread) lastResort() (due int64, begin bool) {
+func (t *thread) mustBeginOne() (due int64, begin bool) {
 	r := t.run
 	if t.came || t.out || t.play != nil || r.stopped.Load() {
 		return 0, false

@@ -276,7 +276,7 @@ func TestStarvedHang(t *testing.T) {
 	lower(&r.end, now-1)
 	lower(&r.last, now-1)
 	th := r.threads[0]
-	if _, begin := th.lastResort(); !begin {
+	if _, begin := th.mustBeginOne(); !begin {
 		t.Fatal("no I/O is begun")
 	}
 	th.arm(th.take(), now, 0, true)
@@ -284,7 +284,7 @@ func TestStarvedHang(t *testing.T) {
 	if !th.giveUp(&a, now+5) || !slices.Equal([]overrun{{1, 1, 5}, {}, {}}, a.over[:]) {
 		t.Errorf("in flight is %+v", a.over)
 	}
-	if _, begin := th.lastResort(); begin {
+	if _, begin := th.mustBeginOne(); begin {
 		t.Error("a second I/O is begun")
 	}
 }

@@ -77,7 +77,7 @@ func (j Job) WithDefaults() Job {
 	if j.Distribution == Random {
 		j.Distribution = ""
 	}
-	if j.RWMixRead == nil && j.mixed() && !j.apart() {
+	if j.RWMixRead == nil && j.mixed() && !j.hasWriteRate() {
 		half := 50
 		j.RWMixRead = &half
 	}

@@ -166,7 +166,7 @@ func (v *validator) pace(j Job) {
 	case j.Rate > 0 && j.RateIOPS > 0:
 		v.add("rate", j.Rate, "contradicts rate_iops=%d; use one of the two", j.RateIOPS)
 	}
-	v.apart(j)
+	v.separateRates(j)
 	v.rateOnly(j)
 	switch j.RateProcess {
 	case "", Linear:
@@ -191,8 +191,8 @@ func (v *validator) pace(j Job) {
 	}
 }
 
-// apart checks the separate rates of writes.
-func (v *validator) apart(j Job) {
+// separateRates checks the separate rates of writes.
+func (v *validator) separateRates(j Job) {
 	for _, o := range []struct {
 		name        string
 		rate, reads int64
@@ -225,7 +225,7 @@ func (v *validator) rateOnly(j Job) {
 		v.add("rate_only", j.RateOnly, "is for jobs with both reads and writes")
 	case j.RateIOPS == 0 && j.Rate == 0:
 		v.add("rate_only", j.RateOnly, "needs rate_iops or rate")
-	case j.apart():
+	case j.hasWriteRate():
 		v.add("rate_only", j.RateOnly, "contradicts a rate of writes of their own")
 	}
 }

@@ -26,7 +26,7 @@ type Requester interface {
 // the session, which must be a Requester. When ctx ends, the report covers the requests done until then, as in ab,
 // and the error is ctx's.
 func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer) error {
-	if err := t.apart(); err != nil {
+	if err := t.refuseSharedOutputs(); err != nil {
 		return err
 	}
 	body, err := t.body(ctx)
@@ -188,8 +188,8 @@ func (t *Test) body(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
-// apart refuses outputs that are the same file, or the file to send.
-func (t *Test) apart() error {
+// refuseSharedOutputs refuses outputs that are the same file, or the file to send.
+func (t *Test) refuseSharedOutputs() error {
 	list := func(options ...dialect.File) (all []dialect.File) {
 		for _, f := range options {
 			if f.Name != "" {

@@ -106,8 +106,8 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 	return nil
 }
 
-// apart refuses clones of a stage that verify and overwrite each other's blocks.
-func apart(stage []*clone) error {
+// refuseOverwrites refuses clones of a stage that verify and overwrite each other's blocks.
+func refuseOverwrites(stage []*clone) error {
 	type part struct{ from, to int64 }
 	verified := map[string]bool{}
 	for _, c := range stage {
@@ -141,8 +141,8 @@ func apart(stage []*clone) error {
 	return nil
 }
 
-// locked refuses lockfile for files that several clones of a stage use. In fio such clones take turns.
-func locked(stage []*clone) error {
+// refuseLocks refuses lockfile for files that several clones of a stage use. In fio such clones take turns.
+func refuseLocks(stage []*clone) error {
 	users := map[string]int{}
 	for _, c := range stage {
 		for _, f := range c.files {

@@ -199,7 +199,7 @@ func (t *Test) plan() error {
 		for n := range j.numjobs {
 			thread++
 			c := &clone{job: j, thread: thread, number: n, group: group, device: t.device(j)}
-			if err := c.lower(t); err != nil {
+			if err := c.loadJob(t); err != nil {
 				return err
 			}
 			last := len(t.stages) - 1
@@ -210,7 +210,7 @@ func (t *Test) plan() error {
 		return err
 	}
 	for _, s := range t.stages {
-		if err := errors.Join(apart(s), locked(s)); err != nil {
+		if err := errors.Join(refuseOverwrites(s), refuseLocks(s)); err != nil {
 			return err
 		}
 		trace(s)

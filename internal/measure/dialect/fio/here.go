@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// here refuses paths of this machine that the session can't use: devices when the job runs in a place, and missing
+// checkPaths refuses paths of this machine that the session can't use: devices when the job runs in a place, and missing
 // directories on the host. Other paths in a place are the container's and are not checked.
-func (t *Test) here(session dialect.Session) error {
+func (t *Test) checkPaths(session dialect.Session) error {
 	for _, clones := range t.stages {
 		for _, c := range clones {
 			if c.device && !filepath.IsAbs(session.Path(c.files[0])) {

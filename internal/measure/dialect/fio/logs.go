@@ -143,7 +143,7 @@ func (c *clone) logName(prefix, kind string) string {
 
 // log writes a line for each sample and direction that did any I/O. Without I/O there is no latency.
 func (m measured) log(w *bytes.Buffer, latency bool, value func(ops, bytes, lat, ns float64) float64) {
-	samples, lengths := m.sampled()
+	samples, lengths := m.intervals()
 	epoch := m.epoch()
 	for i, s := range samples {
 		for d, name := range className {

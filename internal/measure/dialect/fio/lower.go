@@ -14,8 +14,8 @@ const unlimited = 300 * 24 * time.Hour
 // sampleEvery is the interval of fio's samples of bandwidth and IOPS (bwavgtime).
 const sampleEvery = 500 * time.Millisecond
 
-// lower translates the clone into a job of package load.
-func (c *clone) lower(t *Test) error {
+// loadJob translates the clone into a job of package load.
+func (c *clone) loadJob(t *Test) error {
 	j := c.job
 	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
 	if j.replay.log != "" {

@@ -196,7 +196,7 @@ func (j *jobReport) add(m measured) {
 	}
 	j.cpu = plus(j.cpu, m.result.Threads)
 	j.found = m.result.Depth
-	samples, lengths := m.sampled()
+	samples, lengths := m.intervals()
 	for d := range j.dirs {
 		var bw, iops []float64
 		for i, s := range samples {

@@ -66,7 +66,7 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	if t.ParseOnly {
 		return nil
 	}
-	if err := t.here(session); err != nil {
+	if err := t.checkPaths(session); err != nil {
 		return err
 	}
 	if o.Destructive, err = dialect.Leave(session, o.Destructive, t.allFiles()); err != nil {
@@ -75,7 +75,7 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
 		return dialect.Usagef("--output", "this command can't write files")
 	}
-	if err := t.apart(session); err != nil {
+	if err := t.refuseSharedOutputs(session); err != nil {
 		return err
 	}
 	if err := t.tryLogs(o.Create); err != nil {
@@ -130,8 +130,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	return errors.Join(unlogged, unwritten, err)
 }
 
-// apart refuses outputs that are files of the jobs, job files, or each other.
-func (t *Test) apart(session dialect.Session) error {
+// refuseSharedOutputs refuses outputs that are files of the jobs, job files, or each other.
+func (t *Test) refuseSharedOutputs(session dialect.Session) error {
 	var outputs, inputs []dialect.File
 	if t.Output != "" {
 		outputs = append(outputs, dialect.File{Option: "--output=" + t.Output, Name: t.Output})
@@ -282,8 +282,8 @@ func addDisks(a, b []workload.DiskDelta) []workload.DiskDelta {
 	return out
 }
 
-// sampled are the intervals of a clone's samples, without a last one that is too short to be meaningful.
-func (m measured) sampled() (out []load.Sample, lengths []time.Duration) {
+// intervals returns a clone's samples and how long each took, without a last one that is too short to be meaningful.
+func (m measured) intervals() (out []load.Sample, lengths []time.Duration) {
 	usual := m.clone.load.SampleEvery
 	last := time.Duration(0)
 	for _, s := range m.result.Samples {
