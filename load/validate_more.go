@@ -101,6 +101,17 @@ func (v *validator) randomness(j Job) {
 	if j.SharedCursor && j.random() {
 		v.add("shared_cursor", true, "has no meaning with rw=%s, whose threads draw their offsets", j.RW)
 	}
+	v.positions(j)
+	if j.Hint != "" && j.Hint != Random && j.Hint != Sequential {
+		v.add("hint", quote(j.Hint), "use random or sequential")
+	}
+	if s := j.FileService; s != "" && !slices.Contains([]string{RoundRobin, Sequential, Random}, s) {
+		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")
+	}
+}
+
+// positions checks how the threads of a job share its region and its files.
+func (v *validator) positions(j Job) {
 	switch {
 	case j.StartIncrement < 0 || j.StartIncrement > math.MaxInt64/maxThreads/2:
 		v.add("start_increment", j.StartIncrement, "must be from 0 to the region's size by numjobs")
@@ -143,12 +154,6 @@ func (v *validator) randomness(j Job) {
 		v.add("per_file", true, "needs files and per_job")
 	case len(j.Files)*max(j.NumJobs, 1)*max(j.IODepth, 1) > maxPerFile:
 		v.add("per_file", true, "%d files, %d jobs and iodepth=%d take too many histograms; make one of them smaller", len(j.Files), j.NumJobs, j.IODepth)
-	}
-	if j.Hint != "" && j.Hint != Random && j.Hint != Sequential {
-		v.add("hint", quote(j.Hint), "use random or sequential")
-	}
-	if s := j.FileService; s != "" && !slices.Contains([]string{RoundRobin, Sequential, Random}, s) {
-		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")
 	}
 }
 

@@ -84,23 +84,10 @@ func (c *clone) loadJob(t *Test) error {
 		l.RWMixRead = &mix
 	}
 	if j.random() {
-		l.RandomMap = j.mapped()
-		l.Distribution = j.distribution
-		l.PercentageRandom, l.PercentageRandomWrites = j.randomShares()
-		l.BlockAlign = j.blockalign.read
-		if !j.blockalign.hasRead {
-			l.BlockAlign = j.blockalign.write
-		}
+		j.offsets(&l)
 	}
-	if j.verify && len(j.verifyPattern) > 0 {
-		l.Data, l.Pattern, l.PatternOnly = load.DataPattern, j.verifyPattern, j.patternOnly
-		l.Compress, l.Dedupe = 0, 0
-	}
-	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
-		l.KeepWritten, l.VerifyBacklog, l.VerifyBacklogBatch = true, j.backlog, j.backlogBatch
-		if j.backlog == 0 {
-			l.VerifyBacklogBatch = 0
-		}
+	if j.verify {
+		j.verification(&l)
 	}
 	l.ReadErrors, l.WriteErrors = j.errorsOf(0), j.errorsOf(1)
 	c.rate(&l)
@@ -128,6 +115,31 @@ func (c *clone) loadJob(t *Test) error {
 		c.spec.Exist, c.spec.Clip = workload.Must, true
 	}
 	return c.stageJob(bad)
+}
+
+// offsets sets how the job draws random offsets.
+func (j *job) offsets(l *load.Job) {
+	l.RandomMap = j.mapped()
+	l.Distribution = j.distribution
+	l.PercentageRandom, l.PercentageRandomWrites = j.randomShares()
+	l.BlockAlign = j.blockalign.read
+	if !j.blockalign.hasRead {
+		l.BlockAlign = j.blockalign.write
+	}
+}
+
+// verification sets the pattern of the blocks to verify, and when those of a writing job are read back.
+func (j *job) verification(l *load.Job) {
+	if len(j.verifyPattern) > 0 {
+		l.Data, l.Pattern, l.PatternOnly = load.DataPattern, j.verifyPattern, j.patternOnly
+		l.Compress, l.Dedupe = 0, 0
+	}
+	if j.writes() && j.doVerify && !j.verifyOnly {
+		l.KeepWritten, l.VerifyBacklog, l.VerifyBacklogBatch = true, j.backlog, j.backlogBatch
+		if j.backlog == 0 {
+			l.VerifyBacklogBatch = 0
+		}
+	}
 }
 
 // content sets the data that the job writes.
