@@ -58,8 +58,20 @@ func TestRun(t *testing.T) {
 	done := 0
 	c := &Client{Spec: usual(listen(t, hello)), OnDone: func(n int) { done = n }}
 	r, err := c.Run(t.Context())
-	if err != nil || len(r.Timings) != 20 || done != 20 || r.Failed() != 0 || r.KeptAlive != 20 || r.Length != 5 || r.Body != 100 || r.Sent != 20*18 {
-		t.Errorf("%+v, %v", r, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Timings) != 20 || done != 20 {
+		t.Errorf("%d requests were timed and %d reported, want 20", len(r.Timings), done)
+	}
+	if r.Failed() != 0 || r.KeptAlive != 20 {
+		t.Errorf("%d requests failed and %d answers kept their connection, want 0 and 20", r.Failed(), r.KeptAlive)
+	}
+	if r.Length != 5 || r.Body != 100 {
+		t.Errorf("an answer has %d bytes and all have %d, want 5 and 100", r.Length, r.Body)
+	}
+	if r.Sent != 20*18 {
+		t.Errorf("%d bytes were sent, want %d", r.Sent, 20*18)
 	}
 }
 

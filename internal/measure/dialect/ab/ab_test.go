@@ -172,10 +172,16 @@ func TestDoubts(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	got := csv(threeTimes)
-	if lines := strings.Split(got, "\n"); len(lines) != 103 || lines[0] != "Percentage served,Time in ms" || lines[1] != "0,2.000" || lines[51] != "50,10.499" || lines[17] != "16,2.000" || lines[18] != "17,3.500" || lines[101] != "100,10.499" {
-		t.Errorf("%q", got)
+	lines := strings.Split(got, "\n")
+	if len(lines) != 103 {
+		t.Fatalf("%d lines, want 103: %q", len(lines), got)
 	}
-	lines := strings.Split(gnuplot([]httpload.Timing{threeTimes[2], threeTimes[0]}), "\n")
+	for i, want := range map[int]string{0: "Percentage served,Time in ms", 1: "0,2.000", 17: "16,2.000", 18: "17,3.500", 51: "50,10.499", 101: "100,10.499"} {
+		if lines[i] != want {
+			t.Errorf("line %d is %q, want %q", i, lines[i], want)
+		}
+	}
+	lines = strings.Split(gnuplot([]httpload.Timing{threeTimes[2], threeTimes[0]}), "\n")
 	if len(lines) != 4 || lines[0] != "starttime\tseconds\tctime\tdtime\tttime\twait" || !strings.HasSuffix(lines[1], "\t1795246154\t0\t2\t2\t2") || !strings.HasSuffix(lines[2], "\t1795246155\t2\t9\t10\t5") {
 		t.Errorf("%q", lines)
 	}

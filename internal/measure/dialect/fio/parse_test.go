@@ -66,14 +66,33 @@ startdelay=1500ms
 	}
 	a, b := test.stages[0][1], test.stages[1][0]
 	j := a.spec.Job
-	if j.RW != load.RandRW || j.RWNumber != 4 || j.RateIOPS != 300 || j.WriteRateIOPS != 100 || j.RWMixRead != nil || j.Offset != 1<<20 || !j.Direct || j.IODepth != 32 ||
-		j.IOEngine != load.LinuxAIO || j.Filename != "first job.1.0" || a.spec.Size != 65<<20 || len(j.ReadSplit) != 1 || j.WriteSplit[0].Size != 16<<10 {
-		t.Errorf("first = %+v, %+v", a.spec, j)
+	if j.RW != load.RandRW || j.RWNumber != 4 || j.RWMixRead != nil {
+		t.Errorf("first: pattern %s:%d, mix %v, want randrw:4 without a mix", j.RW, j.RWNumber, j.RWMixRead)
+	}
+	if j.RateIOPS != 300 || j.WriteRateIOPS != 100 {
+		t.Errorf("first: %d reads and %d writes a second, want 300 and 100", j.RateIOPS, j.WriteRateIOPS)
+	}
+	if j.Filename != "first job.1.0" || j.Offset != 1<<20 || a.spec.Size != 65<<20 {
+		t.Errorf("first: file %q of %d bytes from %d on, want \"first job.1.0\", 65 MiB from 1 MiB on", j.Filename, a.spec.Size, j.Offset)
+	}
+	if j.IOEngine != load.LinuxAIO || j.IODepth != 32 || !j.Direct {
+		t.Errorf("first: engine %s, depth %d, direct %v, want libaio, 32, true", j.IOEngine, j.IODepth, j.Direct)
+	}
+	if len(j.ReadSplit) != 1 || j.WriteSplit[0].Size != 16<<10 {
+		t.Errorf("first: block sizes %v and %v, want one for reads and 16 KiB for writes", j.ReadSplit, j.WriteSplit)
 	}
 	j = b.spec.Job
-	if b.group != 1 || j.IOEngine != load.PSync || j.IODepth != 1 || j.BS != 16<<10 || j.ThinkTime != 5*time.Microsecond || j.Runtime != 90*time.Second ||
-		j.StartDelay != 1500*time.Millisecond || j.IOSize != 64<<20 {
-		t.Errorf("second = %+v, %+v", b.spec, j)
+	if b.group != 1 {
+		t.Errorf("second: group %d, want 1", b.group)
+	}
+	if j.IOEngine != load.PSync || j.IODepth != 1 {
+		t.Errorf("second: engine %s, depth %d, want psync, 1", j.IOEngine, j.IODepth)
+	}
+	if j.BS != 16<<10 || j.IOSize != 64<<20 {
+		t.Errorf("second: %d bytes in blocks of %d, want 64 MiB of 16 KiB", j.IOSize, j.BS)
+	}
+	if j.ThinkTime != 5*time.Microsecond || j.Runtime != 90*time.Second || j.StartDelay != 1500*time.Millisecond {
+		t.Errorf("second: thinktime %v, runtime %v, startdelay %v, want 5µs, 1m30s, 1.5s", j.ThinkTime, j.Runtime, j.StartDelay)
 	}
 	if len(test.notes) != 1 || !strings.Contains(test.notes[0], "iodepth is 1") {
 		t.Errorf("notes = %q", test.notes)

@@ -134,9 +134,14 @@ func unlike(l load.Job, files int, c *clone, want load.Job, own bool, notes stri
 			ok = l.NumJobs == c.job.numjobs
 		case "Offset":
 			at := l.Offset + int64(c.number)*l.OffsetIncrement
-			ok = at == want.Offset && (!own || l.NumJobs == 1 || l.OffsetIncrement >= l.Size) || own && strings.Contains(notes, "share files in a plan") && at >= want.Offset && l.OffsetIncrement >= l.Size
-			if l.NumJobs > 1 && l.OffsetIncrement == 0 && !l.WholeRegion && (l.Runtime == 0 || l.RW == load.Read || l.RW == load.Write || l.RW == load.RW) {
-				ok = false // Each has a slice only.
+			separate := l.OffsetIncrement >= l.Size
+			same := at == want.Offset && (!own || l.NumJobs == 1 || separate)
+			sharing := own && strings.Contains(notes, "share files in a plan") && at >= want.Offset && separate
+			sliced := l.NumJobs > 1 && l.OffsetIncrement == 0 && !l.WholeRegion
+			sequential := l.RW == load.Read || l.RW == load.Write || l.RW == load.RW
+			ok = same || sharing
+			if sliced && (l.Runtime == 0 || sequential) {
+				ok = false // Each job has only a slice of the region.
 			}
 		case "FileService":
 			ok = ok || len(want.Files) == 0 || b.String() == load.RoundRobin && a.String() == ""
@@ -147,12 +152,18 @@ func unlike(l load.Job, files int, c *clone, want load.Job, own bool, notes stri
 		case "RandomMap":
 			ok = ok || l.Runtime == 0 && !l.NoRandomMap && want.RandomMap
 		case "NoRandomMap":
-			mapped := l.RandomMap || l.Runtime == 0 && !l.NoRandomMap && len(l.ReadSplit)+len(l.WriteSplit) == 0 && l.Distribution == "" && (l.BlockAlign == 0 || l.BlockAlign == l.BS)
+			plain := len(l.ReadSplit)+len(l.WriteSplit) == 0 && l.Distribution == "" && (l.BlockAlign == 0 || l.BlockAlign == l.BS)
+			mapped := l.RandomMap || l.Runtime == 0 && !l.NoRandomMap && plain // A plan's pass of plain blocks keeps a map.
 			ok = !c.job.random() || mapped == want.RandomMap
 		case "IOSize":
-			ok = ok || want.NumberIOs > 0 && l.IOSize == want.IOSize*max(want.Loops, 1) || l.Runtime == 0 && l.NumberIOs == 0 && l.IOSize == 0 && want.IOSize/want.BS == want.Size/want.BS*int64(files)
+			if !ok {
+				counted := want.NumberIOs > 0 && l.IOSize == want.IOSize*max(want.Loops, 1)
+				onePass := l.Runtime == 0 && l.NumberIOs == 0 && l.IOSize == 0
+				ok = counted || onePass && want.IOSize/want.BS == want.Size/want.BS*int64(files)
+			}
 		case "Loops":
-			ok = ok || max(l.Loops, 1) == max(want.Loops, 1) || want.NumberIOs > 0 && l.Loops == 0 && l.IOSize == want.IOSize*want.Loops
+			counted := want.NumberIOs > 0 && l.Loops == 0 && l.IOSize == want.IOSize*want.Loops
+			ok = ok || max(l.Loops, 1) == max(want.Loops, 1) || counted
 		case "BlockAlign":
 			ok = ok || want.BlockAlign == want.BS
 		default:

@@ -170,11 +170,20 @@ func TestJobs(t *testing.T) {
 		t.Fatalf("%d jobs", len(jobs))
 	}
 	small, reads, writes := jobs[0].Job, jobs[1].Job, jobs[2].Job
-	if small.RW != load.RandRW || *small.RWMixRead != 75 || small.BS != 8192 || small.IODepth != 3 || small.FileService != load.Random || !small.Direct || small.Runtime != 7*time.Second {
-		t.Errorf("small: %+v", small)
+	if small.RW != load.RandRW || *small.RWMixRead != 75 || small.FileService != load.Random {
+		t.Errorf("small: pattern %s with %d %% reads, files %s, want randrw with 75 %%, random", small.RW, *small.RWMixRead, small.FileService)
 	}
-	if reads.RW != load.Read || reads.NumJobs != 3 || reads.IODepth != 2 || reads.BS != 1<<20 || reads.FileService != load.RoundRobin {
-		t.Errorf("reads: %+v", reads)
+	if small.BS != 8192 || small.IODepth != 3 || !small.Direct {
+		t.Errorf("small: blocks of %d, depth %d, direct %v, want 8192, 3, true", small.BS, small.IODepth, small.Direct)
+	}
+	if small.Runtime != 7*time.Second {
+		t.Errorf("small: runtime %v, want 7s", small.Runtime)
+	}
+	if reads.RW != load.Read || reads.FileService != load.RoundRobin {
+		t.Errorf("reads: pattern %s, files %s, want read, roundrobin", reads.RW, reads.FileService)
+	}
+	if reads.NumJobs != 3 || reads.IODepth != 2 || reads.BS != 1<<20 {
+		t.Errorf("reads: %d jobs, depth %d, blocks of %d, want 3, 2, 1 MiB", reads.NumJobs, reads.IODepth, reads.BS)
 	}
 	if writes.RW != load.Write || writes.NumJobs != 1 {
 		t.Errorf("writes: %+v", writes)
