@@ -36,8 +36,14 @@ func TestJobGoesOnAfterErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := res.Class("write")
-			if c.Ops < 1000 || c.Ops > 2048 || c.Ops+c.Failed != 64<<20/4096 || c.Bytes != c.Ops*4096 || int64(c.Lat.Count()) != c.Ops || res.FirstError != int(syscall.ENOSPC) {
-				t.Errorf("%d writes of %d bytes, %d latencies, %d failed with %d first", c.Ops, c.Bytes, c.Lat.Count(), c.Failed, res.FirstError)
+			if c.Ops < 1000 || c.Ops > 2048 || c.Ops+c.Failed != 64<<20/4096 {
+				t.Errorf("%d writes succeeded and %d failed, want 1000 to 2048, and 16384 in all", c.Ops, c.Failed)
+			}
+			if c.Bytes != c.Ops*4096 || int64(c.Lat.Count()) != c.Ops {
+				t.Errorf("%d writes have %d bytes and %d latencies", c.Ops, c.Bytes, c.Lat.Count())
+			}
+			if res.FirstError != int(syscall.ENOSPC) {
+				t.Errorf("the first error is %d, want ENOSPC", res.FirstError)
 			}
 			job.Filename, job.WriteErrors, job.ReadErrors = sparseIn(t), []int{int(syscall.EIO)}, []int{int(syscall.ENOSPC)}
 			var e *IOError

@@ -100,8 +100,14 @@ func TestFailedIOCarriesWhereAndWhat(t *testing.T) {
 			r.threads[1].async = r.threads[1].async.(*faulty).asyncEngine
 			res, err := r.Start(context.Background(), nil)
 			var e *IOError
-			if !errors.As(err, &e) || !errors.Is(err, syscall.EIO) || e.Op != "read" || e.Offset != bad || e.Path != path || e.Size != 4096 {
-				t.Errorf("error = %#v, want EIO at %d", err, bad)
+			if !errors.As(err, &e) || !errors.Is(err, syscall.EIO) {
+				t.Fatalf("error = %#v, want an *IOError that is EIO", err)
+			}
+			if e.Op != "read" || e.Path != path {
+				t.Errorf("a %s of %s failed, want a read of %s", e.Op, e.Path, path)
+			}
+			if e.Offset != bad || e.Size != 4096 {
+				t.Errorf("%d bytes at %d failed, want 4096 at %d", e.Size, e.Offset, bad)
 			}
 			if res.Class("read").Ops < 900 || res.Elapsed > time.Minute {
 				t.Errorf("partial result: %d reads in %v", res.Ops(), res.Elapsed)

@@ -180,10 +180,16 @@ func TestLayoutWithoutSpace(t *testing.T) {
 	path := filepath.Join(dir, "big")
 	_, err := Layout(context.Background(), path, 64<<20, LayoutOptions{})
 	var e *SpaceError
-	if !errors.As(err, &e) || e.Path != path || e.Needed != 64<<20 || e.Available <= 0 || e.Available > 8<<20 || !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("Layout = %#v, want a *SpaceError with 8 MiB available", err)
+	if !errors.As(err, &e) || !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("Layout = %#v, want a *SpaceError that is ENOSPC", err)
 	}
-	if err != nil && !strings.Contains(err.Error(), "67108864 bytes are needed but") {
+	if e.Path != path || e.Needed != 64<<20 {
+		t.Errorf("%s needs %d bytes, want %s to need 64 MiB", e.Path, e.Needed, path)
+	}
+	if e.Available <= 0 || e.Available > 8<<20 {
+		t.Errorf("%d bytes are available, want up to 8 MiB", e.Available)
+	}
+	if !strings.Contains(err.Error(), "67108864 bytes are needed but") {
 		t.Errorf("error text: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

@@ -21,8 +21,14 @@ func TestTraceHasEveryIO(t *testing.T) {
 		}
 		seen, last := map[int64]bool{}, time.Duration(0)
 		for _, o := range res.Trace {
-			if seen[o.Offset] || o.Offset%4096 != 0 || o.Offset >= 1<<20 || o.Size != 4096 || o.Lat < 0 || o.End < last {
-				t.Fatalf("%+v after %v", o, last)
+			if o.Offset%4096 != 0 || o.Offset >= 1<<20 || o.Size != 4096 {
+				t.Fatalf("%+v is no block of the region", o)
+			}
+			if seen[o.Offset] {
+				t.Fatalf("%+v is there twice", o)
+			}
+			if o.Lat < 0 || o.End < last {
+				t.Fatalf("%+v follows one that ended at %v", o, last)
 			}
 			seen[o.Offset], last = true, o.End
 		}

@@ -57,8 +57,14 @@ func TestWholeFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Check(t.Context(), &journal, "")
-		if err != nil || r.Bad > 0 || r.Later != 0 || r.Flushed != r.Blocks || n != r.Blocks || r.Blocks != 1<<20/r.BS {
-			t.Errorf("%+v: %d written, %+v, %v", o, n, r, err)
+		if err != nil {
+			t.Fatalf("%+v: %v", o, err)
+		}
+		if r.Bad > 0 || r.Later != 0 {
+			t.Errorf("%+v: %d blocks are bad and %d exist beyond those that were synced, want none", o, r.Bad, r.Later)
+		}
+		if r.Blocks != 1<<20/r.BS || n != r.Blocks || r.Flushed != r.Blocks {
+			t.Errorf("%+v: %d blocks of %d, %d written, %d synced, want all of 1 MiB", o, r.Blocks, r.BS, n, r.Flushed)
 		}
 	}
 }

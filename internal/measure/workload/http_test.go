@@ -38,16 +38,31 @@ func TestHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := got.Classes[0]
-	if c.Name != "request" || got.Ops() != 30 || seen != 30 || c.Lat.Count() != 30 || c.Lat.Min() < int64(2*time.Millisecond) || c.Bytes != got.HTTP.Read {
-		t.Errorf("%+v of %d seen, class %+v", got, seen, c)
+	if c.Name != "request" || c.Bytes != got.HTTP.Read {
+		t.Errorf("class %q with %d bytes, want \"request\" with the %d that were read", c.Name, c.Bytes, got.HTTP.Read)
+	}
+	if got.Ops() != 30 || seen != 30 {
+		t.Errorf("%d requests in the result and %d in the samples, want 30", got.Ops(), seen)
+	}
+	if n, least := c.Lat.Count(), time.Duration(c.Lat.Min()); n != 30 || least < 2*time.Millisecond {
+		t.Errorf("%d latencies of at least %v, want 30 of at least 2ms", n, least)
 	}
 	if read, written := got.Bytes(); read != 0 || written != 0 {
 		t.Errorf("%d bytes were read from storage and %d written", read, written)
 	}
 	text, err := json.Marshal(got)
 	var back Result
-	if err != nil || json.Unmarshal(text, &back) != nil || len(back.HTTP.Timings) != 30 || back.HTTP.Timings[29] != got.HTTP.Timings[29] || back.HTTP.Length != 5 {
-		t.Errorf("%v: %s", err, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if n := len(back.HTTP.Timings); n != 30 || back.HTTP.Timings[29] != got.HTTP.Timings[29] {
+		t.Errorf("%d timings are in JSON, want the same 30: %s", n, text)
+	}
+	if back.HTTP.Length != 5 {
+		t.Errorf("an answer has %d bytes in JSON, want 5", back.HTTP.Length)
 	}
 	if m := asking("x").Metric(); m.Name != "requests" || got.Value(m) <= 0 {
 		t.Errorf("%+v: %v", m, got.Value(m))

@@ -118,8 +118,14 @@ func TestTimeLimitInFlight(t *testing.T) {
 			return plain(w, request, n)
 		})
 		r, err := measured(t, "-t", "1", "-c", "3", "-s", c.patience, "-k", s.url("/"))
-		if err != nil || r.Failed() != 0 || len(r.InFlight) == 0 || r.Unanswered != c.unanswered || r.Elapsed > 2500*time.Millisecond || r.Drained < 100*time.Millisecond {
-			t.Errorf("%v: %d in flight, %d unanswered, in %v and %v; %v", c.stall, len(r.InFlight), r.Unanswered, r.Elapsed, r.Drained, err)
+		if err != nil || r.Failed() != 0 {
+			t.Errorf("%v: %d failed, %v", c.stall, r.Failed(), err)
+		}
+		if len(r.InFlight) == 0 || r.Unanswered != c.unanswered {
+			t.Errorf("%v: %d in flight, %d unanswered, want some and %d", c.stall, len(r.InFlight), r.Unanswered, c.unanswered)
+		}
+		if r.Elapsed > 2500*time.Millisecond || r.Drained < 100*time.Millisecond {
+			t.Errorf("%v: it took %v, and %v for the last answers, want at most 2.5s and at least 100ms", c.stall, r.Elapsed, r.Drained)
 		}
 		var said bytes.Buffer
 		noteInFlight(&said, r)

@@ -130,8 +130,14 @@ func TestXMLIsWhatProgramsRead(t *testing.T) {
 		t.Errorf("system or profile: %+v %+v", x.System, x.Profile)
 	}
 	ts := x.TimeSpan[0]
-	if ts.TestTimeSeconds < 0.99 || ts.TestTimeSeconds > 1.01 || ts.ThreadCount != 4 || len(ts.Thread) != 4 || ts.Thread[3].Target[0].Path != b || ts.Thread[0].Target[0].Path != a {
-		t.Errorf("time span: %+v", ts)
+	if ts.TestTimeSeconds < 0.99 || ts.TestTimeSeconds > 1.01 {
+		t.Errorf("the time span took %v s, want 1", ts.TestTimeSeconds)
+	}
+	if ts.ThreadCount != 4 || len(ts.Thread) != 4 {
+		t.Fatalf("%d threads are announced and %d listed, want 4", ts.ThreadCount, len(ts.Thread))
+	}
+	if first, last := ts.Thread[0].Target[0].Path, ts.Thread[3].Target[0].Path; first != a || last != b {
+		t.Errorf("the first thread uses %s and the last one %s, want %s and %s", first, last, a, b)
 	}
 	var reads, writes, bytes int64
 	for _, th := range ts.Thread {

@@ -44,11 +44,20 @@ func TestJobsHaveTheSessionsPaths(t *testing.T) {
 		t.Fatalf("%d stages, want that of a, its verification, and b with c", len(p.stages))
 	}
 	a, back, b, c := p.stages[0][0], p.stages[1][0], p.stages[2][0], p.stages[2][1]
-	if strings.Join(a.Job.Files, " ") != "place/data_x place/y" || strings.Join(a.Destructive, " ") != "place/data_x" || a.Size != 8<<20 || a.Job.IOSize != 2<<20 || a.Job.Size != 1<<20 {
-		t.Errorf("a = %+v", a)
+	if files, destructive := strings.Join(a.Job.Files, " "), strings.Join(a.Destructive, " "); files != "place/data_x place/y" || destructive != "place/data_x" {
+		t.Errorf("a: files %q, destructive %q", files, destructive)
 	}
-	if back.Job.RW != load.Read || !back.Job.Verify || back.Job.RandSeed != a.Job.RandSeed || strings.Join(back.Job.Files, " ") != "place/data_x place/y" || back.Destructive != nil || len(back.Job.Only[0]) != 1 {
-		t.Errorf("reading back = %+v", back)
+	if a.Size != 8<<20 || a.Job.IOSize != 2<<20 || a.Job.Size != 1<<20 {
+		t.Errorf("a: files of %d bytes, %d of them in the region, %d to write, want 8, 1 and 2 MiB", a.Size, a.Job.Size, a.Job.IOSize)
+	}
+	if back.Job.RW != load.Read || !back.Job.Verify || back.Job.RandSeed != a.Job.RandSeed {
+		t.Errorf("reading back: rw=%s, verify=%v, seed %d, want read, true, %d", back.Job.RW, back.Job.Verify, back.Job.RandSeed, a.Job.RandSeed)
+	}
+	if files := strings.Join(back.Job.Files, " "); files != "place/data_x place/y" || back.Destructive != nil {
+		t.Errorf("reading back: files %q, destructive %q", files, back.Destructive)
+	}
+	if n := len(back.Job.Only[0]); n != 1 {
+		t.Errorf("reading back: %d parts of the first file, want 1", n)
 	}
 	if b.Job.Filename != "place/data_x" || b.Size != 8<<20 || strings.Join(c.Job.Files, " ") != "place/d_c.0.0 place/d_c.0.1" {
 		t.Errorf("b = %+v\nc = %+v", b, c)
