@@ -197,8 +197,7 @@ func (r *Run) missed(started int64) int64 {
 	return int64(missed)
 }
 
-// held returns the number of I/Os that threads took from the schedule, that were due before last, and that did not
-// start.
+// held returns how many I/Os threads took from the schedule and did not start, though they were due before last.
 func (r *Run) held(last int64) (n int64) {
 	for _, t := range r.threads {
 		if t.holding && t.hold < last {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestDepthSearch: the depths that are tried where an I/O takes 100 us for each that is in flight are those that
-// lat_target_success and __lat_target_failed of fio 3.33 (io_u.c) come to.
+// TestDepthSearch: where an I/O takes 100 us for each one in flight, the search tries the same depths as
+// lat_target_success and __lat_target_failed of fio 3.33 (io_u.c).
 func TestDepthSearch(t *testing.T) {
 	for _, c := range []struct {
 		target time.Duration

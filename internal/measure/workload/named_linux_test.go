@@ -63,7 +63,7 @@ func checkClasses(t *testing.T, r *Result, want ...load.Class) {
 	}
 }
 
-// checkSamples checks that the result has the samples that were reported during the job, and that they add up to ops and bytes.
+// checkSamples compares the result's samples with those reported during the job, and checks that they add up to ops and bytes.
 func checkSamples(t *testing.T, r *Result, told []load.Sample, ops, bytes int64) {
 	t.Helper()
 	if !slices.Equal(r.Samples, told) {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/load"
 )
 
-// A stage that only makes files has a result that can be believed: it took some time, and has kinds of I/O that did nothing.
+// A stage that only makes files has a plausible result: it took some time, and its kinds of I/O did nothing.
 func TestStageOfFilesOnly(t *testing.T) {
 	dir := t.TempDir()
 	j := StageJob{Name: "made", Size: 8192, FilesOnly: true, Job: load.Job{RW: load.Write, Filename: "f"}}

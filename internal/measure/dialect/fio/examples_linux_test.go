@@ -13,7 +13,7 @@ import (
 // otherThings are what fio's examples need that no option of a job gives: another engine of fio's, or a zoned device.
 var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=\s*zbd)`)
 
-// refusedExamples are the examples that fio takes and that are refused, each for the option that is named.
+// refusedExamples are examples that fio takes and Plimsoll refuses, each with words of the refusal.
 var refusedExamples = map[string]string{
 	"cross-stripe-verify.fio": "write the same part",
 }

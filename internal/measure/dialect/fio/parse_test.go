@@ -102,7 +102,7 @@ startdelay=1500ms
 	}
 }
 
-// A least rate is that of the directions that the job has, and the hint that of its pattern.
+// A least rate applies to the directions of the job, and the hint follows its pattern.
 func TestLeastRatesAndHints(t *testing.T) {
 	for args, want := range map[string]struct {
 		least  *workload.LeastRate
