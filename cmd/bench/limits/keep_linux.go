@@ -67,7 +67,7 @@ func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small b
 	ended := make(chan error, 1)
 	go func() { ended <- k.Run(runCtx) }()
 
-	for !told(k) {
+	for !watching(k) {
 		select {
 		case <-time.After(time.Millisecond):
 		case err := <-ended:
@@ -132,8 +132,8 @@ func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small b
 // ofACore formats a share of one processor.
 func ofACore(share float64) string { return fmt.Sprintf("%.2f %% of a core", 100*share) }
 
-// told reports whether the runtime's folder is watched.
-func told(k *keeper.Keeper) bool {
+// watching reports whether the keeper watches the runtime's folder.
+func watching(k *keeper.Keeper) bool {
 	s := k.Status()
 	return len(s.Engines) == 1 && s.Engines[0].Connected
 }

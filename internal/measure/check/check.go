@@ -91,7 +91,7 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {true, false, checkHalted}, {false, false, checkRate}, {false, false, checkEngineNotes},
 		{true, false, checkEmulated},
 		// Did the trial's limits hold, and did they determine the figure?
-		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeign},
+		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeignLimit},
 		// Was the trial alone, steady, and everywhere on the same kind of storage?
 		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkAlike},
 	} {

@@ -19,9 +19,9 @@ const nearLimit = 0.5
 // that figures are compared with.
 const waitedMemory = 0.05
 
-// checkForeign reports limits that the cell doesn't have and that may have held its I/O. Such a figure doesn't describe the
+// checkForeignLimit reports limits that the cell doesn't have and that may have held its I/O. Such a figure doesn't describe the
 // place.
-func checkForeign(v *view) []record.Warning {
+func checkForeignLimit(v *view) []record.Warning {
 	var words []string
 	var rows []map[string]any
 	for _, f := range v.where.Foreign {

@@ -11,17 +11,17 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A mute is a check of the course of a trial that had too few samples to judge, and in how many trials.
-type mute struct {
+// tooShort counts the trials that were too short for one check of their course: they had too few samples.
+type tooShort struct {
 	id string
-	// samples is the least number of samples that it needs.
+	// samples is the least number of samples that the check needs.
 	samples, trials int
 }
 
 // runUnspoken reports once which checks of the course could not judge, in how many trials, and why. Otherwise a reader
 // takes their silence for a finding.
 func runUnspoken(trials []*record.Trial) []record.Warning {
-	mutes := []*mute{{id: Burst, samples: steady.LeastSamples}, {id: Unsteady, samples: steadySamples}}
+	courses := []*tooShort{{id: Burst, samples: steady.LeastSamples}, {id: Unsteady, samples: steadySamples}}
 	var least, most time.Duration
 	some := false
 	for _, t := range trials {
@@ -33,7 +33,7 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 		}
 		c := workload.CourseOf(t.Results, "1/s")
 		short := false
-		for _, m := range mutes {
+		for _, m := range courses {
 			if c.Step < leastInterval || len(c.Rates) < m.samples {
 				m.trials++
 				short = true
@@ -50,7 +50,7 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 	}
 	var parts []string
 	e := map[string]any{"of": len(trials), "least_ns": int64(least), "most_ns": int64(most)}
-	for _, m := range mutes {
+	for _, m := range courses {
 		if m.trials > 0 {
 			parts = append(parts, fmt.Sprintf("%s in %d of %d trials", m.id, m.trials, len(trials)))
 			e[m.id] = m.trials
@@ -59,9 +59,9 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 	if parts == nil {
 		return nil
 	}
-	told := strings.Join(parts, " and ")
-	if mutes[0].trials == mutes[1].trials {
-		told = fmt.Sprintf("%s and %s in %d of %d trials", mutes[0].id, mutes[1].id, mutes[0].trials, len(trials))
+	affected := strings.Join(parts, " and ")
+	if courses[0].trials == courses[1].trials {
+		affected = fmt.Sprintf("%s and %s in %d of %d trials", courses[0].id, courses[1].id, courses[0].trials, len(trials))
 	}
 	windows := size.Duration(least)
 	if to := size.Duration(most); to != windows {
@@ -69,5 +69,5 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 	}
 	return warning(Unspoken, record.Note, e,
 		"Plimsoll could not judge whether the rate stayed steady inside trials (%s): that takes several intervals of %s or more, and the windows last %s. Use a runtime of 10 s to see it.",
-		told, size.Duration(leastInterval), windows)
+		affected, size.Duration(leastInterval), windows)
 }

@@ -64,11 +64,11 @@ func limitedOf(ctx context.Context, s Session, machine string) (*limited, error)
 	if err != nil {
 		return nil, fmt.Errorf("limits %s: %w", l.Asked.Name, err)
 	}
-	return x, x.given(diff)
+	return x, x.checkDaemonApplied(diff)
 }
 
-// given fails if the kernel's rates aren't those that the session's daemon was given. diff is what they lack.
-func (l *limited) given(diff *cgroup.Diff) error {
+// checkDaemonApplied fails if the session's daemon accepted rates that the kernel doesn't have. diff is what the kernel lacks.
+func (l *limited) checkDaemonApplied(diff *cgroup.Diff) error {
 	for _, e := range diff.Edits {
 		switch {
 		case !l.ByEngine || !slices.ContainsFunc(e.Keys, limit.Key.Rate):
@@ -94,7 +94,7 @@ func CheckHold(s Session, machine string) error {
 // A Hold is limits of sessions in force.
 type Hold = hold.Temporary
 
-// HoldAll puts the limits on I/O of sessions in force, all or none, until Release is called. Until ctx ends it waits for others who write to the
+// HoldAll puts the limits on I/O of sessions in force, all or none, until Release is called. Until ctx ends, it waits for other programs that write to the
 // root group. After an error the Hold is nil, unless some limits could not be removed again: it has those.
 func HoldAll(ctx context.Context, sessions []Session, machine string) (*Hold, error) {
 	requests := make([]hold.Request, len(sessions))

@@ -88,9 +88,9 @@ func (a *Answer) cell(w *Workload) *Cell {
 	return out
 }
 
-// told are the answers with a row of ratios in the overview: all but those that were skipped, or have only absolute figures
-// for want of a baseline.
-func (r *Report) told() []Answer {
+// withRatios returns the answers with a row of ratios in the overview. It leaves out skipped ones, and those that have only
+// absolute figures for want of a baseline.
+func (r *Report) withRatios() []Answer {
 	return slices.DeleteFunc(slices.Clone(r.Answers), func(a Answer) bool {
 		return a.skipped() || r.Against == "" && a.figuresOnly() && len(r.figures("", a.cell)) > 0
 	})

@@ -50,8 +50,8 @@ func (c Concern) text() string {
 func (r *Report) addConcerns(notes []notebook) {
 	type sum struct {
 		Concern
-		grave float64
-		feet  []*Footnote
+		degree float64
+		feet   []*Footnote
 		// trials and cells are those with the warning. Several footnotes of one kind may share them.
 		trials map[[3]int]bool
 		cells  map[[2]int]bool
@@ -66,7 +66,7 @@ func (r *Report) addConcerns(notes []notebook) {
 			key := e.severity + "\x00" + e.check + "\x00" + kindOfText(e.masked)
 			s := by[key]
 			if s == nil {
-				s = &sum{Concern: Concern{Check: e.check, Severity: e.severity}, grave: math.Inf(-1), trials: map[[3]int]bool{}, cells: map[[2]int]bool{}}
+				s = &sum{Concern: Concern{Check: e.check, Severity: e.severity}, degree: math.Inf(-1), trials: map[[3]int]bool{}, cells: map[[2]int]bool{}}
 				by[key] = s
 				all = append(all, s)
 			}
@@ -76,8 +76,8 @@ func (r *Report) addConcerns(notes []notebook) {
 					s.trials[[3]int{i, m.row, t}] = true
 				}
 			}
-			if e.grave > s.grave || s.Text == "" {
-				s.grave, s.Text = e.grave, w.Footnotes[j].Text
+			if e.degree > s.degree || s.Text == "" {
+				s.degree, s.Text = e.degree, w.Footnotes[j].Text
 				s.Workload, s.Cell = w.Name, w.Cells[e.worst].Label
 			}
 			s.feet = append(s.feet, &w.Footnotes[j])
@@ -91,7 +91,7 @@ func (r *Report) addConcerns(notes []notebook) {
 	})
 	for i, s := range all {
 		s.Mark = markOf(i+1, s.Severity)
-		s.Graded = !math.IsInf(s.grave, -1)
+		s.Graded = !math.IsInf(s.degree, -1)
 		s.OfCells = cells
 		for _, f := range s.feet {
 			f.Concern = s.Mark

@@ -7,10 +7,10 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// graver lists the figures of evidence that show how grave a warning is: key, divided by the figure per if there is one.
-// less is set if a smaller value is graver. The first entry that the evidence has counts. The keys are those of package
+// degrees lists the figures of evidence that show how bad a warning is: key, divided by the figure per if there is one.
+// less is set if a smaller value is worse. The first entry that the evidence has counts. The keys are those of package
 // check.
-var graver = []struct {
+var degrees = []struct {
 	key, per string
 	less     bool
 }{
@@ -34,9 +34,9 @@ var graver = []struct {
 	{key: "unwritten", per: "extents"},
 }
 
-// gravity orders warnings of one kind: a greater value is graver. It is -Inf where the evidence has no such figure; the
+// degree orders warnings of one kind: a greater value is worse. It is -Inf where the evidence has no such figure; the
 // first warning counts then.
-func gravity(w record.Warning) float64 {
+func degree(w record.Warning) float64 {
 	unknown := math.Inf(-1)
 	if len(w.Evidence) == 0 {
 		return unknown
@@ -45,7 +45,7 @@ func gravity(w record.Warning) float64 {
 	if json.Unmarshal(w.Evidence, &e) != nil {
 		return unknown // Evidence with other keys.
 	}
-	for _, g := range graver {
+	for _, g := range degrees {
 		v, ok := e[g.key].(float64)
 		if !ok {
 			continue

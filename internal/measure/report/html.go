@@ -131,7 +131,7 @@ func viewOf(r *Report, id string) reportView {
 		e := &v.Engines[len(v.Engines)-1]
 		e.Answers = append(e.Answers, a)
 	}
-	v.Overview = r.told()
+	v.Overview = r.withRatios()
 	seen := map[string]bool{}
 	for i := range r.Workloads {
 		v.Workloads = append(v.Workloads, workloadViewOf(r, &r.Workloads[i], fmt.Sprintf("%sw%d", id, i)))

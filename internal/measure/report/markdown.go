@@ -99,7 +99,7 @@ func mdOverview(p *printer, r *Report) {
 		}
 		rows = append(rows, append(row, a.Values...))
 	}
-	for _, a := range r.told() {
+	for _, a := range r.withRatios() {
 		row := []string{a.label(), known(a.Overall, shortRatio)}
 		if !ranked {
 			row = row[:1]

@@ -21,7 +21,7 @@ func (p *textPage) overview() {
 		where.cells = append(where.cells, cut(clean.Line(a.Label), 40))
 		all.cells = append(all.cells, "")
 	}
-	rows := p.r.told()
+	rows := p.r.withRatios()
 	for _, a := range rows {
 		where.cells = append(where.cells, cut(clean.Line(a.label()), 40))
 		all.cells = append(all.cells, known(a.Overall, shortRatio))
@@ -87,7 +87,7 @@ func (r *Report) signsText(quote string) string {
 	text := fmt.Sprintf("%[1]s=%[1]s equivalent, %[1]s-%[1]s slower, %[1]s+%[1]s faster, %[1]s?%[1]s not proven", quote)
 	var few []string
 	for _, k := range []Kind{Equivalent, Slower, Faster} {
-		if slices.ContainsFunc(r.told(), func(a Answer) bool {
+		if slices.ContainsFunc(r.withRatios(), func(a Answer) bool {
 			return slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind == k && x.Tentative && x.Ratio.Known() })
 		}) {
 			few = append(few, quote+signs[k]+"?"+quote)

@@ -22,9 +22,9 @@ type notebook struct {
 type entry struct {
 	check, severity, masked, text string
 	marks                         []cellMark
-	// grave is the gravity of text; worst is the row of its cell.
-	grave float64
-	worst int
+	// degree is that of text; worst is the row of its cell.
+	degree float64
+	worst  int
 }
 
 // cellMark lists the trials of a cell that have a warning. The cell is numbered by its row in the workload's table, the
@@ -50,13 +50,13 @@ func (n *notebook) entry(w record.Warning, row int) *entry {
 	masked := mask(w.Text)
 	for _, e := range n.entries {
 		if e.check == w.Check && e.severity == w.Severity && e.masked == masked {
-			if x := gravity(w); x > e.grave {
-				e.text, e.grave, e.worst = w.Text, x, row
+			if x := degree(w); x > e.degree {
+				e.text, e.degree, e.worst = w.Text, x, row
 			}
 			return e
 		}
 	}
-	e := &entry{check: w.Check, severity: w.Severity, masked: masked, text: w.Text, grave: gravity(w), worst: row}
+	e := &entry{check: w.Check, severity: w.Severity, masked: masked, text: w.Text, degree: degree(w), worst: row}
 	n.entries = append(n.entries, e)
 	return e
 }

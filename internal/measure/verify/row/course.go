@@ -33,8 +33,8 @@ func (r Row) appCourse(samples []load.Sample) course {
 	return c
 }
 
-// A party is whose I/O a course counts: it returns what they did by a sample, or false if that is unknown.
-type party func(sample) (count, bool)
+// ioOf selects the I/O that a course counts. It returns the count up to a sample, or false if that is unknown.
+type ioOf func(sample) (count, bool)
 
 // byDevice counts everything that reached the device.
 func byDevice(s sample) (count, bool) { return s.count, true }
@@ -84,8 +84,8 @@ func underLimit(s sample) (count, bool) {
 	return s.count.plus(others, -1).plus(s.charged.otherGroups, -1), known
 }
 
-// course returns what a party did until a time, or nil if that is unknown for part of the time.
-func (r Row) course(samples []sample, until time.Duration, of party) course {
+// course returns the I/O that of selects until a time, or nil if it is unknown for part of the time.
+func (r Row) course(samples []sample, until time.Duration, of ioOf) course {
 	var c course
 	for _, s := range samples {
 		if s.at > until+sampleEvery && len(c) > 1 {
