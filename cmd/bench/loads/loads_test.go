@@ -102,7 +102,7 @@ func TestWebRound(t *testing.T) {
 	}
 }
 
-// TestInterleave: who is first in one round is last in the next.
+// TestInterleave: the program that is first in one round is last in the next.
 func TestInterleave(t *testing.T) {
 	var order strings.Builder
 	does := func(name string) run {

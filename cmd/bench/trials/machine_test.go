@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-// TestMachinesMissing: what machines can't have here is told, a line for each way in, and there are no figures of it. The real ones take a
+// TestMachinesMissing: if machines can't be had here, each way in has a line that says so, and no figures. Real machines take a
 // minute, and make bench starts them.
 func TestMachinesMissing(t *testing.T) {
 	var out bytes.Buffer

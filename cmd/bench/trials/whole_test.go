@@ -43,7 +43,7 @@ func TestTimeWhole(t *testing.T) {
 	if _, err := timeWhole(t.Context(), quickRun, filepath.Join(t.TempDir(), "none"), "", filepath.Join(t.TempDir(), "s")); err == nil {
 		t.Error("a program that isn't there has a time")
 	}
-	// What came to its end before something failed is kept.
+	// Figures that were complete before a failure are kept.
 	if all, err := timeWholes(t.Context(), options{quick: "true", full: "false"}, t.TempDir()); err == nil || len(all) != 1 || all[0].Name != quickRun.name {
 		t.Errorf("before a run that failed: %+v, %v", all, err)
 	}

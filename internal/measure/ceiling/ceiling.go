@@ -193,8 +193,9 @@ func Named(state, name string) (limit.Limits, error) {
 	return m.Limits(), err
 }
 
-// Of looks for the greatest rates of a device, whatever it was called: of each cell the median over its trials, and of
-// those the greatest. Cells that were measured for less than leastCarried count where there is no other. Trials don't count whose figure isn't the device's.
+// Of looks for the greatest rates of a device, under any name that it had. It takes the median over the trials of each cell, and
+// then the greatest median. Cells that were measured for less than leastCarried count only if there are no others. A trial whose
+// figure isn't the device's doesn't count.
 func Of(state string, d device.Device) (Measured, error) {
 	m := Measured{name: d.Name, unknown: d.Identity == ""}
 	path := filepath.Join(state, "plimsoll.db")

@@ -109,7 +109,7 @@ func runIOEngines(run *record.Run, cells []cell) []record.Warning {
 	return out
 }
 
-// runBuffers finds compared cells of which only some had io_uring's buffers registered. Plain buffers cost CPU time with
+// runBuffers finds compared cells if only some of them had io_uring's buffers registered. Plain buffers cost CPU time with
 // each I/O, and more of it with larger I/Os.
 func runBuffers(cells []cell) []record.Warning {
 	var out []record.Warning

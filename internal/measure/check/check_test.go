@@ -21,8 +21,8 @@ const (
 	mib = 1 << 20
 )
 
-// clean is a trial without any doubt: half a second of 4 KiB random direct reads, 20,480 of
-// them, all of which the device did, on a quiet machine with 4 CPUs.
+// clean is a trial without any doubt: half a second of 4 KiB random direct reads on a quiet machine
+// with 4 CPUs. The device did all 20,480 of them.
 func clean() *record.Trial {
 	const n = 20480
 	disk := &record.Device{Name: "vda", Number: device.Number{Major: 254}, Stack: []string{"vda"}}

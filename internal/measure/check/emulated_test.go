@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// TestEmulated: who reads how much slower a virtual machine is learns that its processor was emulated.
+// TestEmulated: a trial in a virtual machine with an emulated processor has a note that says so.
 func TestEmulated(t *testing.T) {
 	for runtime, want := range map[string]bool{
 		"": false, "crun 1.8.1": false, "qemu 7.2.22, KVM": false, "qemu-tcg, TCG": false, "qemu 7.2.22, TCG": true,

@@ -86,7 +86,7 @@ func (v *view) foreignIOs(m move) []record.Warning {
 	j := v.t.Spec.Job
 	_, _, most := j.BlockSizes()
 	own := float64(ops(v.results) + 2*int64(max(j.IODepth, 1)*max(j.NumJobs, 1)*len(v.results)))
-	// What a client does outside of its own window may lie within the longest client's window.
+	// I/O that a client does outside of its own window may lie within the longest client's window.
 	own *= (1 + min(1, float64(v.t.StartSkew)/float64(max(v.elapsed, 1)))) * math.Ceil(float64(most)/pieceBytes)
 	all := float64(d.Reads + d.Writes)
 	foreign := min(all-own, m.foreign/leastIO)

@@ -10,7 +10,7 @@ import (
 	"plimsoll/load"
 )
 
-// rounds gives the trial's client rounds of a second with so many I/Os, of which the last five count.
+// rounds gives the trial's client rounds of one second, with ops I/Os each. The last five count.
 func rounds(ops ...int64) func(*record.Trial) {
 	return func(t *record.Trial) {
 		t.Spec.Steady.Round = time.Second

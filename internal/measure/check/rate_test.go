@@ -19,7 +19,7 @@ func TestRate(t *testing.T) {
 	}
 	testRows(t, []row{
 		{"held, at the limit", paced(10_000, 10, 0), ""},
-		// Of the whole as many were done as were offered: no more is said of that.
+		// In the whole, as many I/Os were done as were offered, but some began late.
 		{"late", paced(10_000, 11, 0), "rate/doubt"},
 		{"more than the mean of poisson", paced(10_470, 20, 0), "rate/doubt"},
 		{"a little less", paced(9_998, 20, 2), "rate/doubt"},

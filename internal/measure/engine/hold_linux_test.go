@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// A limitedSession is a session of which nothing but its process and its folder is needed.
+// A limitedSession is a session that has only a process, a folder and limits.
 type limitedSession struct {
 	Session
 	pid int
@@ -84,7 +84,7 @@ func newDeviceLab(t *testing.T) *deviceLab {
 
 const rootWriteBPS = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
 
-// put writes to the root group as somebody else would.
+// put writes to the root group as another program would.
 func (l *deviceLab) put(value string) {
 	l.t.Helper()
 	if err := os.WriteFile(rootWriteBPS, []byte(disktest.Number(l.t, l.loop)+" "+value), 0); err != nil {

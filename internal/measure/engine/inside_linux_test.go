@@ -127,7 +127,7 @@ func TestInside(t *testing.T) {
 func TestInsideKilled(t *testing.T) {
 	root := t.TempDir()
 	const dead, held, begun = "plimsoll-inside-11-1", "plimsoll-inside-12-1", "plimsoll-inside-13-1"
-	// Somebody's, whatever they are called.
+	// These belong to other programs, although their names look like Plimsoll's.
 	const unmarked, forged, notes, other = "plimsoll-inside-14-1", "plimsoll-inside-15-1", "plimsoll-inside-notes", "plimsoll-other"
 	for _, name := range []string{dead, held, begun, unmarked, forged, notes, other} {
 		dir := filepath.Join(root, name)

@@ -146,7 +146,7 @@ func TestProcessEnd(t *testing.T) {
 			if p.Log() != "said" {
 				t.Errorf("Log() = %q", p.Log())
 			}
-			// Whoever inherits it may take a while to wait for it.
+			// The process that inherits it may take a while to wait for it.
 			deadline := time.Now().Add(time.Minute)
 			for running(child) && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)

@@ -20,8 +20,8 @@ type sweeper struct {
 func (s sweeper) Name() string                            { return s.name }
 func (s sweeper) Sweep(context.Context) ([]string, error) { return s.left, s.err }
 
-// TestSweepSaysWhatStays: whatever the engine, a person reads what was removed and why the rest was not. A Docker daemon that hangs or
-// is slow holds its containers without a word otherwise.
+// TestSweepSaysWhatStays: for every engine, Sweep reports the leftovers that it removed, and why it could not remove the rest. Otherwise
+// nobody would know that a Docker daemon that hangs still has containers.
 func TestSweepSaysWhatStays(t *testing.T) {
 	for _, name := range []string{"host", "oci", "docker", "vm"} {
 		var said []string

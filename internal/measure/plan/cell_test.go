@@ -183,7 +183,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestSourceFaults: sources that are none, and commands that can't be.
+// TestSourceFaults: plans with invalid sources or impossible commands are refused.
 func TestSourceFaults(t *testing.T) {
 	var sheet golden.Sheet
 	for _, yaml := range []string{

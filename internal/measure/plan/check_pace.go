@@ -138,7 +138,7 @@ func passIOs(j load.Job) int64 {
 func scheduled(j load.Job) time.Duration {
 	ios, open := float64(passIOs(j)), j
 	if open.RateOnly = ""; j.RateOnly != "" && j.RWMixRead != nil {
-		// Of a mixed job, only these have a rate.
+		// In a mixed job, only the reads or only the writes have a rate.
 		share := float64(*j.RWMixRead)
 		if j.RateOnly == "write" {
 			share = 100 - share

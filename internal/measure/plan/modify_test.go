@@ -162,8 +162,8 @@ func TestOnlyLeavesPlanOnError(t *testing.T) {
 	}
 }
 
-// TestProfiles: the seccomp profiles of engines that have cells are looked at once, and
-// what is wrong is told with its place.
+// TestProfiles: the seccomp profile of an engine that has cells is checked once, and an error names
+// its place in the plan.
 func TestProfiles(t *testing.T) {
 	text := "name: t\nworkloads: {a: {kind: append}}\nengines:\n  - host\n" +
 		"  - {name: one, kind: oci, seccomp: /bad}\n  - {name: two, kind: docker, seccomp: /bad}\n  - {name: good, kind: docker, seccomp: unconfined}\n" +

@@ -20,7 +20,8 @@ type DeviceUse struct {
 	Truth Truth
 }
 
-// A deviceKey identifies a device: by machine and disk, or, if no disk is known, by the kind of what is there instead.
+// A deviceKey identifies a device: by machine and disk. If no disk is known, the file system's type and
+// source stand for it.
 type deviceKey struct {
 	host       string
 	known      bool

@@ -70,7 +70,7 @@ func TestClientsAreScaledAgainstOne(t *testing.T) {
 }
 
 // TestBaselineOfAsManyClients: what two clients reach together was compared with one client, and
-// every place of two clients was told to be the cheaper.
+// the report called every place of two clients the cheaper.
 func TestBaselineOfAsManyClients(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces[:4], 1)

@@ -39,7 +39,7 @@ func TestControlHasOneName(t *testing.T) {
 			t.Errorf("%s, width %d: another name: %q", form.format, form.width, left[max(0, at[0]-30):at[1]+10])
 		}
 	}
-	// What programs read stays as it is.
+	// The output for programs keeps its words.
 	c := find(t, s.Reports[0], "seqwrite", "host dir (A/A control)")
 	b, err := json.Marshal(c)
 	if err != nil {

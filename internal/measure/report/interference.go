@@ -52,8 +52,8 @@ const (
 )
 
 // paceOf is the rate of one client of a trial in the unit of the trial's metric, or its inverse where the metric is a time.
-// What the kernel's flusher wrote back after the window counts with the time that it took. Otherwise it would be the speed
-// of memory.
+// Data that the kernel's flusher wrote back after the window counts with the time that this took. Otherwise the rate would
+// be the speed of memory.
 func paceOf(t *record.Trial, client int) (pace float64, storage bool) {
 	r := &t.Results[client]
 	v := metricOf(t).Rate(r.Value(metricOf(t)))

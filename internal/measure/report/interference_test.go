@@ -84,7 +84,7 @@ func TestInterference(t *testing.T) {
 			}
 		}
 	}
-	// What the flusher wrote later counts: the pace is not that of memory.
+	// Data that the flusher wrote later counts, so the pace is not that of memory.
 	tr := trials[0]
 	tr.Results = []workload.Result{tr.Results[0]}
 	alone, storage := paceOf(&tr, 0)

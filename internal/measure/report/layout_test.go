@@ -136,7 +136,7 @@ func narrowTables(t *testing.T, r *Report) {
 	}
 }
 
-// TestInterruptedIsShort: after Ctrl-C only what was measured so far is told.
+// TestInterruptedIsShort: after Ctrl-C the report has only the figures measured so far.
 func TestInterruptedIsShort(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces, 2)
@@ -225,7 +225,7 @@ func TestTookLeavesOutPauses(t *testing.T) {
 	}
 }
 
-// TestLastingFolder: a container's own folder is gone when somebody reads of it.
+// TestLastingFolder: a report names the folder above a container's own folder, which is gone when the report is read.
 func TestLastingFolder(t *testing.T) {
 	id := strings.Repeat("0a", 32)
 	for path, want := range map[string]string{

@@ -17,8 +17,8 @@ import (
 	"plimsoll/load"
 )
 
-// paced is a run of an open loop, of which 5 % came late, and of a job with a steady state, which host dir
-// got to in each trial and oci bind in none.
+// paced is a run of two jobs. One is an open loop with 5 % of its arrivals late. The other has a steady state: host dir
+// reached it in each trial, oci bind in none.
 func paced() (record.Run, []record.Trial) {
 	f := newFixture()
 	f.run.Blocks, f.run.Baseline = 6, map[string]string{"paced": "paced/dir", "settled": "settled/dir"}

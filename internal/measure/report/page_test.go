@@ -94,7 +94,7 @@ func TestPageFitsItsWidth(t *testing.T) {
 	}
 }
 
-// TestDoubtsBeforeNotes: how many figures are in doubt was told below the notes.
+// TestDoubtsBeforeNotes: the number of figures in doubt stands above the notes. It was below them.
 func TestDoubtsBeforeNotes(t *testing.T) {
 	s := NewSet(built(everyday()))
 	for _, format := range []string{"html", "md", "text"} {

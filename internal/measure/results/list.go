@@ -77,7 +77,7 @@ func WriteList(out io.Writer, rows []Row, flags string) error {
 	return w.Flush()
 }
 
-// Plans says which plans have runs, for a user who asked for those of another plan: ", did you mean a? (there are runs
+// Plans returns a hint with the plans that have runs, for a question about a plan without any: ", did you mean a? (there are runs
 // of a, b)". It is empty if no run is recorded.
 func Plans(db *store.Store, asked string) (string, error) {
 	rows, err := List(db, store.Filter{})

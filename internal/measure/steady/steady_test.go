@@ -123,7 +123,7 @@ func TestStepsOfKnownTruth(t *testing.T) {
 	}
 }
 
-// Of noise alone no step may be found: 1,000 series of 600 samples with a spread of 15 %.
+// Steps must find no step in noise alone: 1,000 series of 600 samples with a spread of 15 %.
 func TestStepsFindsNoneInNoise(t *testing.T) {
 	for seed := range uint64(1000) {
 		if s := Steps(noisy(seed, 0.15, constant(600, 100))); s != nil {

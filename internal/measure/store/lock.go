@@ -19,7 +19,7 @@ const (
 )
 
 // The locks of runs are no entries of the journal. A run makes nothing that a sweep would have to undo: its record is in the database, and a killed run
-// is shown as broken, and resumed, from there. And all who may read the database may see which runs are alive, while a journal is its user's alone. The
+// is shown as broken, and resumed, from there. All users with access to the database may see which runs are alive, while a journal is its user's alone. The
 // lock itself is the one of the journal's owners, of package filelock.
 
 // lockPath returns the file whose lock means that run id is being measured.
@@ -34,7 +34,7 @@ func (s *Store) Own(id string) (release func() error, err error) {
 		return nil, s.unknown(id)
 	}
 	path := s.lockPath(id)
-	// All users who may read the database may see which runs are alive.
+	// All users with access to the database may see which runs are alive.
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the locks: %w; name another state folder with --state", err)
 	}

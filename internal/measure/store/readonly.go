@@ -8,7 +8,7 @@ import (
 )
 
 // unwritable returns the URI options for an existing database that may not be written, or "". SQLite reads one in
-// write-ahead mode only if it may write beside it, if the log's files already exist, or if it is told that nothing can
+// write-ahead mode only if it may write beside it, if the log's files already exist, or if immutable promises that nothing can
 // change (https://www.sqlite.org/wal.html#readonly).
 func unwritable(path string) string {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

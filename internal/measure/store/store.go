@@ -5,7 +5,7 @@
 // failed, the figure). The blobs hold the whole record.Trial; its histograms are in a blob of their own, because most
 // readers want ten thousand trials and none of their histograms. Nothing is computed here, and nothing is rounded.
 //
-// What survives: once PutTrial has returned nil, the trial survives a kill -9 of this process at any later instruction,
+// Once PutTrial has returned nil, the trial survives a kill -9 of this process at any later instruction,
 // because SQLite's write-ahead log is in the kernel's hands by then. After a power cut the last few trials may be
 // missing, but the database is whole: syncing the disk after every trial (synchronous FULL) would make the tool write
 // to the disk that it measures.

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestCheckWritable: who keeps the database locked is named before anything is measured,
-// and a writer that is quick is waited for.
+// TestCheckWritable: if another process keeps the database locked, the error names it before anything is measured.
+// CheckWritable waits for a quick writer.
 func TestCheckWritable(t *testing.T) {
 	s := openTemp(t)
 	must(t, s.CheckWritable())

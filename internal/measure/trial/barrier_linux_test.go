@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/measure/record"
 )
 
-// slowEngine opens sessions of which one gets its requests late, and notes when each
+// slowEngine opens sessions. One of them gets its requests late. The engine notes when each
 // worker said that it is ready.
 type slowEngine struct {
 	engine.Engine

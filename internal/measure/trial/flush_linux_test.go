@@ -13,7 +13,7 @@ import (
 	"plimsoll/load"
 )
 
-// inFolder is a session of which only the data's folder is asked.
+// inFolder is a session that knows only the folder of its data.
 type inFolder struct {
 	engine.Session
 	path string

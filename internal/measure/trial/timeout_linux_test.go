@@ -15,7 +15,7 @@ import (
 // storage, but go on, is done; one whose window takes longer is not.
 func TestSettlingIsNoTimeout(t *testing.T) {
 	ready := `echo "{\"ready\":{\"id\":\"$id\"}}"`
-	// Five seconds, of which no part comes near the timeout of 3.
+	// It takes five seconds, but no part of it comes near the timeout of 3.
 	const slow = `n=20; while [ $n -gt 0 ]; do sleep 0.25; echo "{\"%s\":{\"id\":\"$id\",\"left\":$n}}"; n=$((n-1)); done; ` +
 		`echo "{\"result\":{\"id\":\"$id\",\"elapsed\":1000000000,\"classes\":[{\"name\":\"append\",\"ops\":1,\"lat\":{\"n\":1,\"min\":7,\"max\":7,\"sum\":7,\"bins\":[[7,1]]}}]}}"`
 	for message, want := range map[string]string{"settling": record.Done, "sample": record.Failed} {

@@ -38,7 +38,7 @@ func (s stopSession) Close(ctx context.Context) error {
 	return s.Session.Close(ctx)
 }
 
-// stopWriter stops the worker when it is told to start.
+// stopWriter stops the worker when the order to start arrives.
 type stopWriter struct {
 	io.WriteCloser
 	session engine.Session
@@ -92,7 +92,7 @@ blocks: 1
 	}
 }
 
-// neverEngine opens nothing before it is told to give up.
+// neverEngine opens nothing, and waits until its context ends.
 type neverEngine struct{ engine.Engine }
 
 func (neverEngine) Open(ctx context.Context, _ engine.Spec) (engine.Session, error) {

@@ -118,7 +118,7 @@ func (w *groupWatch) look() error {
 		if err != nil {
 			continue
 		}
-		// What a group did before it was first seen may have been long ago.
+		// I/O of a group before it was first seen may have been long ago.
 		s.until, s.after = time.Now(), all[w.v.spot.Number]
 		if !s.known {
 			s.since, s.before, s.known = s.until, s.after, true

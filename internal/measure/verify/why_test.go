@@ -43,7 +43,7 @@ func TestLowest(t *testing.T) {
 	}
 }
 
-// TestVerifyRoom: it is refused where the file would take more than half of what is free, and both are told.
+// TestVerifyRoom: verify refuses a file of more than half of the free space, and the error has both figures.
 func TestVerifyRoom(t *testing.T) {
 	const mib = 1 << 20
 	if err := enough("/data", 484*mib, 242*mib); err != nil {

@@ -34,7 +34,7 @@ type bench struct {
 	fs     device.FS
 	// during is called when the trial has begun, with the agent's process.
 	during func()
-	// machine is what the checks are told of the machine.
+	// machine is the record of the machine that the checks get.
 	machine record.Run
 }
 

@@ -90,7 +90,7 @@ func TestUnwrittenExtents(t *testing.T) {
 	}
 	wantWarning(t, b.run(t, job(load.RandWrite, 100)), check.Unwritten, record.Note, "are unwritten")
 
-	// Somebody spoils the file while it is measured.
+	// Another program spoils the file while it is measured.
 	b.target = ""
 	spec = job(load.RandRead, 0)
 	spec.Job.Runtime = 300 * time.Millisecond
@@ -156,7 +156,7 @@ func TestThrottledGenerator(t *testing.T) {
 	if s := tr.Results[0].Throttled; s.Periods < 2 || s.Time < 100*time.Millisecond {
 		t.Errorf("in a second of ten periods with 10 ms of CPU each the worker was stopped in %d, for %v", s.Periods, s.Time)
 	}
-	// The check isn't told of the limit here; in a cell that has one it is a note.
+	// The check doesn't know of the limit here; in a cell that has one it is a note.
 	wantWarning(t, tr, check.Throttled, record.Doubt, "The CPU controller stopped the worker")
 }
 

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// A session is a worker of which only its process is known.
+// A session is a worker that has only its Info.
 type session struct {
 	engine.Session
 	info engine.Info

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// TestWaits: of two virtual machines one waited for CPUs, in two threads; a worker that is in none, and one of which nothing is
-// known, did not.
+// TestWaits: one of two virtual machines waited for CPUs, in two threads. A worker outside of a machine did not, nor did one
+// without counters.
 func TestWaits(t *testing.T) {
 	root := t.TempDir()
 	write := func(pid, thread int, wait int64) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestDockerImportAtOnce: where another plimsoll imports the worker's image at the same moment, and the daemon refuses this one's
-// import for it (Docker 29's store), the other's image is used as soon as it is listed; any other refusal is told.
+// import for it (Docker 29's store), the other's image is used as soon as it is listed; any other refusal is an error.
 func TestDockerImportAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

@@ -56,7 +56,7 @@ func testDockerIOLimits(t *testing.T, l *labDaemon) {
 	if err := h.Release(); err != nil {
 		t.Error(err)
 	}
-	// What the daemon was given stays: it is the container's.
+	// The daemon's limits stay: they belong to the container.
 	if h, err = engine.HoldAll(t.Context(), []engine.Session{s.Session}, ""); err != nil || h.Of(0).Of(limit.WriteBPS) != 1<<20 {
 		t.Errorf("the second hold: %+v, %v", h.Of(0), err)
 	}

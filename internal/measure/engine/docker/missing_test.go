@@ -115,8 +115,8 @@ func strangeSocket(t *testing.T, f func(net.Conn)) string {
 	return "unix://" + path
 }
 
-// TestDockerStranger: what listens on the socket and is no Docker daemon, or a sick one, is told
-// in a line and in time, and is not asked for a container.
+// TestDockerStranger: if the program on the socket is no Docker daemon, or a sick one, the error is one
+// line and comes in time. The program is not asked for a container.
 func TestDockerStranger(t *testing.T) {
 	t.Parallel()
 	request := func(c net.Conn) *http.Request {

@@ -47,7 +47,7 @@ func testDockerRuntime(t *testing.T, l *labDaemon) {
 		}
 		l.wantNothing(t, spec.ID)
 	}
-	// One that is there by name and can't be started is the daemon's fault, and its words are told.
+	// If the daemon knows the runtime's name but can't start it, the error has the daemon's words.
 	spec.Runtime, spec.ID = "broken", testID()
 	if _, err := e.Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "broken") && !strings.Contains(err.Error(), "/nowhere/runc") {
 		t.Errorf("Open with a broken runtime = %v, want an error that names it", err)

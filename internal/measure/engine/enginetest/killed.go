@@ -91,7 +91,7 @@ func (l Life) After(t *testing.T, dir, at string, may ...string) {
 	if left := journaltest.Left(t, state); len(left) > 0 {
 		t.Errorf("killed at %s: left recorded: %q", at, left)
 	}
-	// What the worker has of the machine ends with the end of its input.
+	// Everything of the worker on this machine ends when its input ends.
 	var left []string
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		left = append(leaktest.Find(SessionOf(dir)), processes(SessionOf(dir))...)

@@ -44,8 +44,8 @@ func testOutOfMemory(t *testing.T, s Suite) {
 	}
 }
 
-// testOutsideMemory: a limit that somebody else set around the worker is told as that, with the
-// group that has it and the bytes in effect, whether the plan has a higher one or none.
+// testOutsideMemory: if another program set a memory limit around the worker, the error says so. It names the
+// group that has the limit and the bytes in effect, whether the plan has a higher limit or none.
 func testOutsideMemory(t *testing.T, s Suite) {
 	for _, asked := range []int64{0, 1 << 30} {
 		if asked > 0 && !s.Memory {

@@ -19,7 +19,7 @@ import (
 const lowFiles = 128
 
 // testOpenFiles: a job with more files than the caller's own limit runs in every engine, as far as the
-// caller may raise that: a worker that is told nothing has the limit of whoever started it.
+// caller may raise that limit. By itself, a worker inherits the limit of the process that started it.
 // Before: "too many open files" on the host and in oci's containers.
 //
 // Without CAP_SYS_RESOURCE nobody may raise the hard limit, and it is the soft one that the worker is

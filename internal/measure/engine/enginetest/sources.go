@@ -53,7 +53,7 @@ func testSources(t *testing.T, s Suite) {
 				if (path == "") != (from == place.Tmpfs) {
 					t.Errorf("the host's path of the sources is %q", path)
 				}
-				// What is on a machine's own disk is in a file here.
+				// A virtual machine's own disk is one file here, so its files can't be seen.
 				if path != "" && !(s.Guest && from == place.Layer) {
 					if files, _ := filepath.Glob(filepath.Join(path, "tree", "src-5-1024", "d000", "f0*")); len(files) != 5 {
 						t.Errorf("%d source files in %s, want 5", len(files), path)

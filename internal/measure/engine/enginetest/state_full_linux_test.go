@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-// TestStateFull: a full state folder is told from a full place: the one is Plimsoll's own
-// affair, the other the cell's.
+// TestStateFull: a full state folder is distinguished from a full place. The one is Plimsoll's own
+// fault, the other the cell's.
 func TestStateFull(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
@@ -59,8 +59,8 @@ func TestStateFull(t *testing.T) {
 	}
 }
 
-// TestStateReadOnly: a state folder that may not be written says so with its fix, and is told from a
-// place that may not.
+// TestStateReadOnly: the error of a state folder that may not be written says so with its fix. It is distinguished
+// from a place that may not be written.
 func TestStateReadOnly(t *testing.T) {
 	enginetest.NeedRoot(t)
 	state := disktest.Tmpfs(t, "size=64m")
@@ -83,7 +83,7 @@ func TestStateReadOnly(t *testing.T) {
 			folder, path string
 			own          bool
 		}{{shut, shut, false}, {state, t.TempDir(), true}} {
-			// What a worker's rings held open goes a moment after it.
+			// Files that a worker's rings held open are closed a moment after the worker ends.
 			err := unix.EBUSY
 			for end := time.Now().Add(time.Minute); err == unix.EBUSY && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 				err, _ = unix.Mount("", row.folder, "", unix.MS_REMOUNT|unix.MS_RDONLY, "").(unix.Errno)

@@ -19,8 +19,8 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-// TestStateWithoutInodes: where a place names no folder, that its data has no room in the state folder
-// is told as that folder's fault, by every engine.
+// TestStateWithoutInodes: if a place names no folder and its data has no room in the state folder, the
+// error of every engine blames the state folder.
 func TestStateWithoutInodes(t *testing.T) {
 	for kind, engineIn := range map[place.Kind]func(state string) engine.Engine{
 		place.Dir:  func(state string) engine.Engine { return host.New(state, workertest.Source(t)) },

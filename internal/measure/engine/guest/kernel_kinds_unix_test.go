@@ -32,7 +32,7 @@ func TestOpenNoFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// An ELF file without a version, most of which is a hole.
+	// An ELF file without a version; most of it is a hole.
 	if err := os.WriteFile(huge, append([]byte("\x7fELF"), make([]byte, headerSize)...), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -155,8 +155,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestUnpackedPackage: a kernel of a package that was unpacked has its modules beside it, in either of the folders that distributions use; what makes
-// the list of them is told.
+// TestUnpackedPackage: a kernel of a package that was unpacked has its modules beside it, in either of the folders that distributions use. If the
+// list of them is missing, the error has the command that makes it.
 func TestUnpackedPackage(t *testing.T) {
 	for _, lib := range []string{"lib", "usr/lib"} {
 		dir := t.TempDir()

@@ -43,8 +43,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestOCIOpenFiles: a container is told how many files its worker may have open, as many as the
-// host's worker and never fewer than this process.
+// TestOCIOpenFiles: the bundle sets how many files the worker in a container may have open: as many as the
+// host's worker, and never fewer than this process.
 func TestOCIOpenFiles(t *testing.T) {
 	var own unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {

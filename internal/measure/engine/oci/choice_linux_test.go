@@ -57,7 +57,7 @@ func TestOCIRuntimeChoice(t *testing.T) {
 		t.Errorf("with none: %+v", p)
 	}
 
-	// What runc says when /sys/fs/cgroup is read-only: the fault comes last.
+	// runc prints this when /sys/fs/cgroup is read-only: the fault comes last.
 	silent := script(t, `case $1 in --version) echo runc version 1.1.5; exit;; esac
 echo 'time="2026-11-21T07:03:43Z" level=warning msg="unable to get oom kill count" error="no such file"' >&2
 echo 'time="2026-11-21T07:03:43Z" level=error msg="runc run failed: mkdir \"/sys/fs/cgroup/x\": read-only file system"' >&2

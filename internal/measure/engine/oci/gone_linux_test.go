@@ -40,7 +40,7 @@ func ownRunc(t *testing.T) string {
 }
 
 // TestOCIRuntimeGone: a runtime that is uninstalled while its containers run, or runs none any more, is
-// told from a container that doesn't start. What it has made by then is removed without it, even
+// distinguished from a container that doesn't start. Whatever it has made by then is removed without it, even
 // where the container doesn't end by itself.
 func TestOCIRuntimeGone(t *testing.T) {
 	enginetest.NeedRoot(t)

@@ -63,7 +63,7 @@ func TestOCINoRuntime(t *testing.T) {
 	}
 }
 
-// TestOCIForeignRuntime: a runtime that somebody else can write to or exchange is not
+// TestOCIForeignRuntime: a runtime that another user can write to or exchange is not
 // run, not even to ask for its version.
 func TestOCIForeignRuntime(t *testing.T) {
 	enginetest.NeedRoot(t)
@@ -159,7 +159,7 @@ func waitPID(t *testing.T, path string) int {
 	return 0
 }
 
-// wantGone checks that a sleep of these tests has ended; who inherits it may take a while to
+// wantGone checks that a sleep of these tests has ended. The process that inherits it may take a while to
 // wait for it.
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
@@ -228,7 +228,7 @@ func TestOCIHangingOnly(t *testing.T) {
 	wantEmpty(t, state)
 }
 
-// TestOCIPaused: a container that somebody has paused is ended all the same.
+// TestOCIPaused: Close ends a container even if another program has paused it.
 func TestOCIPaused(t *testing.T) {
 	enginetest.NeedRoot(t)
 	for name, path := range runtimes(t) {
@@ -257,8 +257,8 @@ func TestOCIPaused(t *testing.T) {
 	}
 }
 
-// TestOCILatePID: a runtime writes the process id after the worker has said hello; who asks
-// in between gets it all the same.
+// TestOCILatePID: a runtime may write the process id only after the worker has said hello. A caller that
+// asks in between gets it all the same.
 func TestOCILatePID(t *testing.T) {
 	enginetest.NeedRoot(t)
 	if _, err := exec.LookPath("runc"); err != nil {

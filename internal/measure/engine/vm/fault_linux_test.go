@@ -125,7 +125,7 @@ func bareKernel(t *testing.T) string {
 	return path
 }
 
-// TestVMPanic: a guest whose kernel panics is told with the kernel's own words.
+// TestVMPanic: if the guest's kernel panics, the error has the kernel's own words.
 func TestVMPanic(t *testing.T) {
 	needVM(t)
 	o := testOptions(t, t.TempDir())

@@ -4,5 +4,5 @@ package vm
 
 import "plimsoll/internal/host/procfs"
 
-// killOwn kills a process of a machine, of which there are none here.
+// killOwn would kill a process of a machine, but machines run only on Linux.
 func killOwn(procfs.Process) (bool, error) { return false, nil }

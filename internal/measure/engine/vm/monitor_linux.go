@@ -72,7 +72,7 @@ func (m *monitor) greet() error {
 	return m.do("qmp_capabilities", nil, nil)
 }
 
-// line reads a line, of which a part may have come before.
+// line reads a line. An earlier call may have read a part of it.
 func (m *monitor) line() ([]byte, error) {
 	b, err := m.in.ReadBytes('\n')
 	m.begun = append(m.begun, b...)

@@ -108,7 +108,7 @@ func TestSaveLate(t *testing.T) {
 	}
 }
 
-// TestSaveFails: a machine goes on whatever QEMU says to saving it; one that doesn't is told.
+// TestSaveFails: a machine goes on, whatever QEMU answers to saving it. If it doesn't, the error is a stoppedError.
 func TestSaveFails(t *testing.T) {
 	const no = `"error": {"desc": "no"}`
 	for name, tt := range map[string]struct {

@@ -146,7 +146,7 @@ func TestBoundFolder(t *testing.T) {
 		t.Errorf("it ended with %s and says %q; here is %v", engine.ExitWords(p.WaitErr), p.Log(), here)
 	}
 	leave := make(chan struct{})
-	// What it has started is in none of its groups.
+	// The process that it has started is in none of its groups.
 	p = run("setsid sh -c 'readlink /proc/self/ns/net >&2; exec sleep 1000' & exec sleep 1000", leave)
 	for !strings.Contains(p.Log(), "]") {
 		time.Sleep(time.Millisecond)

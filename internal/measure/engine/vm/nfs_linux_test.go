@@ -113,7 +113,7 @@ func ganeshaFiles(t *testing.T) string {
 	return strings.Join(all, " ")
 }
 
-// TestVMNFSUnserved: a Ganesha that ends or never listens is told with its words, or with the time that it had.
+// TestVMNFSUnserved: if Ganesha ends, the error has its words; if it never listens, the error has the time that it had.
 func TestVMNFSUnserved(t *testing.T) {
 	t.Parallel()
 	needGanesha(t)

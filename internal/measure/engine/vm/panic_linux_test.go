@@ -64,7 +64,7 @@ func injectNMI(t *testing.T, socket string) {
 	}
 }
 
-// TestVMPanicInTrial: a guest whose kernel panics in the middle of a trial is told with the kernel's own words, and its console is kept.
+// TestVMPanicInTrial: if the guest's kernel panics in the middle of a trial, the error has the kernel's own words, and the console is kept.
 func TestVMPanicInTrial(t *testing.T) {
 	needVM(t)
 	o := testOptions(t, t.TempDir())

@@ -38,7 +38,7 @@ func (s *session) arguments(spec engine.Spec) []string {
 		"-kernel", b.image, "-initrd", b.initrd, "-append", kernelWords + " " + strings.Join(modulePaths(b.modules), " "),
 		// The worker's standard input and output.
 		"-chardev", "stdio,id=wire,signal=off", "-device", "virtio-serial-pci,max_ports=2", "-device", "virtserialport,chardev=wire,name=plimsoll",
-		// What the kernel says, and the worker's last words.
+		// The console: the kernel's messages, and the worker's last words.
 		"-add-fd", fmt.Sprintf("fd=%d,set=1", consoleFD), "-chardev", "file,id=console,path=/dev/fdset/1,append=on", "-serial", "chardev:console",
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitorFD), "-mon", "chardev=monitor,mode=control",
 		"-device", "isa-debug-exit,iobase=0xf4,iosize=1",

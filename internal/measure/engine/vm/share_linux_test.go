@@ -161,7 +161,7 @@ func daemonDies(t *testing.T, o vm.Options, program string) {
 	}
 }
 
-// TestVMDaemonNeverServes: an smbd that ends as it starts is told with its words.
+// TestVMDaemonNeverServes: if smbd ends as it starts, the error has its words.
 func TestVMDaemonNeverServes(t *testing.T) {
 	needVM(t)
 	fake := filepath.Join(t.TempDir(), "smbd")

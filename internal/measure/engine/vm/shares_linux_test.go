@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/measure/engine/vm"
 )
 
-// TestVMShares: each way to share a folder is told with what it lacks, whichever of them the engine itself uses; nothing is started.
+// TestVMShares: Shares returns each way to share a folder and what it lacks, whichever way the engine itself uses. It starts nothing.
 func TestVMShares(t *testing.T) {
 	needVM(t)
 	o := testOptions(t, t.TempDir())

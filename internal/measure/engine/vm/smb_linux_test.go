@@ -21,7 +21,7 @@ func TestSMBConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What Debian's smbd -b lists as its paths, and smb.conf(5) can move.
+	// The paths that Debian's smbd -b lists and smb.conf(5) can move.
 	for _, key := range []string{"private dir", "lock directory", "state directory", "cache directory", "pid directory", "ncalrpc dir"} {
 		_, dir, ok := strings.Cut(string(b), "\n"+key+" = /proc/self/fd/3/")
 		dir, _, _ = strings.Cut(dir, "\n")

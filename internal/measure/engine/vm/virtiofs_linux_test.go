@@ -175,7 +175,7 @@ func openDirect(t *testing.T, pid int) (files []string) {
 	return files
 }
 
-// TestVMVirtioFSNeverServes: a virtiofsd that ends as it starts is told with its words, and so is one that is none.
+// TestVMVirtioFSNeverServes: if virtiofsd ends as it starts, or the program is no virtiofsd, the error has its words.
 func TestVMVirtioFSNeverServes(t *testing.T) {
 	needVM(t)
 	for script, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestVirtiofsd: what a virtiofsd says of itself tells which it is, wherever it lies; where it can't be had, that is told with what would mend it.
+// TestVirtiofsd: a virtiofsd is identified by its own output, in any folder. If none can be used, the error has a fix.
 func TestVirtiofsd(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a shell is needed")
@@ -47,7 +47,7 @@ func TestVirtiofsd(t *testing.T) {
 	}
 }
 
-// TestVirtiofsdArguments: each daemon is told in its own words, the one in C in those of mount's options.
+// TestVirtiofsdArguments: each daemon gets arguments in its own form; the daemon in C takes them like mount's options.
 func TestVirtiofsdArguments(t *testing.T) {
 	if _, err := (virtiofsd{}).arguments("/a,b", "auto"); err == nil || !isUnsupported(err) || !strings.Contains(err.Error(), "give the place another path") {
 		t.Errorf("a folder with a comma: %v, want it refused", err)

@@ -35,7 +35,7 @@ const (
 // shareWays are all of them.
 var shareWays = []string{Share9P, ShareVirtioFS, ShareSMB, ShareNFS}
 
-// What runs a virtual machine's processor.
+// Accelerators, which run a virtual machine's processor.
 const (
 	AccelKVM = "kvm"
 	AccelTCG = "tcg"
@@ -73,7 +73,8 @@ type Options struct {
 	NFSRead, NFSWrite int64
 	NFSSync           bool
 	// DiskFormat is DiskRaw (default) or DiskQCOW2. DiskCache is QEMU's word: none, writeback (default), writethrough,
-	// directsync or unsafe. DiskSize is in bytes, 0: 8 GiB, of which only written data takes space.
+	// directsync or unsafe. DiskSize is in bytes, 0: 8 GiB. Only
+	// written data takes space.
 	DiskFormat, DiskCache string
 	DiskSize              int64
 	// Memory is the machine's in bytes, 0: 256 MiB and the size of a tmpfs. CPUs is how many it has, 0: as many as this

@@ -76,7 +76,7 @@ func TestMembers(t *testing.T) {
 						if r.Members != 2 || r.Verdict == judge.NotHeld || r.Verdict == judge.Failed {
 							t.Errorf("%s %s: %s", r.Key, r.Mode, r.Words())
 						}
-						// What is on the other one proves nothing of this one's limit.
+						// Data on the other device proves nothing about this one's limit.
 						if r.Verdict == judge.Held && r.Device < asked/2 {
 							t.Errorf("%s %s: %s, but only %s came to this device", r.Key, r.Mode, r.Words(), r.Rate(r.Device))
 						}

@@ -76,8 +76,8 @@ func burstOf(bytes float64) func(time.Duration) float64 {
 	}
 }
 
-// TestNeighbours: what others do on the device is not taken for the row's, and where it can't be told apart, nothing is
-// claimed.
+// TestNeighbours: I/O of others on the device doesn't count as the row's. If the two can't be separated, the row is
+// unproved.
 func TestNeighbours(t *testing.T) {
 	const asked, d = 10 << 20, 5 * time.Second
 	none := steady(0)
@@ -105,7 +105,7 @@ func TestNeighbours(t *testing.T) {
 		{"a read beside another group's", limit.ReadBPS, Buffered, limited, add(limited, much), limited, none, judge.Held, "saw 10 MiB/s", 1 << 29, 0},
 		{"a read that is not held beside another group's", limit.ReadBPS, Buffered, much, add(much, much), much, none, judge.NotHeld, "saw 1 GiB/s", 1 << 29, 0},
 		{"a read, and it is not counted", limit.ReadBPS, Buffered, limited, add(limited, much), nil, nil, judge.Unproved, "others used the device too", -1, 0},
-		// What others do must not make up for what the row lacks.
+		// I/O of others must not make up for I/O that the row lacks.
 		{"slower than the limit beside another group", limit.WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower", 1 << 29, 0},
 		{"held beside another group", limit.WriteBPS, Direct, limited, add(limited, much), limited, none, judge.Held, "saw 10 MiB/s", 1 << 29, 0},
 		{"the file system's own writes reach it", limit.WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, judge.Held, "saw 7 MiB/s (-30.0 %); with what the file system adds it is 10 MiB/s", 0, 0},

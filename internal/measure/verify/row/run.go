@@ -237,7 +237,7 @@ type measured struct {
 	before *count
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
-	// flushing is when the flusher was told to write back the rest of the page cache, and flushed when it had finished;
+	// flushing is when the flusher was ordered to write back the rest of the page cache, and flushed when it had finished;
 	// 0 if nothing was left there.
 	flushing, flushed time.Duration
 }

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/measure/engine"
 )
 
-// at is a session of which only the data's place is asked.
+// at is a session that knows only the path of its data.
 type at struct {
 	engine.Session
 	path string
@@ -22,8 +22,8 @@ type at struct {
 
 func (a at) Info() engine.Info { return engine.Info{HostPath: a.path} }
 
-// TestFlushPipe: a named pipe that somebody who shares the volume has put in the place of the scratch folder is an error at once; it was
-// waited for without end. The folder itself is flushed.
+// TestFlushPipe: another user of the volume has put a named pipe in place of the scratch folder. That is an error at once; flush used to
+// wait for it without end. The folder itself is flushed.
 func TestFlushPipe(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
