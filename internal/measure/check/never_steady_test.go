@@ -83,9 +83,20 @@ func TestEvidenceOfASteadyState(t *testing.T) {
 		LatencySlope     float64 `json:"latency_slope"`
 	}
 	ws := Trial(tr, testRun())
-	if err := json.Unmarshal(ws[0].Evidence, &e); err != nil || e.Rounds != 7 || e.From != 2 || e.To != 7 || e.RoundNS != int64(time.Second) ||
-		e.Range < 0.66 || e.Range > 0.67 || e.Slope > -0.66 || e.LatencyRange != 0 || e.LatencySlope != 0 {
-		t.Errorf("evidence %s, %v", ws[0].Evidence, err)
+	if err := json.Unmarshal(ws[0].Evidence, &e); err != nil {
+		t.Fatalf("evidence %s: %v", ws[0].Evidence, err)
+	}
+	if e.Rounds != 7 || e.From != 2 || e.To != 7 {
+		t.Errorf("evidence %s, want rounds 2 to 7 of 7", ws[0].Evidence)
+	}
+	if e.RoundNS != int64(time.Second) {
+		t.Errorf("evidence %s, want rounds of a second", ws[0].Evidence)
+	}
+	if e.Range < 0.66 || e.Range > 0.67 || e.Slope > -0.66 {
+		t.Errorf("evidence %s, want a range of two thirds, and a slope that falls by as much", ws[0].Evidence)
+	}
+	if e.LatencyRange != 0 || e.LatencySlope != 0 {
+		t.Errorf("evidence %s, want a constant latency", ws[0].Evidence)
 	}
 	tr = clean()
 	samples(100, 100, 101, 100, 100, 20, 20, 21, 20, 20, 100, 101, 100, 100, 100)(tr)
@@ -97,7 +108,19 @@ func TestEvidenceOfASteadyState(t *testing.T) {
 		}
 	}
 	ws = Trial(tr, testRun())
-	if err := json.Unmarshal(ws[0].Evidence, &s); err != nil || s.Change != -0.8 || s.Before != 100 || len(s.Steps) != 2 || s.Steps[0].AtNS != 5e9 || s.Steps[0].Before != 100 || s.Steps[1].AtNS != 10e9 {
-		t.Errorf("evidence %s, %v", ws[0].Evidence, err)
+	if err := json.Unmarshal(ws[0].Evidence, &s); err != nil {
+		t.Fatalf("evidence %s: %v", ws[0].Evidence, err)
+	}
+	if s.Change != -0.8 || s.Before != 100 {
+		t.Errorf("evidence %s, want a fall from 100 by 80 %%", ws[0].Evidence)
+	}
+	if len(s.Steps) != 2 {
+		t.Fatalf("evidence %s, want two steps", ws[0].Evidence)
+	}
+	if s.Steps[0].AtNS != 5e9 || s.Steps[0].Before != 100 {
+		t.Errorf("evidence %s, want the first step after 5 s, from 100", ws[0].Evidence)
+	}
+	if s.Steps[1].AtNS != 10e9 {
+		t.Errorf("evidence %s, want the second step after 10 s", ws[0].Evidence)
 	}
 }

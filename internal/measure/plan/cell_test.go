@@ -94,19 +94,29 @@ func TestFits(t *testing.T) {
 
 func TestByName(t *testing.T) {
 	p := parse(t, sound)
-	w, ok1 := p.Workload("a")
-	e, ok2 := p.Engine("oci")
-	s, ok3 := p.Place("bind")
-	l, ok4 := p.Limit("none")
-	if !ok1 || !ok2 || !ok3 || !ok4 || w.Name != "a" || e.Name != "oci" || s.Name != "bind" || l.Name != "none" {
-		t.Errorf("got %v %v %v %v", w, e, s, l)
+	if w, ok := p.Workload("a"); !ok || w.Name != "a" {
+		t.Errorf("Workload(a) = %v, %v", w, ok)
 	}
-	_, ok1 = p.Workload("x")
-	_, ok2 = p.Engine("x")
-	_, ok3 = p.Place("x")
-	_, ok4 = p.Limit("x")
-	if ok1 || ok2 || ok3 || ok4 {
-		t.Error("a name that isn't there was found")
+	if e, ok := p.Engine("oci"); !ok || e.Name != "oci" {
+		t.Errorf("Engine(oci) = %v, %v", e, ok)
+	}
+	if s, ok := p.Place("bind"); !ok || s.Name != "bind" {
+		t.Errorf("Place(bind) = %v, %v", s, ok)
+	}
+	if l, ok := p.Limit("none"); !ok || l.Name != "none" {
+		t.Errorf("Limit(none) = %v, %v", l, ok)
+	}
+	if w, ok := p.Workload("x"); ok {
+		t.Errorf("Workload(x) = %v, which isn't there", w)
+	}
+	if e, ok := p.Engine("x"); ok {
+		t.Errorf("Engine(x) = %v, which isn't there", e)
+	}
+	if s, ok := p.Place("x"); ok {
+		t.Errorf("Place(x) = %v, which isn't there", s)
+	}
+	if l, ok := p.Limit("x"); ok {
+		t.Errorf("Limit(x) = %v, which isn't there", l)
 	}
 }
 

@@ -85,9 +85,20 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Blocks != 9 || p.Seed != 77 || p.Margin != 0.2 || p.Workloads[2].Count != 100 || p.Workloads[0].Kind != "wal" || p.Workloads[3].Name != "new" ||
-		p.Places[1].Path != "/srv" || p.Places[0].Path != "/data" || p.Engines[2].Seccomp != "unconfined" || p.Limits[0].WriteBPS != 10<<20 {
-		t.Errorf("got\n%s", p.Marshal())
+	if p.Blocks != 9 || p.Seed != 77 || p.Margin != 0.2 {
+		t.Errorf("%d blocks, seed %d, margin %v, want 9, 77, 0.2", p.Blocks, p.Seed, p.Margin)
+	}
+	if w := p.Workloads; w[2].Count != 100 || w[0].Kind != "wal" || w[3].Name != "new" {
+		t.Errorf("the workloads are not changed:\n%s", p.Marshal())
+	}
+	if p.Places[1].Path != "/srv" || p.Places[0].Path != "/data" {
+		t.Errorf("places in %q and %q, want /data and /srv", p.Places[0].Path, p.Places[1].Path)
+	}
+	if got := p.Engines[2].Seccomp; got != "unconfined" {
+		t.Errorf("seccomp %q, want unconfined", got)
+	}
+	if got := p.Limits[0].WriteBPS; got != 10<<20 {
+		t.Errorf("write_bps %v, want 10 MiB", got)
 	}
 	if diff := cmp.Diff([]int{3}, p.Clients); diff != "" {
 		t.Error(diff)
@@ -99,8 +110,17 @@ func TestQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Blocks != QuickBlocks || p.Workloads[0].Job.Runtime != 10e6 || p.Workloads[0].Job.IODepth != 2 || p.Workloads[1].Job.Runtime != 5e9 || p.Workloads[2].Count != 7 || len(p.Clients) != 1 {
-		t.Errorf("got\n%s", p.Marshal())
+	if p.Blocks != QuickBlocks || len(p.Clients) != 1 {
+		t.Errorf("%d blocks, clients %v, want %d and one number of clients", p.Blocks, p.Clients, QuickBlocks)
+	}
+	if j := p.Workloads[0].Job; j.Runtime != 10e6 || j.IODepth != 2 {
+		t.Errorf("the first workload runs for %v at depth %d, want 10 ms and 2", j.Runtime, j.IODepth)
+	}
+	if got := p.Workloads[1].Job.Runtime; got != 5e9 {
+		t.Errorf("the second workload runs for %v, want 5 s", got)
+	}
+	if got := p.Workloads[2].Count; got != 7 {
+		t.Errorf("the third workload's count is %d, want 7", got)
 	}
 	plain := parse(t, base)
 	if plain.Blocks != DefaultBlocks || plain.Workloads[2].Count != 0 || len(plain.Clients) != 2 {

@@ -209,8 +209,14 @@ func TestNext(t *testing.T) {
 	f.run.Blocks = 3
 	f.fill(thePlaces[:4], 1)
 	few := built(f.run, f.trials).Next
-	if few == nil || few.Blocks < leastBlocks || few.Blocks > mostNext || few.Settles == 0 || few.Busy {
+	if few == nil || few.Blocks < leastBlocks || few.Blocks > mostNext {
 		t.Fatalf("after 3 blocks Next = %+v, want 6 to 20 blocks", few)
+	}
+	if few.Settles == 0 {
+		t.Errorf("after 3 blocks Next = %+v, want it to settle a cell", few)
+	}
+	if few.Busy {
+		t.Errorf("after 3 blocks Next = %+v, but the machine was quiet", few)
 	}
 	if want := fmt.Sprintf("plimsoll run --resume %s --blocks %d", f.run.ID, few.Blocks); few.Command != want {
 		t.Errorf("Command = %q, want %q", few.Command, want)
@@ -229,8 +235,15 @@ func TestNext(t *testing.T) {
 	}
 	loud := newFixture()
 	loud.fill([]fixturePlace{thePlaces[0], {engine: "oci", place: "bind", speed: 1, noise: 0.6}}, 1)
-	if n := built(loud.run, loud.trials).Next; n == nil || n.Command != "" || n.Open != 1 || !strings.Contains(n.why(), "longer trials") {
-		t.Errorf("where noise is far above the difference Next = %+v, want no command", n)
+	n := built(loud.run, loud.trials).Next
+	if n == nil || n.Command != "" {
+		t.Fatalf("where noise is far above the difference Next = %+v, want no command", n)
+	}
+	if n.Open != 1 {
+		t.Errorf("%d open cells, want 1", n.Open)
+	}
+	if !strings.Contains(n.why(), "longer trials") {
+		t.Errorf("the reason is %q, want longer trials", n.why())
 	}
 }
 

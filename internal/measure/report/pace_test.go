@@ -144,16 +144,29 @@ func TestPaceForMachines(t *testing.T) {
 	if s := cells["settled/dir"].Steady; s == nil || *s != (Steady{Round: 2, Reached: 6, Of: 6, After: 8}) {
 		t.Errorf("steady = %+v", s)
 	}
-	if s := cells["settled/bind"].Steady; s == nil || s.Reached != 0 || s.Of != 6 || s.After.Known() || !cells["settled/bind"].Doubt {
-		t.Errorf("steady = %+v, in doubt %v", s, cells["settled/bind"].Doubt)
+	never := cells["settled/bind"]
+	if never.Steady == nil {
+		t.Fatal("oci bind has no steady state")
+	}
+	if never.Steady.Reached != 0 || never.Steady.Of != 6 {
+		t.Errorf("oci bind got steady in %d of %d trials, want 0 of 6", never.Steady.Reached, never.Steady.Of)
+	}
+	if never.Steady.After.Known() {
+		t.Errorf("oci bind got steady after %v, want it unknown", never.Steady.After)
+	}
+	if !never.Doubt {
+		t.Error("oci bind never got steady and is not in doubt")
 	}
 	steady := 0
 	for _, row := range r.Trials {
 		if row.Steady == nil {
 			continue
 		}
-		if row.Steady.From != 4 || row.Steady.To != 9 || row.Steady.After != 8 || len(row.Steady.Rates) != 9 || row.Steady.Rates[0] != 3600 {
-			t.Errorf("trial %+v", row.Steady)
+		if row.Steady.From != 4 || row.Steady.To != 9 || row.Steady.After != 8 {
+			t.Errorf("trial %+v, want rounds 4 to 9, after 8 s", row.Steady)
+		}
+		if len(row.Steady.Rates) != 9 || row.Steady.Rates[0] != 3600 {
+			t.Errorf("rates %v, want nine that begin with 3600", row.Steady.Rates)
 		}
 		if row.Steady.Steady {
 			steady++

@@ -71,7 +71,14 @@ func judgeLost(t *testing.T, what string, tr *record.Trial, err error, phase, wa
 		}
 		return
 	}
-	if err == nil || errors.As(err, &lost) || tr == nil || tr.Status != record.Failed || tr.Phase != phase || tr.Error == "" {
-		t.Errorf("%s: Trial() = %+v, %v, want a record that failed in phase %s", what, tr, err, phase)
+	if err == nil || errors.As(err, &lost) || tr == nil {
+		t.Errorf("%s: Trial() = %+v, %v, want a record and an error of the trial alone", what, tr, err)
+		return
+	}
+	if tr.Status != record.Failed || tr.Phase != phase {
+		t.Errorf("%s: Trial() is %s in phase %s, want failed in phase %s", what, tr.Status, tr.Phase, phase)
+	}
+	if tr.Error == "" {
+		t.Errorf("%s: Trial() has no error in its record: %+v", what, tr)
 	}
 }

@@ -53,8 +53,14 @@ func TestBenchStatus(t *testing.T) {
 			last = r
 			continue
 		case tr := <-ended:
-			if tr == nil || first == nil || len(first.Stage) != 2 || first.Stage[0].Name != "a" || first.Stage[1].Name != "b" || len(last.Stage) != 2 {
+			if tr == nil || first == nil {
 				t.Fatalf("%+v, the first answer %+v", tr, first)
+			}
+			if len(first.Stage) != 2 || len(last.Stage) != 2 {
+				t.Fatalf("the answers have %d and %d jobs, want 2", len(first.Stage), len(last.Stage))
+			}
+			if first.Stage[0].Name != "a" || first.Stage[1].Name != "b" {
+				t.Fatalf("the first answer has the jobs %q and %q, want a and b", first.Stage[0].Name, first.Stage[1].Name)
 			}
 			all := tr.Results[0].Stage
 			for i := range all {

@@ -147,8 +147,15 @@ blocks: 1
 			unproved++
 			continue
 		}
-		if got := tr.Where[0].Held.Applied; len(got) != 2 || got[0].Number.String() != disktest.Number(t, loop) || got[0].By != limit.ByGroup || !strings.Contains(got[0].Group, "/plimsoll-") {
-			t.Errorf("%s: applied %v", tr.Key, got)
+		if got := tr.Where[0].Held.Applied; len(got) != 2 {
+			t.Errorf("%s: applied %v, want two limits", tr.Key, got)
+		} else {
+			if got[0].Number.String() != disktest.Number(t, loop) {
+				t.Errorf("%s: applied to %s, want %s", tr.Key, got[0].Number, loop)
+			}
+			if got[0].By != limit.ByGroup || !strings.Contains(got[0].Group, "/plimsoll-") {
+				t.Errorf("%s: applied by %v in %q, want the session's group", tr.Key, got[0].By, got[0].Group)
+			}
 		}
 		if text := warned(tr, check.Limited, record.Note); !strings.Contains(text, "shows the limit") {
 			t.Errorf("%s: no word that the limit was measured: %v", tr.Key, tr.Warnings)

@@ -40,8 +40,15 @@ func TestResume(t *testing.T) {
 	if n2.done != 5 {
 		t.Errorf("told of %d trials that were measured before, want 5", n2.done)
 	}
-	if s := n2.run.Sessions; len(s) != 2 || s[0].Ended.IsZero() || s[1].Started.Before(s[0].Ended) || n2.run.Took() > s[1].Ended.Sub(s[0].Started) {
-		t.Errorf("sessions %+v, want one for each time that it was measured", s)
+	s := n2.run.Sessions
+	if len(s) != 2 {
+		t.Fatalf("sessions %+v, want one for each time that it was measured", s)
+	}
+	if s[0].Ended.IsZero() || s[1].Started.Before(s[0].Ended) {
+		t.Errorf("sessions %+v, want the second after the end of the first", s)
+	}
+	if took := n2.run.Took(); took > s[1].Ended.Sub(s[0].Started) {
+		t.Errorf("the run took %v, longer than from its start to its end: %+v", took, s)
 	}
 	r3, n3, _ := newRunner(t, twoClients)
 	if err := r3.Run(t.Context(), &record.Run{ID: "r3", Seed: 3}); err != nil {

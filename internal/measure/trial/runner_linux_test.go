@@ -122,8 +122,14 @@ func TestRunner(t *testing.T) {
 	if err := r.Run(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if n.run.Status != record.Done || n.run.Ceiling.IOPS <= 0 || len(n.run.Skipped) > 0 || n.run.IOEngine["randread"].Engine == "" {
-		t.Errorf("run %+v", n.run)
+	if n.run.Status != record.Done || len(n.run.Skipped) > 0 {
+		t.Errorf("the run is %s and skipped %+v, want all of it done", n.run.Status, n.run.Skipped)
+	}
+	if n.run.Ceiling.IOPS <= 0 {
+		t.Errorf("the generator's ceiling is %+v, want one", n.run.Ceiling)
+	}
+	if n.run.IOEngine["randread"].Engine == "" {
+		t.Errorf("I/O engines %+v, want that of randread", n.run.IOEngine)
 	}
 	if len(n.trials) != 12 || n.told != 12 {
 		t.Fatalf("%d trials kept, %d told, want 12: 2 workloads x (2 cells and a control) x 2 blocks", len(n.trials), n.told)
@@ -146,8 +152,11 @@ func TestRunner(t *testing.T) {
 		}
 		for i, truth := range tr.Truth {
 			read, written := tr.Results[i].Bytes()
-			if truth.AppRead != read || truth.AppWritten != written || read+written <= 0 || tr.Where[i].FSType == "" {
-				t.Errorf("%s: client %d: %+v on %+v, want its own bytes, %d and %d", tr.Key, i+1, truth, tr.Where[i], read, written)
+			if truth.AppRead != read || truth.AppWritten != written || read+written <= 0 {
+				t.Errorf("%s: client %d: %+v, want its own bytes, %d and %d", tr.Key, i+1, truth, read, written)
+			}
+			if tr.Where[i].FSType == "" {
+				t.Errorf("%s: client %d: no file system in %+v", tr.Key, i+1, tr.Where[i])
 			}
 		}
 		if len(tr.DeviceUses()) != 1 {
@@ -277,8 +286,14 @@ func TestShorterThanAnIO(t *testing.T) {
 	begin(t, r)
 	r.choose(nil)
 	tr, _ := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 1}, 0, 0)
-	if tr.Status != record.Done || tr.Value <= 0 || tr.Results[0].Ops() != 1 || tr.Results[0].Elapsed <= time.Millisecond {
-		t.Errorf("trial %s in phase %q: %q, %v a second, %+v", tr.Status, tr.Phase, tr.Error, tr.Value, tr.Results)
+	if tr.Status != record.Done || tr.Value <= 0 {
+		t.Fatalf("trial %s in phase %q: %q, %v a second, %+v", tr.Status, tr.Phase, tr.Error, tr.Value, tr.Results)
+	}
+	if n := tr.Results[0].Ops(); n != 1 {
+		t.Errorf("%d I/Os, want 1", n)
+	}
+	if got := tr.Results[0].Elapsed; got <= time.Millisecond {
+		t.Errorf("the window lasted %v, want more than the runtime of 1 ms", got)
 	}
 }
 

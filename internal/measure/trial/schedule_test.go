@@ -146,8 +146,14 @@ func TestFail(t *testing.T) {
 	} {
 		tr := record.Trial{Status: record.Done, Value: 7, Results: make([]workload.Result, 1)}
 		fail(&tr, row.err)
-		if tr.Status != record.Failed || tr.Error != row.err.Error() || tr.Phase != row.phase || !strings.HasPrefix(tr.Progress, row.progress) || tr.Value != 0 || tr.Results != nil {
-			t.Errorf("fail(%v) = %+v", row.err, tr)
+		if tr.Status != record.Failed || tr.Error != row.err.Error() {
+			t.Errorf("fail(%v): %s, %q", row.err, tr.Status, tr.Error)
+		}
+		if tr.Phase != row.phase || !strings.HasPrefix(tr.Progress, row.progress) {
+			t.Errorf("fail(%v): phase %q with %q, want %q with %q", row.err, tr.Phase, tr.Progress, row.phase, row.progress)
+		}
+		if tr.Value != 0 || tr.Results != nil {
+			t.Errorf("fail(%v): the record still has %v and %+v", row.err, tr.Value, tr.Results)
 		}
 	}
 }

@@ -86,8 +86,14 @@ blocks: 1
 		}
 		// A trial may still get its start, and be done: of what has ended the kernel has 15 bytes of the name.
 		all := strings.Join(tr.Waits, "\n")
-		if len(tr.Waits) != row.lines || !strings.Contains(all, "worker agent (process ") || strings.Count(all, "worke") != 2 || strings.Count(all, " stopped") != 1 {
-			t.Errorf("%s: %d lines, want %d, of which one is stopped:\n%s", row.cell.Engine, len(tr.Waits), row.lines, all)
+		if len(tr.Waits) != row.lines {
+			t.Errorf("%s: %d lines, want %d:\n%s", row.cell.Engine, len(tr.Waits), row.lines, all)
+		}
+		if !strings.Contains(all, "worker agent (process ") || strings.Count(all, "worke") != 2 {
+			t.Errorf("%s: want the agent and its worker:\n%s", row.cell.Engine, all)
+		}
+		if n := strings.Count(all, " stopped"); n != 1 {
+			t.Errorf("%s: %d are stopped, want 1:\n%s", row.cell.Engine, n, all)
 		}
 	}
 }
@@ -116,8 +122,14 @@ func TestTimeoutBeforeStart(t *testing.T) {
 	begin(t, r)
 	r.choose(nil)
 	tr, err := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 1}, 0, 0)
-	if err == nil || tr.Phase != "timeout" || !strings.Contains(tr.Error, "its workers were ready, but looking at the storage and setting the limits took 1.") || strings.Contains(tr.Error, "phase") {
-		t.Errorf("%s at %s: %s", tr.Status, tr.Phase, tr.Error)
+	if err == nil || tr.Phase != "timeout" {
+		t.Errorf("%s at %s: %v, want a timeout", tr.Status, tr.Phase, err)
+	}
+	if !strings.Contains(tr.Error, "its workers were ready, but looking at the storage and setting the limits took 1.") {
+		t.Errorf("%q does not name the cause", tr.Error)
+	}
+	if strings.Contains(tr.Error, "phase") {
+		t.Errorf("%q has a phase, but the workers were ready", tr.Error)
 	}
 	begin(t, r)
 	r.Engines["host"] = neverEngine{host}
