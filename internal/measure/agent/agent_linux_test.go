@@ -138,8 +138,14 @@ func TestDies(t *testing.T) {
 		}
 		err = a.Prepare(t.Context(), "1", short)
 		var te *TrialError
-		if !errors.As(err, &te) || !errors.Is(err, ErrLost) || te.Phase != "worker" || !strings.Contains(te.Text, "exit status 4") || te.Log != "last words" {
-			t.Errorf("%s: Prepare() = %#v", script, err)
+		if !errors.As(err, &te) || !errors.Is(err, ErrLost) {
+			t.Fatalf("%s: Prepare() = %#v, want a TrialError with ErrLost", script, err)
+		}
+		if te.Phase != "worker" || !strings.Contains(te.Text, "exit status 4") {
+			t.Errorf("%s: phase %q, %q, want worker, exit status 4", script, te.Phase, te.Text)
+		}
+		if te.Log != "last words" {
+			t.Errorf("%s: log %q, want the last words", script, te.Log)
 		}
 		if a.Fit() {
 			t.Errorf("%s: a lost worker is fit", script)
@@ -178,8 +184,14 @@ func TestTimeoutInPrepare(t *testing.T) {
 	defer cancel()
 	err = a.Prepare(ctx, "1", slow)
 	var te *TrialError
-	if !errors.Is(err, cause) || errors.Is(err, ErrLost) || !errors.As(err, &te) || te.Phase != wire.PhasePrepare || te.Signal != "" {
+	if !errors.Is(err, cause) || errors.Is(err, ErrLost) {
 		t.Errorf("Prepare() = %#v, want the cause", err)
+	}
+	if !errors.As(err, &te) {
+		t.Fatalf("Prepare() = %#v, want a TrialError", err)
+	}
+	if te.Phase != wire.PhasePrepare || te.Signal != "" {
+		t.Errorf("phase %q, signal %q, want %q and none", te.Phase, te.Signal, wire.PhasePrepare)
 	}
 	if !a.Fit() || a.open != "" {
 		t.Errorf("fit %v, open %q", a.Fit(), a.open)
@@ -205,8 +217,11 @@ func TestDoneWhenStopped(t *testing.T) {
 	cancel(cause)
 	_, err = a.Wait(ctx, "1", nil)
 	var te *TrialError
-	if !errors.As(err, &te) || te.Phase != wire.PhaseRun || !errors.Is(err, cause) || !a.Fit() {
-		t.Errorf("Wait() = %#v, fit %v, want a TrialError with the cause", err, a.Fit())
+	if !errors.As(err, &te) || te.Phase != wire.PhaseRun || !errors.Is(err, cause) {
+		t.Errorf("Wait() = %#v, want a TrialError in phase %s with the cause", err, wire.PhaseRun)
+	}
+	if !a.Fit() {
+		t.Error("after the interrupt the agent is not fit")
 	}
 }
 

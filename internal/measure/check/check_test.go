@@ -143,8 +143,14 @@ func texts(ws []record.Warning) []string {
 func checkForm(t *testing.T, name string, ws []record.Warning) {
 	t.Helper()
 	for _, w := range ws {
-		if !contains(IDs, w.Check) || !strings.HasSuffix(w.Text, ".") || strings.Contains(w.Text, "%!") || strings.Contains(w.Text, "NaN") {
-			t.Errorf("%s: malformed warning %+v", name, w)
+		if !contains(IDs, w.Check) {
+			t.Errorf("%s: unknown check %q", name, w.Check)
+		}
+		if !strings.HasSuffix(w.Text, ".") {
+			t.Errorf("%s: %q is no sentence", name, w.Text)
+		}
+		if strings.Contains(w.Text, "%!") || strings.Contains(w.Text, "NaN") {
+			t.Errorf("%s: malformed figure in %q", name, w.Text)
 		}
 		if !json.Valid(w.Evidence) {
 			t.Errorf("%s: evidence %q is not JSON", name, w.Evidence)

@@ -61,15 +61,30 @@ func TestJobFilesArePlans(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	if p.Name != "my_jobs" || p.IOEngine != load.LinuxAIO || len(p.Workloads) != 2 || len(p.Engines) < 3 || len(p.Places) < 4 || p.Baseline == nil {
-		t.Errorf("the plan is\n%s", text)
+	if p.Name != "my_jobs" || p.IOEngine != load.LinuxAIO {
+		t.Errorf("plan %q with I/O engine %q, want my_jobs with %s", p.Name, p.IOEngine, load.LinuxAIO)
+	}
+	if len(p.Workloads) != 2 {
+		t.Fatalf("%d workloads, want 2, in\n%s", len(p.Workloads), text)
+	}
+	if len(p.Engines) < 3 || len(p.Places) < 4 {
+		t.Errorf("%d engines and %d places, want 3 and 4 at least, in\n%s", len(p.Engines), len(p.Places), text)
+	}
+	if p.Baseline == nil {
+		t.Errorf("there is no baseline in\n%s", text)
 	}
 	seq, rand := p.Workloads[0], p.Workloads[1]
-	if seq.Name != "seq_read" || seq.Job.RW != load.Read || seq.Job.BS != 64<<10 || seq.Job.Size != 16<<20 || seq.Job.Runtime != 0 || !seq.Job.Direct {
-		t.Errorf("%+v", seq)
+	if seq.Name != "seq_read" || seq.Job.RW != load.Read || !seq.Job.Direct {
+		t.Errorf("the first workload is %+v, want seq_read with direct reads", seq)
 	}
-	if rand.Name != "rand" || rand.Job.IODepth != 8 || rand.Job.NumJobs != 2 || !rand.Job.RandomMap || rand.Job.Runtime == 0 {
-		t.Errorf("%+v", rand)
+	if seq.Job.BS != 64<<10 || seq.Job.Size != 16<<20 || seq.Job.Runtime != 0 {
+		t.Errorf("the first workload is %+v, want 16 MiB in blocks of 64 KiB, without a runtime", seq)
+	}
+	if rand.Name != "rand" || rand.Job.IODepth != 8 || rand.Job.NumJobs != 2 {
+		t.Errorf("the second workload is %+v, want rand with 2 jobs at depth 8", rand)
+	}
+	if !rand.Job.RandomMap || rand.Job.Runtime == 0 {
+		t.Errorf("the second workload is %+v, want a random map and a runtime", rand)
 	}
 	for more, want := range map[string]string{
 		"ioengine=mmap\ndirect=1":                              "direct=1 contradicts ioengine=mmap",

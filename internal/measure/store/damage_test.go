@@ -142,8 +142,16 @@ func TestDamagedRuns(t *testing.T) {
 		func() error { _, err := s.Runs(Filter{}); return err },
 		func() error { _, err := s.Resolve(id); return err },
 	} {
-		if err := ask(); err == nil || strings.Contains(err.Error(), "results export") || !strings.Contains(err.Error(), "restore a copy") || !strings.Contains(err.Error(), "--state") {
-			t.Errorf("with no list of runs the answer is %v", err)
+		err := ask()
+		if err == nil {
+			t.Error("with no list of runs there is no error")
+			continue
+		}
+		if strings.Contains(err.Error(), "results export") {
+			t.Errorf("%v names results export, which needs the list of runs", err)
+		}
+		if !strings.Contains(err.Error(), "restore a copy") || !strings.Contains(err.Error(), "--state") {
+			t.Errorf("%v, want the fixes: a copy, or --state", err)
 		}
 	}
 }

@@ -155,8 +155,15 @@ func TestDamagedTrials(t *testing.T) {
 	}
 	for _, err := range joined.Unwrap() {
 		var d *DamageError
-		if !errors.As(err, &d) || d.Run != "r" || d.Key != got[0].Key || !strings.Contains(err.Error(), bad[d.Block]) || bad[d.Block] == "" {
-			t.Errorf("error %v, want %q", err, bad[d.Block])
+		if !errors.As(err, &d) {
+			t.Errorf("error %v, want a DamageError", err)
+			continue
+		}
+		if d.Run != "r" || d.Key != got[0].Key {
+			t.Errorf("error %v names run %q and cell %v, want r and %v", err, d.Run, d.Key, got[0].Key)
+		}
+		if bad[d.Block] == "" || !strings.Contains(err.Error(), bad[d.Block]) {
+			t.Errorf("error %v in block %d, want %q", err, d.Block, bad[d.Block])
 		}
 	}
 }

@@ -212,8 +212,14 @@ func TestJobs(t *testing.T) {
 		for key, value := range asked {
 			for _, mode := range Modes {
 				j := r.job(key, mode)
-				if j.Size < leastFile || j.Size > mostFile || j.Size%j.BS != 0 || j.IOSize > j.Size || j.BS < smallBS || j.BS > bigBS {
-					t.Errorf("%v: %s, %s: file %d, block %d, io_size %d", asked, key, mode, j.Size, j.BS, j.IOSize)
+				if j.BS < smallBS || j.BS > bigBS {
+					t.Errorf("%v: %s, %s: block %d, want %d to %d", asked, key, mode, j.BS, smallBS, bigBS)
+				}
+				if j.Size < leastFile || j.Size > mostFile || j.Size%j.BS != 0 {
+					t.Errorf("%v: %s, %s: file %d, want whole blocks of %d, %d to %d bytes", asked, key, mode, j.Size, j.BS, leastFile, mostFile)
+				}
+				if j.IOSize > j.Size {
+					t.Errorf("%v: %s, %s: io_size %d is above the file's %d", asked, key, mode, j.IOSize, j.Size)
 				}
 				if j.RWNumber > 0 && j.IOSize/j.BS*(j.BS+j.RWNumber) > j.Size {
 					t.Errorf("%v: %s, %s: %d writes of %d with gaps of %d are more than a file of %d holds", asked, key, mode, j.IOSize/j.BS, j.BS, j.RWNumber, j.Size)
