@@ -32,8 +32,14 @@ func TestBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := b.resources()
-	if *r.Memory.Limit != 1<<20 || *r.CPU.Quota != 150_000 || *r.CPU.Period != 100_000 || *r.CPU.Shares != 512 {
-		t.Errorf("resources %+v %+v", r.Memory, r.CPU)
+	if got := *r.Memory.Limit; got != 1<<20 {
+		t.Errorf("memory limit %d, want 1 MiB", got)
+	}
+	if *r.CPU.Quota != 150_000 || *r.CPU.Period != 100_000 {
+		t.Errorf("CPU quota %d in %d, want 150,000 in 100,000", *r.CPU.Quota, *r.CPU.Period)
+	}
+	if got := *r.CPU.Shares; got != 512 {
+		t.Errorf("CPU shares %d, want 512", got)
 	}
 	if r := newBundle("", worker, engine.Spec{}).resources(); r.Memory != nil || r.CPU != nil {
 		t.Errorf("resources without limits: %+v", r)
