@@ -38,7 +38,7 @@ func byKey(t *testing.T, trials []record.Trial) map[string]record.Trial {
 	return out
 }
 
-// TestSiteBuild is E1's site: jekyll where it is, a tree in every cell, sources and pages each in a place of its own, cold and warm.
+// TestSiteBuild builds a site: jekyll where it is, a tree in every cell, sources and pages each in a place of its own, cold and warm.
 func TestSiteBuild(t *testing.T) {
 	t.Parallel()
 	needJekyll(t)
@@ -104,7 +104,7 @@ func TestSiteBuild(t *testing.T) {
 	checkClean(t, state)
 }
 
-// TestRawWrite is E1's file: dd where it is, the worker everywhere.
+// TestRawWrite writes a file: dd where it is, the worker everywhere.
 func TestRawWrite(t *testing.T) {
 	needRun(t)
 	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)

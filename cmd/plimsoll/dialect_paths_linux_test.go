@@ -8,7 +8,7 @@ import (
 )
 
 // TestPathsAreTheContainers: a whole path in a line that runs in a container is none of this machine: its file is on the place, as on a volume
-// that is mounted on the path's folder (E5's line), and a file of that name on this machine is neither read nor written.
+// that is mounted on the path's folder, and a file of that name on this machine is neither read nor written.
 func TestPathsAreTheContainers(t *testing.T) {
 	t.Parallel()
 	needRun(t)

@@ -56,7 +56,7 @@ func TestLieShortLimit(t *testing.T) {
 
 // TestLieRaisedLimit: another program raises the limit in the middle of a trial.
 func TestLieRaisedLimit(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	pattern, is, becomes := "blkio/plimsoll*/blkio.throttle.read_iops_device", " 100", " 400"
 	if needRates(t) == 2 {
 		pattern, is, becomes = "plimsoll*/io.max", " rbps=max wbps=max riops=100 ", " riops=400"
@@ -98,7 +98,7 @@ func TestLieRaisedLimit(t *testing.T) {
 
 // TestLieLogTwice: a log's bytes were counted as writes and as commits.
 func TestLieLogTwice(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	// An emulated processor, or a busy one, may not get to more.
 	asked := "500kB"
 	if needRates(t) == 2 {
@@ -114,7 +114,7 @@ func TestLieLogTwice(t *testing.T) {
 // TestLieNotHeldStatus: a run whose limit is not held ends with 4, also if trials failed.
 func TestLieNotHeldStatus(t *testing.T) {
 	needThrottle(t)
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	_, dir := disktest.Disk(t, disktest.Options{Size: 256 << 20, Memory: true})
 	for _, row := range []struct{ more, words string }{
 		{"", "NOT held: 1 of 1 limit"},
@@ -135,7 +135,7 @@ func writing(dir, options string) []string {
 // TestLieChildGroup: a process of a limited group writes from a group below it, which version 1 doesn't hold. Verify found the limit held,
 // and show said nothing.
 func TestLieChildGroup(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	l.says(t, exitDone, []string{"a group that appears below", "has no limit (control groups of version 1): only plimsoll daemon"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
@@ -162,7 +162,7 @@ func TestLieChildGroup(t *testing.T) {
 
 // TestLieAdviceReach: advice that would slow down others says so first, and none is given that would slow down the whole machine.
 func TestLieAdviceReach(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	sub := filepath.Join(l.path, "sub")
 	if err := os.Mkdir(sub, 0o755); err != nil {
@@ -195,7 +195,7 @@ func TestLieAdviceReach(t *testing.T) {
 // TestLieBusyTarget: the target itself uses its limit, so that next to nothing of the worker's comes through. That was "something else is
 // slower: no more than 0 B/s", and took four times as long as was announced.
 func TestLieBusyTarget(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	before := disktest.Count(t, l.loop)
@@ -236,7 +236,7 @@ func TestLieBusyTarget(t *testing.T) {
 // TestLieLimitChanged: another program raises the limit while verify measures, for less than the first second, which no verdict is about. That was
 // "held".
 func TestLieLimitChanged(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	number := disktest.Number(t, l.loop)
@@ -268,7 +268,7 @@ func TestLieLimitChanged(t *testing.T) {
 // TestLieMovedMeanwhile: a process leaves the limited group once verify measures, writes from another group, and is back before the end. Verify looked
 // before and after, and found it held.
 func TestLieMovedMeanwhile(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	other := disktest.NewBlkioGroup(t)

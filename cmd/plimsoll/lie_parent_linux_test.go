@@ -227,7 +227,7 @@ func TestLieParentMemory(t *testing.T) {
 // TestLieParentIO: plimsoll's own group, and in version 2 the one above it, may write 4 MiB a second.
 func TestLieParentIO(t *testing.T) {
 	needRun(t)
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	p := newPod(t, hierarchy.IO)
 	loop, place := disktest.Disk(t, disktest.Options{Size: 64 << 20, Direct: true})
 	number := disktest.Number(t, loop)

@@ -224,7 +224,7 @@ func TestLimitShowJSON(t *testing.T) {
 // TestLimitOverlay: a limit on an overlay is set on the disk of its upper folder, and measured through it.
 func TestLimitOverlay(t *testing.T) {
 	needBlkio(t)
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := limitLab{target.Options{}, t.TempDir()}
 	loop, dir := fastDisk(t)
 	merged := disktest.Overlay(t, dir)

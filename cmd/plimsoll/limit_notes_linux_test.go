@@ -78,7 +78,7 @@ func keeperSaying(t *testing.T, s daemon.Status) (run string) {
 // the command that proves it has what was named, and works.
 func TestLimitNotes(t *testing.T) {
 	needBlkio(t)
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	loop, dir := fastDisk(t)
 	disk := filepath.Base(loop)
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")

@@ -66,7 +66,7 @@ func reportText(t *testing.T, state, text string, args ...string) (report.Report
 	return doc.Reports[0], r.status
 }
 
-// TestNeighbours is E5: with limits there is no interference. What two clients take from each other without limits depends on the disk:
+// TestNeighbours runs two clients beside each other: with limits there is no interference. What two clients take from each other without limits depends on the disk:
 // a fast one has enough for both, so that score is only compared with those under limits. Buffered writes escape the container's own
 // group of version 1, and a limit at the device closes that. TestLimit proves the latter two of Docker's containers. Direct I/Os are
 // larger than the plan's, so that a busy machine reaches the limits.
@@ -196,7 +196,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// TestCaps is E4: what is seen is what was asked for, nothing passes its limit, and an I/O takes longer under one. A busy machine
+// TestCaps sets limits: the measured values are those asked for, nothing passes its limit, and an I/O takes longer under one. A busy machine
 // may not reach one or the other.
 func TestCaps(t *testing.T) {
 	t.Parallel() // It waits for limits, on disks of its own.

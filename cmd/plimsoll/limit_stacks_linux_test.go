@@ -96,7 +96,7 @@ func TestLimitUnifiedStacks(t *testing.T) {
 	}
 	for _, s := range disktest.Stacks {
 		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel() // What is limited waits most of the time.
+			t.Parallel() // A limited process mostly waits.
 			group, made := disktest.NewUnifiedGroup(t, "io", "memory"), s.New(t)
 			number := disktest.Number(t, made.Limited)
 			l := limitLab{target.Options{}, t.TempDir()}

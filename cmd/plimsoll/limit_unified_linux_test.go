@@ -33,7 +33,7 @@ func TestLimitUnifiedVerify(t *testing.T) {
 		"xfs": {"buffered"}, "btrfs": {"buffered+fsync", "buffered"},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			t.Parallel() // What is limited waits most of the time.
+			t.Parallel() // A limited process mostly waits.
 			group := disktest.NewUnifiedGroup(t, "io", "memory")
 			loop, dir := disktest.Disk(t, disktest.Options{Kind: kind, Size: 1 << 30, Memory: true})
 			l := limitLab{target.Options{}, t.TempDir()}

@@ -17,7 +17,7 @@ import (
 
 // TestLimitVerifyWhere: a group has no files of its own, so that a folder must be named; a device is none.
 func TestLimitVerifyWhere(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	loop := filepath.Base(l.loop) + " (" + disktest.Number(t, l.loop) + ")"
 	for _, row := range []struct {
@@ -68,7 +68,7 @@ func (l badLab) masks(t *testing.T) []golden.Mask {
 // TestLimitVerifySetsNothing: a limit that is named and not set is found not to hold, with the reason and what mends it; and
 // nothing is set.
 func TestLimitVerifySetsNothing(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	before := l.kernel(t)
 	_, text := l.judged(t, judge.NotHeld, exitNotHeld, nil, "verify", l.name, "--path", l.path, "--write-bps", "512KiB", "--write-iops", "2", "--modes", "direct")
@@ -103,7 +103,7 @@ func TestLimitVerifyRefusedJSON(t *testing.T) {
 // TestLimitVerifyMembers: of a btrfs on several devices each is measured by itself, with the number of them, and set says what they let through in all.
 func TestLimitVerifyMembers(t *testing.T) {
 	needBlkio(t)
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disks are this test's own.
 	l := limitLab{state: t.TempDir()}
 	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
 	memory := disktest.Mount(t, "tmpfs", "tmpfs", 0, "")

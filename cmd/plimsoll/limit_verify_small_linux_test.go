@@ -15,7 +15,7 @@ import (
 // TestVerifySmallWrites: a limit on the number of writes in the group alone doesn't hold what the flusher writes back: the row names the
 // reason and the command that fixes it, in JSON too. A mode that is named and tests nothing has a row that says so.
 func TestVerifySmallWrites(t *testing.T) {
-	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-iops", "100")
 	_, text := l.judged(t, judge.NotHeld, exitNotHeld, []string{"trying one limit in one mode"}, "verify", l.name, "--path", l.path, "--write-iops", "100", "--modes", "buffered", "--json")

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/testkit/winetest"
 )
 
-// TestPlimsollExe runs plimsoll.exe itself, which starts its own worker there: E4's line as it stands, a recorded line, and what was recorded.
+// TestPlimsollExe runs plimsoll.exe itself, which starts its own worker there: DiskSpd's lines, a recorded line, fio's, and the commands that show them.
 func TestPlimsollExe(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
