@@ -76,10 +76,6 @@ func TestLimitBadValues(t *testing.T) {
 		{"write_bps: 0 is not a limit", []string{"verify", "nobody", "--read-bps", "5MiB", "--write-bps", "0"}},
 		{"write_iops: 1 is too little", []string{"set", "nobody", "--read-bps", "5MiB", "--write-iops=1"}},
 		{"write_iops: 1 is too little", []string{"verify", "nobody", "--read-bps", "5MiB", "--write-iops=1"}},
-		{"weight: 10001 is too much", []string{"set", "nobody", "--weight", "10001"}},
-		{"latency: ", []string{"set", "nobody", "--latency", "5"}},
-		{"cpus: 0 is not a limit", []string{"set", "nobody", "--cpus", "0"}},
-		{"memory: 1MiB is too little", []string{"set", "nobody", "--memory", "1MiB"}},
 		{"no limit is named", []string{"set", "nobody"}},
 		{"did you mean write_bps", []string{"clear", "nobody", "--only", "write_bsp"}},
 	} {
@@ -154,33 +150,6 @@ func TestLimitBadPlaces(t *testing.T) {
 		if text := l.do(t, status, "set", "cgroup:"+group, "--device", l.loop, "--write-bps", "2MiB"); !strings.Contains(text, group) {
 			t.Errorf("group %s: %s", group, text)
 		}
-	}
-}
-
-// TestLimitDeviceGone: a device that goes between the look and the write is refused, and what was set before stays.
-func TestLimitDeviceGone(t *testing.T) {
-	needBlkio(t)
-	group := disktest.NewBlkioGroup(t)
-	image := disktest.Image(t, 64<<20)
-	loop := disktest.Loop(t, image, false)
-	f := target.New(target.Options{})
-	defer f.Close()
-	h, err := hold.New(device.Host(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref, err := target.Parse("cgroup:" + string(group))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := h.Scope(t.Context(), ref, hold.Where{Device: loop}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// No loop device has that number.
-	s.Places[0].Explanation.Hard[0].Number.Minor = 1 << 19
-	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err == nil || !strings.Contains(err.Error(), "there is no block device 7:524288 here (any more); name the one that the data is on now") {
-		t.Errorf("Apply() = %v", err)
 	}
 }
 
