@@ -94,7 +94,7 @@ func TestDoctorLeftovers(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(dir, "disks")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	// What can't be read is reported, and the rest is shown.
+	// An entry that can't be read is reported, and the rest is shown.
 	for _, kind := range []string{loopdisk.Kind, "limit-set"} {
 		torn := filepath.Join(dir, "journal", kind, "torn.json")
 		if err := os.MkdirAll(filepath.Dir(torn), 0o700); err != nil {

@@ -54,7 +54,7 @@ func TestHookBundle(t *testing.T) {
 	if err == nil || stdout != "" || !strings.Contains(stderr, why) || !strings.Contains(log, why) {
 		t.Errorf("without: %v, the runtime says %q, plimsoll %q, the log %q", err, stdout, stderr, log)
 	}
-	// Nothing is told of a bundle that takes it.
+	// Nothing is printed about a bundle that takes it.
 	if err := os.WriteFile(filepath.Join(bundle, "config.json"), []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

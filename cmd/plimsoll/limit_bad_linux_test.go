@@ -268,7 +268,7 @@ func TestLimitNobody(t *testing.T) {
 	}
 }
 
-// TestLimitStatus: what is missing on this machine is told by the exit status, apart from what went wrong.
+// TestLimitStatus: the exit status differs for a feature that this machine lacks and for a failure.
 func TestLimitStatus(t *testing.T) {
 	for err, want := range map[error]int{
 		&refusal.Error{Act: refusal.Limited, What: "a"}:     exitCannot,

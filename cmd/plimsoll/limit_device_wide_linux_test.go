@@ -131,7 +131,7 @@ func TestLimitRootGroup(t *testing.T) {
 	root("all cleared", "")
 	says(exitDone, []string{"no limit is recorded as set there"}, "show", "--device-wide")
 
-	// Somebody else's stays.
+	// Another program's limit stays.
 	says(exitDone, nil, set(one, "6MiB")...)
 	rootGets(t, "write_bps", loop, "5242880")
 	rootGets(t, "read_bps", loop, "1048576")

@@ -80,7 +80,7 @@ func TestLimitExplain(t *testing.T) {
 	}
 }
 
-// TestLimitExplainImpossible: what can't be limited is told with what to do instead, and with a status of its own.
+// TestLimitExplainImpossible: a place that can't be limited is reported with what to do instead, and with a status of its own.
 func TestLimitExplainImpossible(t *testing.T) {
 	memory, program := disktest.Tmpfs(t, "size=1m"), disktest.FUSE(t)
 	_, ext4 := disktest.Disk(t, disktest.Options{})
@@ -91,7 +91,7 @@ func TestLimitExplainImpossible(t *testing.T) {
 	texttest.Has(t, r.stdout, []string{"can't be limited: tmpfs is memory", "instead: ", "the program that serves there:/x", "a limit holds"})
 }
 
-// TestLimitExplainUsage: wrong usage is told from what can't be done.
+// TestLimitExplainUsage: wrong usage has another status than a limit that is impossible.
 func TestLimitExplainUsage(t *testing.T) {
 	dangling := filepath.Join(t.TempDir(), "link")
 	mustDo(t, os.Symlink("/nowhere/at/all", dangling))

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/testkit/texttest"
 )
 
-// says runs a command of limit, of which the output has to have all of the words.
+// says runs a command of limit, and checks that the output has all of the words.
 func (l limitLab) says(t *testing.T, status int, words []string, args ...string) string {
 	t.Helper()
 	text := l.do(t, status, args...)

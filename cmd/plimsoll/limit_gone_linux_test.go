@@ -60,7 +60,7 @@ func ratesOf(t *testing.T, group disktest.Group) string {
 }
 
 // TestLimitMapperGone: a device of the device mapper is removed after the look: before the first write, and when another device
-// has its limit already. It is told in words, and what was there before is there again, on both.
+// has its limit already. The error names it in words, and both devices have their earlier limits again.
 func TestLimitMapperGone(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -123,7 +123,7 @@ func TestLimitMapperGone(t *testing.T) {
 			if tt.after > 0 && writes < 2*tt.after+1 {
 				t.Errorf("%d writes: nothing was put back", writes)
 			}
-			// By name it is told as well, with what there is to do.
+			// A command that names it is refused too.
 			if _, err := os.Stat(mapped); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s is there: %v", mapped, err)
 			}

@@ -78,7 +78,7 @@ func TestLimitVerifySetsNothing(t *testing.T) {
 	}
 }
 
-// TestLimitVerifyRefusedJSON: what breaks off is told in JSON too.
+// TestLimitVerifyRefusedJSON: the JSON reports a verify that breaks off too.
 func TestLimitVerifyRefusedJSON(t *testing.T) {
 	needBlkio(t)
 	l := badLab{limitLab: limitLab{state: t.TempDir()}, group: disktest.NewBlkioGroup(t)}

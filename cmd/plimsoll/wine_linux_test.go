@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/testkit/winetest"
 )
 
-// TestPlimsollExe runs plimsoll.exe itself, which starts its own worker there: DiskSpd's lines, a recorded line, fio's, and the commands that show them.
+// TestPlimsollExe runs plimsoll.exe itself, which starts its own worker there: lines of DiskSpd and fio, a recorded line, and what was recorded.
 func TestPlimsollExe(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
