@@ -107,8 +107,14 @@ func TestLimitExplainUsage(t *testing.T) {
 		{[]string{"limit", "explian", "/"}, "did you mean explain"},
 	} {
 		r := plimsoll(t, t.Context(), t.TempDir(), "", tt.args...)
-		if r.status == exitDone || r.status != exitUsage && tt.want != "" || r.stdout != "" || !strings.Contains(r.stderr, tt.want) {
-			t.Errorf("%q: status %d, stdout %q, stderr %q, want %q", tt.args, r.status, r.stdout, r.stderr, tt.want)
+		if r.status == exitDone || r.status != exitUsage && tt.want != "" {
+			t.Errorf("%q: status %d, want %d", tt.args, r.status, exitUsage)
+		}
+		if r.stdout != "" {
+			t.Errorf("%q: stdout has %q, want nothing", tt.args, r.stdout)
+		}
+		if !strings.Contains(r.stderr, tt.want) {
+			t.Errorf("%q: no %q in stderr %q", tt.args, tt.want, r.stderr)
 		}
 	}
 }
