@@ -106,7 +106,7 @@ func TestDaemon(t *testing.T) {
 	}
 	do(exitUsage, []string{"there is no policy"}, "--check")
 	do(exitUsage, []string{"there is no policy"})
-	if r := do(exitFailure, []string{"no keeper runs"}, "--status"); strings.Contains(r.stderr, "file does not exist") {
+	if r := do(exitFailure, []string{"no daemon runs"}, "--status"); strings.Contains(r.stderr, "file does not exist") {
 		t.Errorf("--status without a daemon: %s", r.stderr)
 	}
 	put("rules:\n- {name: web, match: {nme: web}, limits: {write_bps: 1MiB}}\n")
@@ -151,7 +151,7 @@ func TestDaemon(t *testing.T) {
 		return s
 	}
 	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container held", "in the last ", "1 idle"}, "--status")
-	do(exitFailure, []string{"another keeper runs here", "--status"})
+	do(exitFailure, []string{"another daemon runs here", "--status"})
 	if s := status(); s.PID != d.cmd.Process.Pid || len(s.Containers) != 1 || len(s.Containers[0].Faults) != 1 || len(s.Containers[0].Held) < 2 {
 		t.Errorf("state %+v", s)
 	}
@@ -160,7 +160,7 @@ func TestDaemon(t *testing.T) {
 	}
 	// After a kill it knows its limits again, and removes those whose rule has gone meanwhile.
 	d.end(syscall.SIGKILL)
-	do(exitFailure, []string{"no keeper runs"}, "--status")
+	do(exitFailure, []string{"no daemon runs"}, "--status")
 	show := func(words ...string) {
 		t.Helper()
 		r := plimsoll(t, t.Context(), dir, "", "limit", "show", "web")

@@ -104,7 +104,7 @@ const maxStatus = 256 << 20
 type noKeeperError string
 
 func (e noKeeperError) Error() string {
-	return fmt.Sprintf("no keeper runs with %s: start it with plimsoll daemon", string(e))
+	return fmt.Sprintf("no daemon runs with %s: start it with plimsoll daemon", string(e))
 }
 
 // Is makes the error an fs.ErrNotExist.

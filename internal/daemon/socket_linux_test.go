@@ -73,7 +73,7 @@ func TestFolderTaken(t *testing.T) {
 	first.Reload()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, keeper.ErrRunning) || !strings.Contains(err.Error(), "the lock of this keeper was removed, and it ends") {
+		if !errors.Is(err, keeper.ErrRunning) || !strings.Contains(err.Error(), "the lock of this daemon was removed, and it ends") {
 			t.Errorf("the first ends with %v", err)
 		}
 	case <-time.After(time.Minute):

@@ -142,7 +142,7 @@ func (k *Keeper) drifted(e *entry, last time.Time) {
 		e.backoff = firstBackoff
 	} else {
 		if e.backoff < lastBackoff && 2*e.backoff >= lastBackoff {
-			k.logf("%s: another program changes a limit again and again; the keeper puts it back every %v: %s", e.name(), lastBackoff, e.drifted)
+			k.logf("%s: another program changes a limit again and again; the daemon puts it back every %v: %s", e.name(), lastBackoff, e.drifted)
 		}
 		e.backoff = min(max(2*e.backoff, firstBackoff), lastBackoff)
 	}

@@ -22,7 +22,7 @@ func (k *Keeper) event(e target.Event) {
 	switch e.Type {
 	case target.Started, target.Changed:
 		if e.Err != nil {
-			k.logf("%s: %v; the keeper looks at all of its containers again", e.Target.Ref(), e.Err)
+			k.logf("%s: %v; the daemon looks at all of its containers again", e.Target.Ref(), e.Err)
 			k.syncSoon(time.Second)
 			return
 		}
@@ -35,7 +35,7 @@ func (k *Keeper) event(e target.Event) {
 		k.syncSoon(200 * time.Millisecond)
 	case target.Lost:
 		k.noteEngine(e.Source, e.Err, false)
-		k.logf("%s sends no more events: %v; the keeper asks it again, and the limits stay", e.Source, e.Err)
+		k.logf("%s sends no more events: %v; the daemon asks it again, and the limits stay", e.Source, e.Err)
 	}
 }
 

@@ -80,7 +80,7 @@ const (
 const applying = 4
 
 // ErrRunning is the error where the folder has a running keeper.
-var ErrRunning = errors.New("another keeper runs here")
+var ErrRunning = errors.New("another daemon runs here")
 
 // A Keeper is a running keeper. Make it with New, and Close it.
 type Keeper struct {

@@ -60,7 +60,7 @@ func (k *Keeper) guard() error {
 	}
 	switch {
 	case errors.Is(err, ErrRunning):
-		return fmt.Errorf("the lock of this keeper was removed, and it ends: %w", err)
+		return fmt.Errorf("the lock of this daemon was removed, and it ends: %w", err)
 	case err != nil:
 		// The next look tries again.
 		if k.unclaimed != err.Error() {

@@ -105,9 +105,9 @@ func (k *Keeper) stillOwn(e *entry, h *Limit, now func() ([]cgroup.State, error)
 // leave logs that a limit stays as another program has set it.
 func (k *Keeper) leave(e *entry, h *Limit, states []cgroup.State) {
 	is := wasLimit(states, h.Slot)
-	text := fmt.Sprintf("%s: %s is %s, no longer the %s of %s: another program changed it, so the keeper leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
+	text := fmt.Sprintf("%s: %s is %s, no longer the %s of %s: another program changed it, so the daemon leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
 	if was := h.was.Text(h.Key); was != is.Text(h.Key) {
-		text += "; the value before the keeper, " + was + ", is not restored"
+		text += "; the value before the daemon, " + was + ", is not restored"
 	}
 	k.logf("%s", text)
 }

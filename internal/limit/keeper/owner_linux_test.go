@@ -136,7 +136,7 @@ func TestRootRecordLost(t *testing.T) {
 		s := b.k.Status().RootGroup
 		return s != nil && len(s.Held) == 0 && len(s.Faults) == 1 && strings.Contains(s.Faults[0].Text, "for cgroup:/"+base(group))
 	})
-	if has := rate("", b.number); has != "6291456" || !b.said("the keeper leaves it") {
+	if has := rate("", b.number); has != "6291456" || !b.said("the daemon leaves it") {
 		t.Errorf("beside another owner the root group has %q, want that owner's", has)
 	}
 	b.write("rules: []\n")

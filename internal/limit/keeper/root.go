@@ -72,10 +72,10 @@ func (k *Keeper) giveUpTaken(r *hold.DaemonRecords) error {
 		switch by, err := r.Taken(h.Device); {
 		case err == nil:
 		case by.Limits.Has(h.Key):
-			k.logf("%s: the record of %s was removed, and the keeper leaves it: %v", k.root.name(), h.at(), err)
+			k.logf("%s: the record of %s was removed, and the daemon leaves it: %v", k.root.name(), h.at(), err)
 			delete(k.root.held, h.Slot)
 		default:
-			k.logf("%s: the record of %s was removed, and the keeper removes the limit: %v", k.root.name(), h.at(), err)
+			k.logf("%s: the record of %s was removed, and the daemon removes the limit: %v", k.root.name(), h.at(), err)
 			orphans[h.Slot] = true
 		}
 	}
