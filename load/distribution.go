@@ -77,7 +77,7 @@ func ParseDistribution(s string) (Distribution, error) {
 		d.Zones, err = parseZones(rest, kind == ZonedAbs)
 		return d, err
 	}
-	return d, fmt.Errorf("%q is not one of random, zipf:THETA, pareto:H, normal:DEVIATION, zoned:ACCESS/SIZE:... and zoned_abs:ACCESS/BYTES:...", s)
+	return d, fmt.Errorf("%q is not one of the distributions random, zoned:ACCESS/SIZE:..., zoned_abs:ACCESS/BYTES:..., zipf:THETA, pareto:H and normal:DEVIATION", s)
 }
 
 func (d Distribution) check() error {
