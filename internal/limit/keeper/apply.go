@@ -218,10 +218,14 @@ func (k *Keeper) setDeviceWide(e *entry, grants []Grant) {
 	}
 }
 
-// setGrants stores an entry's grants in a map by entry, and reports whether they differ from those there.
+// setGrants stores an entry's grants in a map by entry, and reports whether they differ from those there. An entry that
+// was dropped meanwhile has none: nothing would remove them again.
 func (k *Keeper) setGrants(m map[string][]Grant, e *entry, grants []Grant) (differ bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.entries[e.key] != e {
+		return false
+	}
 	differ = !slices.Equal(m[e.key], grants)
 	if m[e.key] = grants; len(grants) == 0 {
 		delete(m, e.key)

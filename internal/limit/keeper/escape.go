@@ -14,7 +14,7 @@ func escaping(escapes []hold.Escape, root map[device.Number]limit.Limits) []hold
 	return slices.DeleteFunc(slices.Clone(escapes), func(e hold.Escape) bool { return e.HeldBy(root) })
 }
 
-// inRoot is the limits of the root group, including those about to be set.
+// inRoot is the limits of the root group, including those about to be set. Grants that were refused there are none.
 func (k *Keeper) inRoot() map[device.Number]limit.Limits {
 	all := map[device.Number]limit.Limits{}
 	for d, l := range k.holder.RootLimits() {
@@ -24,7 +24,7 @@ func (k *Keeper) inRoot() map[device.Number]limit.Limits {
 	defer k.mu.Unlock()
 	for _, grants := range k.deviceWide {
 		for _, g := range grants {
-			if d := g.Device; !d.IsZero() {
+			if d := g.Device; !d.IsZero() && !k.refusedInRoot[g.Slot] {
 				all[d] = all[d].With(g.Key, g.limits)
 			}
 		}

@@ -104,6 +104,9 @@ type Keeper struct {
 	byID map[string][]*entry
 	// deviceWide are the grants for the root group, by entry.
 	deviceWide map[string][]Grant
+	// refusedInRoot are the slots of device-wide grants that the root group did not get, because another owner limits
+	// the device or the kernel refused them.
+	refusedInRoot map[Slot]bool
 	// shares are the grants for shared budgets, by entry; budgets the groups with such limits, by path; and
 	// budgetFaults why a rule's budget can't be set.
 	shares       map[string][]Grant
@@ -250,16 +253,20 @@ func (k *Keeper) stop() error {
 			return err
 		}
 		switch {
-		case e.gone || e.groups == nil:
-		case e == k.root:
+		case e.gone:
+		case e == k.root && (!e.recalled || len(e.held) > 0):
 			errs = append(errs, k.lockRoot(release))
+		case e.groups == nil:
 		default:
 			errs = append(errs, release())
 		}
 		e.mu.Unlock()
 	}
-	k.logf("daemon %d ends; its limits are removed", os.Getpid())
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		k.logf("daemon %d ends; its limits are removed", os.Getpid())
+	}
+	return err
 }
 
 // spawn runs f beside the loop, unless the loop has ended, and reports whether it does.

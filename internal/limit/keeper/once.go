@@ -44,6 +44,7 @@ func Once(opt Options, t target.Target) (Done, error) {
 		return out, err
 	}
 	e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now()}
+	k.entries = map[string]*entry{e.key: e}
 	unlock, err := k.store.lock(e)
 	if err != nil {
 		return out, err

@@ -45,6 +45,11 @@ func (k *Keeper) recallRoot(records []hold.DeviceLimit) {
 		return
 	}
 	k.root.recalled, k.root.held = true, loadRoot(records)
+	if len(k.root.held) > 0 {
+		if err := k.findRoot(); err != nil {
+			k.logf("%s: %v", k.root.name(), err)
+		}
+	}
 	if _, err := k.opt.DeviceLimits.List(); err != nil {
 		k.root.unknown = "its earlier limits can't be read: " + err.Error()
 		k.logf("%s: %s", k.root.name(), k.root.unknown)
@@ -121,14 +126,10 @@ func (k *Keeper) applyRoot() {
 	if len(last) == 0 && len(k.root.held) == 0 && len(k.root.broken) == 0 && k.root.recalled {
 		return
 	}
-	if k.root.groups == nil {
-		groups, err := k.holder.Groups.Device()
-		if err != nil {
-			// ScopeOf has found the root group already, where it can be limited at all.
-			k.logf("the root group: %v", err)
-			return
-		}
-		k.root.groups = groups
+	if err := k.findRoot(); err != nil {
+		// ScopeOf has found the root group already, where it can be limited at all.
+		k.logf("the root group: %v", err)
+		return
 	}
 	wanted := slices.Collect(maps.Values(last))
 	if k.rootIs(merge(slices.Clone(wanted), k.inherited())) {
@@ -138,11 +139,12 @@ func (k *Keeper) applyRoot() {
 	k.root.broken = nil
 	n := 0
 	apply := func() error {
-		granted, faults, err := k.vacate(merge(wanted, k.inherited()))
+		// First, because limits that another program changed are not inherited any more.
+		overwritten, err := k.reconcile(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
 		if err != nil {
 			return err
 		}
-		overwritten, err := k.reconcile(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
+		granted, faults, err := k.vacate(merge(wanted, k.inherited()))
 		if err == nil {
 			n, err = k.reapply(k.root, granted, overwritten)
 			k.root.broken = append(k.root.broken, faults...)
@@ -167,8 +169,28 @@ func (k *Keeper) applyRoot() {
 	default:
 		k.logf("the root group: no rule limits it any more")
 	}
+	k.noteRefused(last)
 	k.schedule(k.root, old)
 	k.follow(k.root)
+}
+
+// findRoot finds the locked root group.
+func (k *Keeper) findRoot() (err error) {
+	if k.root.groups == nil {
+		k.root.groups, err = k.holder.Groups.Device()
+	}
+	return err
+}
+
+// noteRefused notes which of the wanted grants the locked root group did not get.
+func (k *Keeper) noteRefused(wanted map[Slot]Grant) {
+	refused := map[Slot]bool{}
+	for s := range wanted {
+		refused[s] = k.root.held[s] == nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refusedInRoot = refused
 }
 
 // rootIs reports whether the root group has exactly these grants, with their records. Then no lock is needed.

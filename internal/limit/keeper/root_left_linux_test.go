@@ -1,0 +1,150 @@
+package keeper
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/treetest"
+	"plimsoll/internal/text/refusal"
+)
+
+// A rootLab is the files of a machine, on which keepers follow one another.
+type rootLab struct {
+	dir string
+	// log are the lines of all keepers.
+	log []string
+}
+
+// newRootLab makes the files of newRoot.
+func newRootLab(t *testing.T) *rootLab {
+	t.Helper()
+	l := &rootLab{dir: t.TempDir()}
+	if err := errors.Join(os.Symlink(treetest.Make(t, rootFiles), filepath.Join(l.dir, "machine")), os.WriteFile(filepath.Join(l.dir, "policy.yaml"), []byte("rules: []\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// keeper starts a keeper on the files in dir.
+func (l *rootLab) keeper(t *testing.T, dir string) *Keeper {
+	t.Helper()
+	k, err := newRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.opt.Log = func(line string) { l.log = append(l.log, line) }
+	return k
+}
+
+// has returns the root group's limit of writes, by device.
+func (l *rootLab) has(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(l.dir, "machine/cg", rootWrites))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// TestRootChangedBetweenKeepers: a limit that another program set while no keeper ran stays, as the log says. The next
+// keeper set its predecessor's limit again, as long as it did not know all containers.
+func TestRootChangedBetweenKeepers(t *testing.T) {
+	l := newRootLab(t)
+	k := l.keeper(t, l.dir)
+	if err := errors.Join(rootRates(k, map[limit.Key]int64{limit.WriteBPS: 1 << 20}), k.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(l.dir, "machine/cg", rootWrites), []byte("254:0 7340032\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k = l.keeper(t, l.dir)
+	k.complete.Store(false)
+	k.applyRoot()
+	if got := l.has(t); got != "254:0 7340032" {
+		t.Errorf("the root group has %q, want the other program's 254:0 7340032; the log: %q", got, l.log)
+	}
+	if len(k.root.held) > 0 {
+		t.Errorf("the keeper still holds %v", k.root.slots())
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDroppedDuringApply: the end of a container, noticed while the policy is applied to it, leaves no grants in the
+// root group or in a shared one. They stayed for as long as the keeper ran.
+func TestDroppedDuringApply(t *testing.T) {
+	l := newRootLab(t)
+	k := l.keeper(t, l.dir)
+	e := &entry{key: "1:1", held: map[Slot]*Limit{}}
+	k.mu.Lock()
+	k.entries[e.key] = e
+	k.drop(e)
+	k.mu.Unlock()
+	grants := []Grant{{Slot: Slot{Key: limit.WriteBPS, DeviceWide: true}}}
+	k.setDeviceWide(e, grants)
+	k.setShares(e, grants)
+	k.mu.Lock()
+	if len(k.deviceWide)+len(k.shares) > 0 {
+		t.Errorf("a container that has ended has the grants %v %v", k.deviceWide, k.shares)
+	}
+	k.mu.Unlock()
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClearOnStopEarly: a keeper that ends before it has applied any rule removes its predecessor's limit in the root group,
+// and restores the value before. It left the limit, and said that it was removed.
+func TestClearOnStopEarly(t *testing.T) {
+	l := newRootLab(t)
+	k := l.keeper(t, l.dir)
+	if err := errors.Join(rootRates(k, map[limit.Key]int64{limit.WriteBPS: 1 << 20}), k.Close()); err != nil {
+		t.Fatal(err)
+	}
+	k = l.keeper(t, l.dir)
+	k.opt.ClearOnStop = true
+	if err := errors.Join(k.stop(), k.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.has(t); got != "254:0 5242880" {
+		t.Errorf("the root group has %q, want the value before, 254:0 5242880", got)
+	}
+	if all, err := k.opt.DeviceLimits.List(); err != nil || len(all) > 0 {
+		t.Errorf("the records %v, %v are left", all, err)
+	}
+}
+
+// TestRefusedInRoot: a device-wide limit that was refused, because another daemon limits the device, does not count as one
+// that holds writes.
+func TestRefusedInRoot(t *testing.T) {
+	l := newRootLab(t)
+	first := l.keeper(t, l.dir)
+	if err := rootRates(first, map[limit.Key]int64{limit.WriteBPS: 8 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(l.dir, "second")
+	for _, err := range []error{
+		os.Mkdir(dir, 0o700), os.Symlink("../machine", filepath.Join(dir, "machine")), os.Symlink("../shared", filepath.Join(dir, "shared")),
+		os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte("rules: []\n"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := l.keeper(t, dir)
+	if err := rootRates(second, map[limit.Key]int64{limit.WriteBPS: 1 << 20}); !errors.Is(err, refusal.ErrRefused) {
+		t.Errorf("the second daemon's limit = %v, want a refusal", err)
+	}
+	if got := second.inRoot()[device.Number{Major: 254}].WriteBPS; got != 8<<20 {
+		t.Errorf("the second daemon counts on a limit of %v in the root group, want the first daemon's 8 MiB", got)
+	}
+	if err := errors.Join(second.Close(), rootRates(first, nil), first.Close()); err != nil {
+		t.Error(err)
+	}
+}
