@@ -56,7 +56,7 @@ type Limits struct {
 	// second. Only a daemon of Windows containers has them (SystemKeys).
 	SystemIOPS int64 `json:"io_maxiops,omitempty"`
 	SystemBPS  int64 `json:"io_maxbandwidth,omitempty"`
-	// DeviceWide asks for the rates to be held at the device as well, whoever the kernel charges a write to:
+	// DeviceWide asks for the rates to be held at the device as well, whichever group the kernel charges a write to:
 	// version 1's root group, which writes buffered data back. It bounds nothing by itself.
 	DeviceWide bool `json:"device_wide,omitempty"`
 }

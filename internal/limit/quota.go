@@ -7,8 +7,8 @@ import "math"
 // and in an engine's configuration.
 
 const (
-	// CPUPeriod is the scheduler's period unless somebody changed it (default_cfs_period in kernel/sched/core.c), and
-	// what engines and runtimes take where none is told.
+	// CPUPeriod is the scheduler's period unless it was changed (default_cfs_period in kernel/sched/core.c), and the
+	// one that engines and runtimes use if none is given.
 	CPUPeriod = int64(100_000)
 	// minCPUQuota is the least that the kernel takes of a period (min_cfs_quota_period in the same file).
 	minCPUQuota = int64(1000)

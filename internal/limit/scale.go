@@ -1,7 +1,7 @@
 package limit
 
 // Weights and shares have a scale for each file that they are written to. What a user asks
-// for is a proportion: twice the weight of a neighbour who was given none. So each
+// for is a proportion: twice the weight of a neighbour that has none. So each
 // conversion keeps the proportion to that scale's own default for as long as the scale reaches,
 // and says where it ends. (systemd's BFQ_WEIGHT in src/basic/cgroup-util.h keeps the ends instead, so that 200
 // on io.weight becomes 109 on io.bfq.weight, where a neighbour has 100.)

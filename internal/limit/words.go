@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Words is String for people: a number of bytes that has no unit has its size in one behind it, "write_bps=10000000 (9.54 MiB/s)".
+// Words is String for people: after a plain number of bytes comes its size in a unit, "write_bps=10000000 (9.54 MiB/s)".
 func (l Limits) Words() string {
 	var words []string
 	for _, k := range Keys {

@@ -139,7 +139,8 @@ func TestNamedEnds(t *testing.T) {
 	}
 }
 
-// TestSubmittedBeforeOnKernel: who waits at its limit for what one fsync submitted before the first sample isn't below it.
+// TestSubmittedBeforeOnKernel: a group that waits at its limit, for I/O that an fsync submitted before the first sample,
+// is not reported as below its limit.
 func TestSubmittedBeforeOnKernel(t *testing.T) {
 	t.Parallel()
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 256 * mib, Direct: true, Memory: true})

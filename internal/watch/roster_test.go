@@ -62,7 +62,7 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-// TestTold: events have the engines asked again, and a daemon that is lost is told of until it is back.
+// TestTold: an event makes the roster ask the engines again, and a lost daemon is noted until it is back.
 func TestTold(t *testing.T) {
 	r := &Roster{lost: map[string]string{}, changed: true}
 	if !r.stale() || r.stale() {

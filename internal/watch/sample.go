@@ -107,7 +107,7 @@ type birth struct {
 	io     IO
 }
 
-// stacksFor is how long stacks are kept.
+// stacksFor is how long a Sampler trusts the stacks of devices that it has found.
 const stacksFor = 10 * time.Second
 
 // NewSampler returns a Sampler of the machine in fs.

@@ -123,7 +123,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestBusy: who waits for I/O all the time is not idle, and comes before who is.
+// TestBusy: a group that waits for I/O all the time is busy, and is listed before idle ones.
 func TestBusy(t *testing.T) {
 	r := func(name string, some time.Duration) *Reading {
 		s := web()

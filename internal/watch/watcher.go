@@ -80,7 +80,7 @@ func (w *Watcher) Run(ctx context.Context, interval time.Duration, count int, sh
 	}
 	at := time.Now()
 	for n := 0; count == 0 || n < count; n++ {
-		// Of a machine that was suspended no intervals are made up for.
+		// Intervals that passed while the machine was suspended are skipped.
 		if at = at.Add(interval); time.Since(at) > interval {
 			at = time.Now().Add(interval)
 		}

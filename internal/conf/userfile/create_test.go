@@ -134,7 +134,7 @@ func TestCreateEnds(t *testing.T) {
 	}
 }
 
-// TestCreateStalledReader: neither does a pipe whose reader reads nothing hold up who was interrupted.
+// TestCreateStalledReader: a pipe whose reader reads nothing doesn't hold up an interrupted command.
 func TestCreateStalledReader(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := mkfifo(pipe); err != nil {

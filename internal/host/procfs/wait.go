@@ -81,7 +81,7 @@ func waits(root string, pid int) string {
 	return fmt.Sprintf("%s (process %d): %s%s; ran for %v, waited %v for a CPU%s", name(dir), pid, strings.Join(kinds, ", "), rest, ran.Round(ms), wanted.Round(ms), left(dir))
 }
 
-// left reports how many bytes are unread in a process's pipes: requests to it, and its answers.
+// left says how many bytes are unread in the pipes to a process and from it.
 func left(dir string) string {
 	text := ""
 	for fd, what := range []string{"to it", "from it"} {

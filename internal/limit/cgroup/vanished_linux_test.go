@@ -132,7 +132,7 @@ func TestVanishedTop(t *testing.T) {
 	}
 }
 
-// dyingFiles are files of which those of one group have vanished, to who reads them or to who writes them.
+// dyingFiles are control files; those of one group have vanished, for reads or for writes.
 type dyingFiles struct {
 	files
 	dir   string

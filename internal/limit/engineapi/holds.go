@@ -39,7 +39,7 @@ func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 	}
 }
 
-// lacks returns the first of devices of which a container's group has another rate, nil if it has all.
+// lacks returns the first device on which the container's group doesn't have the rate that it should; nil if there is none.
 func lacks(fs device.FS, t target.Target, devices []Device) (*Device, error) {
 	host, err := cgroup.Open(fs)
 	if err != nil {

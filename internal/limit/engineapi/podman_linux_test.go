@@ -54,7 +54,7 @@ func (f *podmanFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hostConfig is what inspect tells of what is stored.
+// hostConfig is the stored settings as inspect shows them.
 func (f *podmanFake) hostConfig() map[string]any {
 	h := map[string]any{}
 	if m := f.stored.Memory; m != nil && m.Limit != nil {

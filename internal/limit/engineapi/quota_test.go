@@ -47,7 +47,7 @@ func TestQuotaTaken(t *testing.T) {
 			}
 		}
 	}
-	// Another quota is told still.
+	// Another quota is still sent.
 	f := newFake(t, "1.55", "linux")
 	f.host["CpuQuota"], f.host["CpuPeriod"] = 29001, 100_000
 	f.keeps = "CpuQuota"

@@ -44,7 +44,7 @@ func (m *meter) checkBeneath(t *testing.T, path string) *Explanation {
 	}
 	for i, part := range m.run(t, Direct, file, e.Tree, devices...) {
 		l := layers[i]
-		// The file of a loop device is written to by who made it first, and changes hands when another group does most of it.
+		// Writes to a loop device's file are first charged to the group that made it, until another group does most of them.
 		for n := 0; n < 20 && l.Charge == Late && !agrees(Late, part); n++ {
 			part = m.run(t, Direct, file, e.Tree, devices[i])[0]
 		}

@@ -14,7 +14,6 @@
 // The rules are those of the kernel's Documentation/admin-guide/cgroup-v2.rst ("Writeback") and
 // cgroup-v1/blkio-controller.rst. The tests of this package check them on the running kernel: they were written on
 // Linux 6.18 with version 1 and Linux 6.1 with version 2.
-// run on: Linux 6.18 with version 1 and Linux 6.1 with version 2, when they were written.
 package explain
 
 import (

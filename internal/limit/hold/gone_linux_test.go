@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/testkit/treetest"
 )
 
-// TestGone: limits of the root group whose device has gone are told from those whose number is another device's by now, in words and by what
-// removes them. It was said of both that another device had had the number.
+// TestGone: limits of the root group whose device has gone are distinguished from those whose number belongs to another
+// device now, in words and by the command that removes them. Both were described as the latter.
 func TestGone(t *testing.T) {
 	root := treetest.Make(t, map[string]string{
 		"proc/self/mountinfo":                 "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:30 / ROOT/cg rw - cgroup cgroup rw,blkio\n",

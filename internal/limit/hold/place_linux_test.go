@@ -90,7 +90,7 @@ func TestLookVolume(t *testing.T) {
 	}
 }
 
-// TestRates: the root group is told of rates alone.
+// TestRates: only rates are set in the root group.
 func TestRates(t *testing.T) {
 	s := &Scope{}
 	set := limit.Limits{Name: "x", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 5, Latency: 6, Memory: 7, CPUs: 8, CPUShares: 9}

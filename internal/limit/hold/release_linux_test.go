@@ -108,7 +108,8 @@ func TestOneOwner(t *testing.T) {
 	}
 }
 
-// TestKilledBetween: one who is killed between noting another value and writing it leaves the one before, which is still its own.
+// TestKilledBetween: a process that is killed after it has recorded another value, and before it writes it, leaves the
+// earlier value in the kernel. That still counts as Plimsoll's.
 func TestKilledBetween(t *testing.T) {
 	disktest.NewBlkioGroup(t)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
@@ -188,9 +189,9 @@ func TestKilledBetween(t *testing.T) {
 	put("0")
 }
 
-// TestSomebodyElsesInRootGroup: who takes the place of a limit in the root group that nobody noted is told so, and nothing is
-// said of one's own.
-func TestSomebodyElsesInRootGroup(t *testing.T) {
+// TestForeignLimitInRootGroup: a set that replaces an unrecorded limit in the root group says so. One that replaces its
+// own limit says nothing.
+func TestForeignLimitInRootGroup(t *testing.T) {
 	disktest.NewBlkioGroup(t)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	h := holder(t)

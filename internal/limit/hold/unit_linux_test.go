@@ -27,7 +27,7 @@ type fakeSystemd struct {
 	values  map[string]string
 	changed int
 	refuse  error
-	// lost is asked when properties were set: its error is that of who was not told so.
+	// lost is called after properties were set, and its error is returned: as if systemd's answer had been lost.
 	lost func() error
 }
 

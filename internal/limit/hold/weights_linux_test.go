@@ -98,7 +98,7 @@ func TestWeights(t *testing.T) {
 		t.Errorf("left in the journal: %v", left)
 	}
 
-	// What somebody changed since is his, and a group that has gone needs nothing.
+	// A setting that another program changed since stays, and a removed group needs nothing.
 	if _, _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/container/target"
 )
 
-// TestLostBudgets: a note of what containers have together that can't be read is a fault in the state and the log, until a rule holds the group
-// anew. It was passed over, so that nobody was told of a limit that stays.
+// TestLostBudgets: an unreadable record of a shared budget is a fault in the state and in the log, until a rule limits the
+// group again. It was ignored, and a limit stayed unnoticed.
 func TestLostBudgets(t *testing.T) {
 	const rule = "rules:\n- {name: shop, match: {name: \"/shop/*\"}, together: true, limits: {memory: 100MiB}}\n"
 	h, root := v2Holder(t, "/shop/web", "/shop/db")

@@ -21,7 +21,7 @@ func TestCheckAll(t *testing.T) {
 	})
 	b := newBench(t, Options{Holder: h}, oneRule+"- {name: two, match: all, where: {device: DISK}, limits: {read_iops: 100}}\n")
 	b.stop()
-	// One that doesn't run is told of no disks, upon which all would be tried again.
+	// A keeper that doesn't run gets no events of disks, which would make it try everything again.
 	k, err := New(b.opt)
 	if err != nil {
 		t.Fatal(err)

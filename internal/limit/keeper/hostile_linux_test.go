@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// hostileLabels are what somebody may put into labels who wants to mislead or to be in the way.
+// hostileLabels are labels made to mislead the keeper, or to get in its way.
 func hostileLabels() map[string]string {
 	labels := map[string]string{
 		"cgroup-parent": "/", "cgroupsPath": "../../..", "io.kubernetes.pod.uid": "../../../sys/fs/cgroup/blkio",

@@ -132,7 +132,7 @@ func TestReplaced(t *testing.T) {
 	b.begin()
 	b.k.Started(targetOf(b.group))
 	holds("none")
-	// What somebody sets on the next disk is no drift of the one before, and is put back later.
+	// A limit that another program sets on the next disk is no drift of the previous disk, and is restored later.
 	replace("fourth")
 	put("777")
 	holds("777")

@@ -48,8 +48,8 @@ type Options struct {
 	// Policy is the path of the policy file.
 	Policy string
 	// Run is the folder of the journal, with the keeper's lock and its records. It is created if needed, and should
-	// not outlive a boot. Each folder has one keeper. Keepers of different folders share only the records of the root
-	// group; do not let two limit the same container.
+	// not outlive a boot. One keeper runs in each folder. Keepers of different folders share only the records of the
+	// root group, so two of them must never limit the same container.
 	Run string
 	// Check is the interval between checks of all limits, Sync that between listings of all engines' containers, and
 	// Poll that between looks at the policy file. 0 is DefaultCheck, DefaultSync and DefaultPoll.
@@ -279,7 +279,7 @@ func (k *Keeper) spawn(f func()) bool {
 	return !k.closed
 }
 
-// background is spawn for slow work, of which only some runs at a time.
+// background is spawn for slow work. Only a few such functions run at a time.
 func (k *Keeper) background(f func()) bool {
 	return k.spawn(func() {
 		k.busy <- struct{}{}

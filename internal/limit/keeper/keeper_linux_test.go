@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/testkit/journaltest"
 )
 
-// hour keeps a keeper from looking by itself: a test shows then what it is told.
+// hour disables the timed checks, so that a test sees only the effect of events.
 const hour = time.Hour
 
 // A bench is a group of the test's own with a disk, and a keeper that knows it.
@@ -118,7 +118,7 @@ func TestDriftMeanwhile(t *testing.T) {
 	}
 }
 
-// TestFight: who writes again and again is answered more and more seldom.
+// TestFight: the keeper waits longer each time before it restores a limit that another program changes again and again.
 func TestFight(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{}, oneRule)

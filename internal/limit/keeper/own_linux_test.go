@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// TestMeanwhile: what was noted counts only where the kernel still has what the keeper set. What somebody has set since
-// stays where no rule says anything, and is what was there before where one does.
+// TestMeanwhile: a record counts only where the kernel still has the keeper's value. A limit that another program has set
+// since stays if no rule applies; if one does, it becomes the value to restore.
 func TestMeanwhile(t *testing.T) {
 	const none = "rules: []\n"
 	for _, x := range []struct {

@@ -67,7 +67,8 @@ func TestRootGroupOwner(t *testing.T) {
 	eventually(t, "the device is nobody's", func() bool { return len(journaltest.Entries(t, machine)) == 0 })
 }
 
-// TestRootGroupBefore: what another program had set in the root group before the keeper, of which nothing is recorded, comes back with the keeper's end.
+// TestRootGroupBefore: an unrecorded limit that another program had set in the root group before the keeper is restored
+// when the keeper ends.
 func TestRootGroupBefore(t *testing.T) {
 	holder := holderFor(t)
 	b := newBench(t, Options{Holder: holder, DeviceLimits: holder.DeviceLimits(t.TempDir())}, strings.ReplaceAll(oneRule, "DISK}", "DISK, device_wide: true}"))
@@ -185,7 +186,7 @@ func TestTakenInPart(t *testing.T) {
 	}
 }
 
-// rootPuts writes to the root group as somebody else would.
+// rootPuts writes to the root group as another program would.
 func rootPuts(t *testing.T, number string, bps int64) {
 	t.Helper()
 	if err := disktest.Group("/sys/fs/cgroup/blkio").Put("blkio.throttle.write_bps_device", fmt.Sprint(number, " ", bps)); err != nil {

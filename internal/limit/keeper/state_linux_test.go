@@ -35,8 +35,8 @@ func TestStatusBusy(t *testing.T) {
 	}
 }
 
-// TestFightBegins: who is answered for the first time a short while after an answer that wasn't counted, is answered later and later
-// all the same.
+// TestFightBegins: the wait before the next correction also grows if the first counted correction comes shortly after one
+// that wasn't counted.
 func TestFightBegins(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
 	e := &entry{key: "x", target: targetOf(b.group), process: targetOf(b.group)}

@@ -277,8 +277,8 @@ func (e *entry) group() string {
 const young = time.Minute
 
 // sweep removes the records of ended containers that are not among entries, and the files of interrupted writes.
-// missing counts the other records: of living containers that no engine lists now, or of containers that may live. unread
-// are those among them that can't be read.
+// missing counts the records of containers that live, or may live, and that no engine lists. unread are those among
+// them that can't be read.
 func (s *store) sweep(entries []*entry, alive func(procfs.Process) bool) (missing int, unread []*journal.DamagedError) {
 	keep := map[string]bool{}
 	for _, e := range entries {

@@ -34,8 +34,8 @@ func (b *bench) max(g disktest.Group, want string) {
 	})
 }
 
-// released waits until the keeper is done with the removal of all its limits of the group. It looks at what it has written once more, and
-// writes again what somebody changes before that.
+// released waits until the keeper has removed all its limits of the group. The keeper checks what it wrote once more, and
+// until then restores what another program changes.
 func (b *bench) released() {
 	b.t.Helper()
 	eventually(b.t, "the keeper is done with the removal", func() bool { return b.said("no rule limits it any more") })
@@ -69,8 +69,8 @@ const (
 	bothMax = "rbps=max wbps=1048576 riops=500 wiops=max"
 )
 
-// TestUnified: version 2's own files hold what a rule says. What others change is put back and counted, a group below needs no write to
-// be bound, and what somebody else limits stays when the keeper's limit goes.
+// TestUnified: version 2's own files hold what a rule says. What other programs change is restored and counted, a group below needs no
+// write to be bound, and another program's limits stay when the keeper's limit goes.
 func TestUnified(t *testing.T) {
 	b := newUnified(t, oneRule)
 	b.k.Started(targetOf(b.group))
@@ -119,7 +119,7 @@ func TestUnified(t *testing.T) {
 
 	b.write("rules: []\n")
 	b.k.Reload()
-	// That was somebody else's by then, and comes back.
+	// By then it was another program's, and it comes back.
 	b.max(b.group, "rbps=max wbps=7000000 riops=500 wiops=max")
 	b.released()
 	if err := b.group.Put("io.max", b.number+" wbps=max riops=max"); err != nil {

@@ -67,7 +67,7 @@ func TestUnknown(t *testing.T) {
 			return len(unknown()) == 0 && len(s.Containers) == 1 && len(s.Containers[0].Held) == 1
 		})
 	}
-	// A note of another boot is none that somebody misses.
+	// Losing a record of another boot does no harm.
 	b.stop()
 	boot := b.k.store.boot
 	if err := os.WriteFile(note, []byte(strings.Replace(string(good), `"process":{"pid":0,"boot":"`+boot, `"process":{"pid":0,"boot":"another`, 1)), 0o600); err != nil {

@@ -176,8 +176,8 @@ func (l Properties) check() error {
 	return nil
 }
 
-// ForBFQ is the weight of which systemd makes the one of bfq that is wanted, 1 to 1000: it keeps the ends of the two
-// scales (systemd, src/basic/cgroup-util.h, BFQ_WEIGHT).
+// ForBFQ returns the weight that systemd converts to the given weight of bfq, 1 to 1000. systemd's conversion keeps the
+// ends of the two scales (systemd, src/basic/cgroup-util.h, BFQ_WEIGHT).
 func ForBFQ(weight uint64) uint64 {
 	if weight <= 100 {
 		return weight

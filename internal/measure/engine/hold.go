@@ -21,8 +21,8 @@ type limited struct {
 	hold.Request
 }
 
-// limitedOf finds where the limits of a session that runs go, and refuses those that can't be held. It is nil if the session has none, or has none on
-// I/O and runs with a daemon elsewhere.
+// limitedOf finds where the limits of a running session go, and refuses those that can't be held. It is nil if there is
+// nothing to hold: the session has no limits, or none on I/O and its process is on another machine.
 func limitedOf(ctx context.Context, s Session, machine string) (*limited, error) {
 	of, ok := s.(Limited)
 	if !ok || of.IOLimits().Asked.IsZero() {

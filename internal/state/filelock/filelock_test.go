@@ -198,7 +198,7 @@ func TestHeld(t *testing.T) {
 	<-ended
 }
 
-// TestTake: of several one has the lock, and a file that its last owner removed meanwhile is none.
+// TestTake: only one of several owners gets the lock, and a file that its last owner removed doesn't count as locked.
 func TestTake(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	f, err := Take(path, 0o600)
@@ -220,7 +220,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestPrune: what killed processes left is removed, and nothing that somebody has or that is called otherwise.
+// TestPrune: the files of killed processes are removed; locked files, and files with other names, stay.
 func TestPrune(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"left.lock", "other"} {

@@ -22,11 +22,12 @@ const Patience = 5 * time.Minute
 // silence is how long a call waits for another process before it says so.
 const silence = 2 * time.Second
 
-// waitingKey is the key of a context's function that tells for whom a call waits.
+// waitingKey is the key of a context's function that reports for whom a call waits.
 type waitingKey struct{}
 
-// OnWait returns a context for calls that may wait for other processes. Such a call tells after 2 seconds which process it waits for, and again
-// if that becomes another: "process 12, which has FILE". The other process may be stopped, and is waited for for minutes then.
+// OnWait returns a context for calls that may wait for other processes. After 2 seconds such a call reports the process
+// that it waits for, and reports again if that changes: "process 12, which has FILE". A stopped process may hold it up
+// for minutes.
 func OnWait(ctx context.Context, tell func(whom string)) context.Context {
 	return context.WithValue(ctx, waitingKey{}, tell)
 }

@@ -223,7 +223,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// TestOwns: an owner whose entry somebody removed no longer has it, and leaves the entry that another has made in its place.
+// TestOwns: an owner whose entry was removed no longer has it, and leaves an entry that another has made in its place.
 func TestOwns(t *testing.T) {
 	dir := t.TempDir()
 	a, b := Open(dir), Open(dir)

@@ -21,7 +21,7 @@ func (j *Journal) Rewrite(ctx context.Context, kind, id string, payload any) err
 	return j.keep(ctx, kind, id, payload, exceptDamaged)
 }
 
-// keep is Keep, unless but returns an error for the entry of that name that there is.
+// keep is Keep. If there is an entry of that name for which but returns an error, that is the error, and the entry stays.
 func (j *Journal) keep(ctx context.Context, kind, id string, payload any, but func(error) error) error {
 	if j.dir == "" {
 		return nil
@@ -66,7 +66,7 @@ func exceptDamaged(err error) error {
 	return err
 }
 
-// discard removes an entry, unless but returns an error for the one that protects it.
+// discard removes an entry. If but returns an error for it, that is the error, and the entry stays.
 func (j *Journal) discard(ctx context.Context, kind, id string, but func(error) error) error {
 	if _, err := j.Get(kind, id); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -13,7 +13,7 @@ import (
 var old = []string{"sessions/*.json", "held/*.json", "device-wide.json", "weights.json", "limits-set.json"}
 
 // Old refuses state folders with such files, because this version would neither show nor remove what they list. The error
-// is a *usage.Error that names the first of them; nil: there are none.
+// is a *usage.Error that names the first of them, nil if there are none.
 func Old(dirs ...string) error {
 	for _, dir := range dirs {
 		for _, pattern := range old {

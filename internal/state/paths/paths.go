@@ -28,7 +28,7 @@ func State() string {
 // MachineVar names the environment variable of the folder that Machine returns.
 const MachineVar = "PLIMSOLL_MACHINE"
 
-// Machine is the folder of what all Plimsolls of this machine share, whatever their state folder is: who has set which limit in the kernel.
+// Machine is the folder of what all Plimsolls of this machine share, whatever their state folder is: the records of limits in the kernel.
 // It is /run/plimsoll for root: like the kernel's limits it doesn't outlive a boot. Another user's limits are in groups of the user's own,
 // and recorded in the state folder. The environment may name another folder; nil is os.Getenv.
 func Machine(state string, env func(string) string) string {

@@ -4,7 +4,7 @@
 // says so before anything is done. A cell of a plan is skipped with it, and the command ends with status 5.
 //
 // It stands below every layer that can refuse, from control groups to engines, so that all of them give the same answer.
-// What wraps a refusal is one: errors.As finds an *Error, and errors.Is finds ErrRefused in those that are only a sentence.
+// An error that wraps a refusal is one: errors.As finds an *Error, and errors.Is finds ErrRefused in those that are only a sentence.
 package refusal
 
 import (

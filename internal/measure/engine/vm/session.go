@@ -37,7 +37,7 @@ type session struct {
 	// complete.
 	console    *tail.Buffer
 	consoleEnd chan struct{}
-	// orphan is the share's daemon if it ended before the machine, which process is.
+	// orphan is the share's daemon, if it ended before the machine.
 	orphan *atomic.Pointer[engine.Process]
 	// limits are those that apply around the machine; nil: none do.
 	limits *engine.IOLimits
