@@ -83,10 +83,5 @@ func (e *Engine) folderIn(p place.Spec) (string, error) {
 	return parent, nil
 }
 
-// dropFolders removes the folders of a session and the note about them.
-func (e *Engine) dropFolders(id string, folders ...string) error {
-	return e.journal.Clear(id, folders...)
-}
-
 // containerName is the name of a session's container and volume.
 func containerName(id string) string { return engine.FolderPrefix + id }

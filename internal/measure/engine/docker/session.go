@@ -147,7 +147,7 @@ func (s *session) close(ctx context.Context) error {
 		}
 	}
 	if folders := append(s.folders(), s.bound...); len(folders) > 0 {
-		errs = append(errs, s.e.dropFolders(s.name, folders...))
+		errs = append(errs, s.e.journal.Clear(s.name, folders...))
 	}
 	s.e.leave(s.name)
 	if err := errors.Join(errs...); err != nil {

@@ -196,9 +196,4 @@ func mountFor(p place.Spec, labels map[string]string, target, folder, named, vol
 	return nil
 }
 
-func volumeDriver(p place.Spec) string {
-	if p.Driver == "" {
-		return "local"
-	}
-	return p.Driver
-}
+func volumeDriver(p place.Spec) string { return cmp.Or(p.Driver, "local") }

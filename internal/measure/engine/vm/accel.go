@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/refusal"
 )
 
 // kvmPatience is how long the first machine with KVM may take to answer. A working one needs a second. On some virtual
@@ -82,7 +83,7 @@ func (v *Engine) askKVM(ctx context.Context, b *bootFiles) (kvmAnswer, error) {
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
-	if isUnsupported(err) {
+	if errors.Is(err, refusal.ErrRefused) {
 		return a, err // KVM isn't the cause: there is no memory for a machine.
 	}
 	a.Works = err == nil

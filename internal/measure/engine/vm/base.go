@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/measure/engine"
@@ -140,7 +141,8 @@ func (v *Engine) makeImages(b *bootFiles) error {
 			}
 		}
 	}
-	all = unique(all)
+	slices.Sort(all)
+	all = slices.Compact(all)
 	h := sha256.New()
 	h.Write(worker)
 	for _, m := range all {
@@ -174,17 +176,4 @@ func (v *Engine) unpackKernel(b *bootFiles) error {
 		b.image, err = b.kernel.Path, nil
 	}
 	return err
-}
-
-// unique removes duplicates.
-func unique(list []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, s := range list {
-		if !seen[s] {
-			seen[s] = true
-			out = append(out, s)
-		}
-	}
-	return out
 }

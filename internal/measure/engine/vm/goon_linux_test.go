@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/measure/engine/guest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/workertest"
+	"plimsoll/internal/text/refusal"
 )
 
 // fakeQEMU is a script in place of QEMU: a machine that says what a worker says as far as Open listens. If it goes on and there is a file
@@ -247,7 +248,7 @@ func TestSavedNotEnclosed(t *testing.T) {
 		// A second one of that name can't.
 		defer own.Close()
 	}
-	if s, err := v.Open(t.Context(), spec); !isUnsupported(err) || !strings.Contains(err.Error(), "gets no control group of its own here") {
+	if s, err := v.Open(t.Context(), spec); !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "gets no control group of its own here") {
 		t.Errorf("Open() = %v, want it unsupported", err)
 		if err == nil {
 			s.Close(t.Context())

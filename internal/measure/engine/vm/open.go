@@ -183,7 +183,7 @@ func (s *session) await(ctx context.Context, read func() error) error {
 	case <-ctx.Done():
 		s.Kill()
 		<-got
-		return fmt.Errorf("%w%s", context.Cause(ctx), s.lastWords())
+		return fmt.Errorf("%w%s", context.Cause(ctx), colon(tail.LastWords(s.Log())))
 	}
 }
 

@@ -90,14 +90,6 @@ func (s *session) Log() string {
 // diskBreath is the least free space in bytes with which a machine's disk can grow.
 const diskBreath = 1 << 20
 
-// lastWords are the last line of the output, with a colon before it; empty if there is none.
-func (s *session) lastWords() string {
-	if words := tail.LastWords(s.Log()); words != "" {
-		return ": " + words
-	}
-	return ""
-}
-
 // panicWords begin a kernel's message when it panics.
 const panicWords = "Kernel panic - not syncing: "
 

@@ -1,11 +1,14 @@
 package vm
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/text/refusal"
 )
 
 // TestVirtiofsd: a virtiofsd is identified by its own output, in any folder. If none can be used, the error has a fix.
@@ -49,7 +52,7 @@ func TestVirtiofsd(t *testing.T) {
 
 // TestVirtiofsdArguments: each daemon gets arguments in its own form; the daemon in C takes them like mount's options.
 func TestVirtiofsdArguments(t *testing.T) {
-	if _, err := (virtiofsd{}).arguments("/a,b", "auto"); err == nil || !isUnsupported(err) || !strings.Contains(err.Error(), "give the place another path") {
+	if _, err := (virtiofsd{}).arguments("/a,b", "auto"); err == nil || !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "give the place another path") {
 		t.Errorf("a folder with a comma: %v, want it refused", err)
 	}
 	sandbox := "chroot"

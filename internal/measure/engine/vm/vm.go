@@ -147,7 +147,7 @@ func (v *Engine) Probe(ctx context.Context) engine.Probe {
 	}
 	if err := v.try(ctx, base, base.accel); err != nil {
 		p.Missing, p.Fix = "no machine starts: "+err.Error(), "see what "+base.qemu+" says; 'accel: tcg' in the plan emulates the processor"
-		p.Failed = !isUnsupported(err)
+		p.Failed = !errors.Is(err, refusal.ErrRefused)
 		if !p.Failed {
 			p.Missing, p.Fix = parts(err)
 		}
@@ -164,12 +164,6 @@ func parts(err error) (missing, fix string) {
 		return u.Why, u.Fix
 	}
 	return err.Error(), ""
-}
-
-// isUnsupported reports whether an error is a refusal.
-func isUnsupported(err error) bool {
-	var u *refusal.Error
-	return errors.As(err, &u)
 }
 
 // no returns a refusal.
