@@ -144,7 +144,7 @@ func Sweep(ctx context.Context, fs device.FS, state, machine string, engines []e
 	limits, failed := hold.SweepRuns(ctx, fs, machine)
 	daemons, unswept := keeper.Sweep(ctx, machine)
 	compared, unremoved := selfcheck.Sweep(ctx, state)
-	removed = slices.Concat(removed, limits, daemons, compared)
+	removed = append([]string{}, slices.Concat(removed, limits, daemons, compared)...) // JSON has a list, also an empty one.
 	errs := []error{err, failed, unswept, unremoved}
 	for _, e := range engines {
 		left, err := e.Sweep(ctx)
