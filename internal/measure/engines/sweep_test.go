@@ -21,7 +21,7 @@ func (s sweeper) Name() string                            { return s.name }
 func (s sweeper) Sweep(context.Context) ([]string, error) { return s.left, s.err }
 
 // TestSweepSaysWhatStays: for every engine, Sweep reports the leftovers that it removed, and why it could not remove the rest. Otherwise
-// nobody would know that a Docker daemon that hangs still has containers.
+// containers of a hanging Docker daemon would stay without a word.
 func TestSweepSaysWhatStays(t *testing.T) {
 	for _, name := range []string{"host", "oci", "docker", "vm"} {
 		var said []string
