@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/daemon"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/state/paths"
@@ -116,11 +117,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 		return err
 	}
 	defer l.Finder.Close()
-	k, err := daemon.New(keeper.Options{
-		Holder: l, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
-		Ceilings: a.ceilings, DeviceLimits: l.DeviceLimits(a.machine()),
-		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
-	})
+	k, err := daemon.New(a.keeperOptions(o, l))
 	if err != nil {
 		return keeper.PolicyError(err)
 	}
@@ -168,7 +165,16 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		// The other containers are shown.
 		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
 	}
-	return a.print(keeper.Look(l, o.policy, p, a.ceilings, running), o.json)
+	return a.print(keeper.Look(a.keeperOptions(o, l), p, running), o.json)
+}
+
+// keeperOptions are the options of a keeper.
+func (a *app) keeperOptions(o daemonOptions, l *hold.Holder) keeper.Options {
+	return keeper.Options{
+		Holder: l, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
+		Ceilings: a.ceilings, DeviceLimits: l.DeviceLimits(a.machine()),
+		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
+	}
 }
 
 // importBlockIO converts a block I/O configuration to a policy, and prints it.

@@ -68,17 +68,29 @@ type DaemonRecords struct {
 // AsDaemon calls f with the records of the daemon of the folder run. No other process changes any record until f has
 // returned; if one is changing them, AsDaemon waits until ctx ends.
 func (w *DeviceLimits) AsDaemon(ctx context.Context, run string, f func(*DaemonRecords) error) error {
-	return w.while(ctx, func(has recorded) error {
-		d := &DaemonRecords{ctx: ctx, limits: w, run: absolute(run), damaged: has.damaged}
-		for _, n := range has.all {
-			if n.OfDaemon(run) {
-				d.Own = append(d.Own, n)
-			} else {
-				d.Others = append(d.Others, n)
-			}
+	return w.while(ctx, func(has recorded) error { return f(w.ofDaemon(ctx, run, has)) })
+}
+
+// OfDaemon returns the records as the daemon of the folder run finds them now. They are only to be read: other processes
+// may change them.
+func (w *DeviceLimits) OfDaemon(run string) (*DaemonRecords, error) {
+	has, err := w.look()
+	if err != nil {
+		return nil, err
+	}
+	return w.ofDaemon(context.Background(), run, has), nil
+}
+
+func (w *DeviceLimits) ofDaemon(ctx context.Context, run string, has recorded) *DaemonRecords {
+	d := &DaemonRecords{ctx: ctx, limits: w, run: absolute(run), damaged: has.damaged}
+	for _, n := range has.all {
+		if n.OfDaemon(run) {
+			d.Own = append(d.Own, n)
+		} else {
+			d.Others = append(d.Others, n)
 		}
-		return f(d)
-	})
+	}
+	return d
 }
 
 // Taken returns the record of a device's other owner, and a refusal that names it, if there is one.
@@ -89,18 +101,25 @@ func (d *DaemonRecords) Taken(n device.Number) (by DeviceLimit, err error) {
 	return by, nil
 }
 
-// Vacate prepares a device for limits of the daemon: it removes limits that a former owner left there. The error is a
-// refusal if the device has another owner, and wraps a journal.DamagedError if its record can't be read.
-func (d *DaemonRecords) Vacate(n device.Number) error {
+// Refusal returns why the daemon can't have a device: a refusal if the device has another owner, or an error that wraps a
+// journal.DamagedError if its record can't be read.
+func (d *DaemonRecords) Refusal(n device.Number) error {
 	if err := d.damaged.of(n); err != nil {
+		return err
+	}
+	_, err := d.Taken(n)
+	return err
+}
+
+// Vacate prepares a device for limits of the daemon: it removes limits that a former owner left there. The error may be
+// the device's Refusal.
+func (d *DaemonRecords) Vacate(n device.Number) error {
+	if err := d.Refusal(n); err != nil {
 		return err
 	}
 	left := on(d.Others, n)
 	if left == nil {
 		return nil
-	}
-	if _, err := d.Taken(n); err != nil {
-		return err
 	}
 	if _, _, err := d.limits.remove([]DeviceLimit{*left}, false); err != nil {
 		return err

@@ -266,9 +266,7 @@ func (k *Keeper) Sync(ctx context.Context) {
 	if err == nil {
 		k.dropUnlisted(before, running)
 	}
-	missing, unread := k.store.sweep(k.all(), func(p procfs.Process) bool {
-		return !k.dead(target.Target{Kind: target.Process, PID: p.PID, StartTime: p.Start})
-	})
+	missing, unread := k.store.sweep(k.all(), k.alive)
 	k.unlisted(err, unread)
 	// Not by background: Sync itself runs there, and all of its slots could wait for others.
 	k.spawn(func() {
@@ -280,4 +278,9 @@ func (k *Keeper) Sync(ctx context.Context) {
 		}
 		k.applyRoot()
 	})
+}
+
+// alive reports whether the process of a record runs.
+func (k *Keeper) alive(p procfs.Process) bool {
+	return !k.dead(target.Target{Kind: target.Process, PID: p.PID, StartTime: p.Start})
 }

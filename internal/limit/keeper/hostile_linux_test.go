@@ -90,7 +90,7 @@ func (l *lab) testHostile(t *testing.T) {
 	if s := r.k.Status(); len(s.Containers) != 2 {
 		t.Errorf("the state: %+v", s)
 	}
-	looks := Look(r.opt.Holder, "", r.k.loaded.policy, nil, []target.Target{{Kind: target.Cgroup, Name: "/none", Labels: hostileLabels()}})
+	looks := Look(r.k.opt, r.k.loaded.policy, []target.Target{{Kind: target.Cgroup, Name: "/none", Labels: hostileLabels()}})
 	if len(looks.Containers) != 1 {
 		t.Errorf("Look: %+v", looks)
 	}

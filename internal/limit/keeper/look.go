@@ -50,15 +50,16 @@ type GrantedSeen struct {
 	Same bool `json:"same"`
 }
 
-// Look reports what the policy of a file gives targets, and writes nothing: it is a keeper that only plans its writes.
-func Look(h *hold.Holder, path string, p *policy.Policy, ceilings Ceilings, targets []target.Target) Preview {
+// Look reports what a policy gives targets, and writes nothing: it is a keeper with these options that only plans its writes.
+func Look(opt Options, p *policy.Policy, targets []target.Target) Preview {
+	opt.Log = nil
 	k := &Keeper{
-		opt: Options{Ceilings: ceilings}, holder: h, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
+		opt: opt, holder: opt.Holder, store: &store{}, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
 		entries: map[string]*entry{}, deviceWide: map[string][]Grant{}, shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		root: &entry{held: map[Slot]*Limit{}},
 	}
 	k.complete.Store(true)
-	out := Preview{Policy: path, Rules: len(p.Rules), Containers: []Seen{}, Unmatched: p.Unmatched(targets)}
+	out := Preview{Policy: opt.Policy, Rules: len(p.Rules), Containers: []Seen{}, Unmatched: p.Unmatched(targets)}
 	for _, t := range targets {
 		e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now(), held: map[Slot]*Limit{}}
 		k.entries[e.key] = e

@@ -2,11 +2,16 @@ package keeper
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/testkit/texttest"
 )
@@ -61,7 +66,7 @@ func (r *running) sameAsPreview(text string, targets ...target.Target) []string 
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	looked := Look(r.opt.Holder, "", p, nil, targets)
+	looked := Look(r.k.opt, p, targets)
 	r.write(text)
 	r.k.Reload()
 	for _, t := range targets {
@@ -93,6 +98,30 @@ func TestLook(t *testing.T) {
 	texttest.Has(t, got, []string{"write_bps 1MiB", "(wide) wide true", "write_iops 500", "rule slow can't be kept: latency", "rule mine can't be kept", "rule shop can't be kept: one limit for several containers"})
 	if strings.Contains(got, "memory 64MiB") || strings.Contains(got, "2MiB") {
 		t.Errorf("limits of rules that can't be kept:\n%s", got)
+	}
+}
+
+// TestLookTaken: a device with another owner in the root group is a fault before the daemon runs, too. --check showed a limit that
+// the daemon would set.
+func TestLookTaken(t *testing.T) {
+	b := newBench(t, Options{ClearOnStop: true}, "rules: []\n")
+	number, err := device.ParseNumber(b.number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.k.opt.DeviceLimits.AsDaemon(t.Context(), t.TempDir(), func(r *hold.DaemonRecords) error {
+		return r.Record([]hold.DeviceLimit{{
+			Device: number, Disk: filepath.Base(b.disk), Limits: limit.Limits{ReadBPS: 1 << 20},
+			Rules: []hold.RuleLimit{{Key: limit.ReadBPS, Rule: "theirs", Since: time.Now()}},
+		}})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(b.sameAsPreview(b.text("rules:\n"+
+		"- {name: wide, match: all, where: {device: DISK, device_wide: true}, limits: {read_bps: 9MiB}}\n"), targetOf(b.group)), "\n")
+	texttest.Has(t, got, []string{"wide false", "the root group: rule wide can't be kept"})
+	if strings.Contains(got, "wide true") {
+		t.Errorf("a limit in the root group is planned:\n%s", got)
 	}
 }
 

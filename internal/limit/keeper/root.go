@@ -153,7 +153,9 @@ func (k *Keeper) applyRoot() {
 	}
 	var err error
 	if k.plans {
-		err = apply()
+		if k.store.root, err = k.opt.DeviceLimits.OfDaemon(k.opt.Run); err == nil {
+			err = apply()
+		}
 	} else {
 		// Without the lock, the keeper neither sets nor removes limits: they may be another owner's.
 		err = k.lockRoot(apply)
@@ -205,14 +207,15 @@ func (k *Keeper) rootIs(grants []Grant) bool {
 // and a fault for each device that has another owner, or whose record can't be read. If the keeper limits the device
 // already, the record was its own: the limits stay, and it is written again.
 func (k *Keeper) vacate(grants []Grant) (granted []Grant, faults []Fault, err error) {
+	vacate := k.store.root.Vacate
 	if k.plans {
-		return grants, nil, nil
+		vacate = k.store.root.Refusal
 	}
 	not := map[device.Number]error{}
 	for _, g := range grants {
 		err, asked := not[g.Device]
 		if !asked {
-			err = k.store.root.Vacate(g.Device)
+			err = vacate(g.Device)
 			not[g.Device] = err
 		}
 		damaged := errors.As(err, new(*journal.DamagedError))

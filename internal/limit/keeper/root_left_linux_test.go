@@ -2,13 +2,16 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/treetest"
 	"plimsoll/internal/text/refusal"
 )
@@ -146,5 +149,89 @@ func TestRefusedInRoot(t *testing.T) {
 	}
 	if err := errors.Join(second.Close(), rootRates(first, nil), first.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRootTakenWhileCorrected: a user's limit that replaces the keeper's stays, although the keeper was about to correct its own.
+// The keeper compared, and wrote later without a look at the records.
+func TestRootTakenWhileCorrected(t *testing.T) {
+	l := newRootLab(t)
+	k := l.keeper(t, l.dir)
+	if err := rootRates(k, map[limit.Key]int64{limit.WriteBPS: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	const users = "254:0 7340032"
+	changing, changed := make(chan struct{}), make(chan error)
+	// As limit clear and limit set do, it changes the records and the kernel's value while nobody else may.
+	go func() {
+		changed <- k.opt.DeviceLimits.AsDaemon(t.Context(), t.TempDir(), func(r *hold.DaemonRecords) error {
+			if err := os.WriteFile(filepath.Join(l.dir, "machine/cg", rootWrites), []byte(users+"\n"), 0o600); err != nil {
+				return err
+			}
+			close(changing)
+			time.Sleep(200 * time.Millisecond) // The keeper looks meanwhile.
+			entry, err := filepath.Glob(filepath.Join(l.dir, "*", "journal", "device-limit", "*"))
+			if err != nil || len(entry) != 1 {
+				return fmt.Errorf("the records: %q, %v", entry, err)
+			}
+			if err := os.Remove(entry[0]); err != nil {
+				return err
+			}
+			return r.Record([]hold.DeviceLimit{{
+				Device: device.Number{Major: 254}, Disk: "vda", Limits: limit.Limits{WriteBPS: 7 << 20},
+				Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "users", Since: time.Now()}},
+			}})
+		})
+	}()
+	<-changing
+	k.root.mu.Lock()
+	_, _, err := k.correct(k.root)
+	k.root.unlock()
+	if err := errors.Join(err, <-changed); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.has(t); got != users {
+		t.Errorf("the root group has %q, want the user's %q; the log: %q", got, users, l.log)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClearOnStopUnlisted: a keeper that ends before it has found the groups of a predecessor's shared budgets says that their
+// limits stay. It said that all limits were removed.
+func TestClearOnStopUnlisted(t *testing.T) {
+	dir := t.TempDir()
+	_, root := v2Holder(t, "/shop/web")
+	if err := errors.Join(os.Symlink(root, filepath.Join(dir, "machine")), os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte("rules: []\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	first, err := newLived(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.mu.Lock()
+	first.addBudget("/shop")
+	first.mu.Unlock()
+	s := Slot{Key: limit.Memory, Together: true}
+	first.applyBudget(first.budgets["/shop"], map[Slot]Grant{s: {Slot: s, Value: "64MiB", Rule: "one", limits: limit.Limits{Memory: 64 << 20}}})
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "cg/shop/memory.max")
+	if b, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(b)) != "67108864" {
+		t.Fatalf("the shared group has %q, %v: want 67108864", b, err)
+	}
+	next, err := newLived(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log []string
+	next.opt.Log, next.opt.ClearOnStop = func(line string) { log = append(log, line) }, true
+	if err := errors.Join(next.stop(), next.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if last := log[len(log)-1]; !strings.Contains(last, "but not those of 1 group,") {
+		t.Errorf("its last words are %q; the group still has its limit", last)
 	}
 }

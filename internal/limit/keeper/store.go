@@ -185,14 +185,14 @@ func (s *store) load(e *entry) (map[Slot]*Limit, *known, error) {
 	return held, k.Known, nil
 }
 
-// errNoNote is the error for an entry that no keeper writes.
-var errNoNote = errors.New("it is not a record of limits")
+// errNotRecord is the error for an entry that no keeper writes.
+var errNotRecord = errors.New("it is not a record of limits")
 
 // parse reads an entry's payload.
 func (s *store) parse(e journal.Entry) (k record, err error) {
 	err = json.Unmarshal(e.Payload, &k)
 	if err == nil && (len(k.Held) == 0 || k.Process.Boot == "" && s.boot != "") && !s.passed(k) {
-		err = errNoNote
+		err = errNotRecord
 	}
 	return k, err
 }
@@ -249,7 +249,7 @@ func (s *store) groups() (paths []string, unread map[string]error) {
 		switch {
 		case err == nil && s.passed(k):
 		case err == nil && k.Group == "":
-			damaged = append(damaged, s.damaged(e, errNoNote))
+			damaged = append(damaged, s.damaged(e, errNotRecord))
 		case err != nil:
 			damaged = append(damaged, s.damaged(e, err))
 		default:
@@ -263,6 +263,20 @@ func (s *store) groups() (paths []string, unread map[string]error) {
 		unread[s.run] = other
 	}
 	return paths, unread
+}
+
+// recorded counts the records of limits that are in force: of this boot, and of groups whose process runs or that containers
+// share. The root group's are not among them.
+func (s *store) recorded(alive func(procfs.Process) bool) (n int) {
+	for _, kind := range []string{containerKind, groupKind} {
+		list, _ := s.journal.Entries(kind) // What can't be read is logged elsewhere.
+		for _, e := range list {
+			if k, err := s.parse(e); err == nil && !s.passed(k) && (kind == groupKind || alive(k.Process)) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // group is the path of a shared group, "" for other entries.

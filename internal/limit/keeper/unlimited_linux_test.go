@@ -43,8 +43,19 @@ func TestUnlimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := Look(b.opt.Holder, "", p, nil, []target.Target{who}); len(l.Containers) != 1 || !told(l.Containers[0].Unlimited) || !escapes(l.Containers[0].Escapes) || len(l.Containers[0].Grants) == 0 {
-		t.Errorf("looked %+v", l)
+	looked := Look(b.k.opt, p, []target.Target{who})
+	if len(looked.Containers) != 1 {
+		t.Fatalf("Look() = %+v, want one container", looked)
+	}
+	seen := looked.Containers[0]
+	if !told(seen.Unlimited) {
+		t.Errorf("Look: without a limit is %q, want what is in memory", seen.Unlimited)
+	}
+	if !escapes(seen.Escapes) {
+		t.Errorf("Look: the escapes are %+v, want buffered writes", seen.Escapes)
+	}
+	if len(seen.Grants) == 0 {
+		t.Error("Look grants nothing")
 	}
 	b.k.Started(who)
 	eventually(t, "it is held, and what isn't is told", func() bool {

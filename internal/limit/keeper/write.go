@@ -234,6 +234,28 @@ func (k *Keeper) release(e *entry, unwanted func(Slot) bool) (writes int, err er
 // A failed rule doesn't affect the others; its error is in faults. The error wraps cgroup.ErrGone or errReplaced if
 // the whole entry has to be evaluated again.
 func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
+	if e != k.root {
+		return k.checkParts(e)
+	}
+	// Most looks find nothing to write, and need no lock.
+	if differ := slices.ContainsFunc(e.parts, func(p part) bool {
+		plans, err := k.differs(e, p)
+		return err != nil || len(plans) > 0
+	}); !differ {
+		return 0, nil, nil
+	}
+	// Its limits may be another owner's by now, who set them while this keeper looked.
+	if locked := k.lockRoot(func() error {
+		writes, faults, err = k.checkParts(e)
+		return nil
+	}); locked != nil {
+		faults = append(faults, Fault{Text: locked.Error(), Err: locked})
+	}
+	return writes, faults, err
+}
+
+// checkParts is check; for the root group, its records are locked.
+func (k *Keeper) checkParts(e *entry) (writes int, faults []Fault, err error) {
 	for i := range e.parts {
 		p := &e.parts[i]
 		plans, err := k.differs(e, *p)
