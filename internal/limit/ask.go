@@ -95,7 +95,7 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 	case text[0] == '-':
 		return fmt.Errorf("%s is negative: %s", text, fix)
 	case slices.Contains([]string{"unlimited", "infinity", "inf", "off", "no", "nolimit"}, strings.ToLower(text)):
-		return fmt.Errorf("%q does not remove a limit: write %s for that", text, None)
+		return fmt.Errorf("%q is not a limit: write %s to remove it", text, None)
 	}
 	switch {
 	case k.bytes():

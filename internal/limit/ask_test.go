@@ -32,7 +32,7 @@ var refused = []struct {
 	{WriteBPS, "10M", []string{`"10M" is ambiguous`, "10MiB for 10485760 bytes or 10MB for 10000000 bytes"}},
 	{WriteBPS, "10 apples", []string{"no unit of bytes"}},
 	{WriteBPS, "1.5", []string{"not a whole number of bytes"}},
-	{WriteBPS, "unlimited", []string{"does not remove a limit: write none for that"}},
+	{WriteBPS, "unlimited", []string{"is not a limit: write none to remove it"}},
 	{WriteBPS, "0%", []string{`"0%" is not a percentage`}},
 	{WriteBPS, "-5%", []string{"is not a percentage"}},
 	{WriteBPS, "NaN%", []string{"is not a percentage"}},

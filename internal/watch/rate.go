@@ -106,7 +106,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[device.Number]cgroupio.
 				c, counted := deltas[s.Group][n]
 				came, sure := c, c
 				if pace, ahead := p.paces[n]; ahead {
-					var waited Held
+					var waited Pending
 					if b != nil {
 						waited = b.Waiting[s.Group][n]
 					}

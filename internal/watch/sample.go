@@ -37,7 +37,7 @@ type Sample struct {
 	Counted   []device.Number
 	CountsAll bool
 	// All is what version 1 has charged on each device, over all groups, and Ahead how much of it was not done yet:
-	// see Held. Both are nil with version 2, which charges I/O when it passes.
+	// see Pending. Both are nil with version 2, which charges I/O when it passes.
 	All, Ahead map[device.Number]cgroupio.Counters
 }
 
@@ -49,7 +49,7 @@ type Reading struct {
 	// Groups are the counters by the group's path and the device.
 	Groups map[string]map[device.Number]cgroupio.Counters
 	// Waiting is the charged I/O that is not done yet, by group and device.
-	Waiting map[string]map[device.Number]Held
+	Waiting map[string]map[device.Number]Pending
 	// Processes are the group's; AppErr is why they can't be read.
 	Processes map[int]Process
 	AppErr    error

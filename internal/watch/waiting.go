@@ -7,13 +7,13 @@ import (
 	"plimsoll/internal/host/device"
 )
 
-// A Held is the I/O that was charged to a group on a device and was not done yet, as far as the device's own counters
+// A Pending is the I/O that was charged to a group on a device and was not done yet, as far as the device's own counters
 // show.
 //
 // Version 1 charges all I/O when it is submitted, before a limit makes it wait: 40 MiB that an fsync submits are
 // charged in the first tenth of a second, and take four seconds to reach the device with a limit of 10 MiB/s. What
 // passed in an interval is therefore the device's own I/O, but at most what was charged.
-type Held struct {
+type Pending struct {
 	cgroupio.Counters
 	// moved is the time of its last change.
 	moved time.Time
@@ -137,7 +137,7 @@ func (r *Reading) wait(before *Reading, all map[device.Number]pace, at time.Time
 			}
 			was := before.Waiting[path][n]
 			_, waits := p.through(was.Counters, risen(now, before.Groups[path][n]))
-			h := Held{waits, at}
+			h := Pending{waits, at}
 			if waits == was.Counters {
 				h.moved = was.moved
 			}
@@ -145,10 +145,10 @@ func (r *Reading) wait(before *Reading, all map[device.Number]pace, at time.Time
 				continue
 			}
 			if r.Waiting == nil {
-				r.Waiting = map[string]map[device.Number]Held{}
+				r.Waiting = map[string]map[device.Number]Pending{}
 			}
 			if r.Waiting[path] == nil {
-				r.Waiting[path] = map[device.Number]Held{}
+				r.Waiting[path] = map[device.Number]Pending{}
 			}
 			r.Waiting[path][n] = h
 		}

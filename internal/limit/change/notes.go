@@ -209,7 +209,7 @@ func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 		return nil
 	}
 	if is.err != nil {
-		return []string{fmt.Sprintf("it is not known whether the daemon of %s holds it and would change it back: %v", m.Run, is.err)}
+		return []string{fmt.Sprintf("the daemon of %s may hold it, and change it back; that could not be found out: %v", m.Run, is.err)}
 	}
 	told := func(name string, held []keeper.Limit, devices []explain.Spot) {
 		var words []string

@@ -49,7 +49,7 @@ func (r *Result) Text() string {
 			say("  stored by %s for the next start", d.Kept)
 		}
 		if len(d.Forgot) > 0 {
-			say("  the engine has forgotten %s; until the next start its runtime remembers, and an update of the container would set it again", strings.Join(d.Forgot, ", "))
+			say("  the engine no longer stores %s; its runtime keeps it until the next start, and an update of the container would set it again", strings.Join(d.Forgot, ", "))
 		}
 		for _, n := range slices.Concat(d.Diff.Notes, d.Notes) {
 			say("  note: %s", n)

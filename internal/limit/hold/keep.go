@@ -79,9 +79,9 @@ func canKeep(p GroupSet, c limit.Change) error {
 	no := func(what, why, fix string) error { return &refusal.Error{What: what, Why: why, Fix: fix} }
 	switch {
 	case p.Target.Kind != target.Container:
-		return no("--keep", "only an engine stores limits, and this is no container", "set them without, or in systemd's configuration of the unit")
+		return no("--keep", "this is not a container, and only engines store limits", "set them without, or in systemd's configuration of the unit")
 	case !byAPI(p.Target):
-		return no("--keep", "Docker and Podman store limits, by their API; "+string(p.Target.Engine)+" has those with which a container was made, or its API could not be asked", "make the container anew with the limits")
+		return no("--keep", "only Docker and Podman store limits, through their API; "+string(p.Target.Engine)+" has no such API, or it could not be asked", "make the container anew with the limits")
 	case c.Set.Has(limit.Weight):
 		return no("weight", "engines store weights on a scale of their own", "set it without --keep")
 	case c.Set.Has(limit.Latency):

@@ -266,7 +266,7 @@ func (s *Scope) Written() error {
 	for _, g := range s.Places {
 		for _, m := range g.Explanation.Modes {
 			if m.Name == explain.Direct && m.Group != explain.Never {
-				return &refusal.Error{Act: refusal.Limited, What: "what is written to " + g.Name, Why: m.Why, Fix: "have it written to a volume on a disk; reads can be limited"}
+				return &refusal.Error{Act: refusal.Limited, What: "what is written to " + g.Name, Why: m.Why, Fix: "write it to a volume on a disk; reads can be limited"}
 			}
 		}
 	}

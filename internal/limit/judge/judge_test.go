@@ -55,7 +55,7 @@ func TestJudge(t *testing.T) {
 		{"the steady part alone is above it", uneven, Unproved, Uneven},
 		{"at the limit, and the limit was changed", doubtful, Unproved, Changed},
 		{"far above, and the limit was changed", passed, NotHeld, ""},
-		{"with what the file system adds", added, Held, ""},
+		{"with the file system's own writes", added, Held, ""},
 	} {
 		if v, c := x.seen.Verdict(); v != x.verdict || c != x.cause {
 			t.Errorf("%s: %s, %q; want %s, %q", x.name, v, c, x.verdict, x.cause)
@@ -79,7 +79,7 @@ func TestFinding(t *testing.T) {
 	}{
 		{10 * mib, Evidence{Window: 5 * time.Second}, limit.WriteBPS, Application, "", "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},
 		{10.4 * mib, Evidence{Window: 5 * time.Second}, limit.WriteBPS, ThisDevice, "with the 2 MiB/s that the target itself used", "held: asked 10 MiB/s, saw 10.4 MiB/s at this device (+4.0 %), with the 2 MiB/s that the target itself used"},
-		{7 * mib, Evidence{Window: 5 * time.Second, Reached: 10 * mib}, limit.WriteBPS, "", "", "held: asked 10 MiB/s, saw 7 MiB/s (-30.0 %); with what the file system adds it is 10 MiB/s"},
+		{7 * mib, Evidence{Window: 5 * time.Second, Reached: 10 * mib}, limit.WriteBPS, "", "", "held: asked 10 MiB/s, saw 7 MiB/s (-30.0 %); with the file system's own writes it is 10 MiB/s"},
 		{1638.4 * mib, Evidence{Window: 5 * time.Second}, limit.WriteBPS, Device, "", "limit NOT held: asked 10 MiB/s, saw 1.6 GiB/s at the device (164 times)"},
 		{13 * mib, Evidence{Window: 5 * time.Second}, limit.ReadBPS, "", "", "limit NOT held: asked 10 MiB/s, saw 13 MiB/s (+30.0 %)"},
 		{20000 * mib, Evidence{Window: 5 * time.Second}, limit.ReadBPS, "", "", "limit NOT held: asked 10 MiB/s, saw 19.5 GiB/s (2000 times)"},

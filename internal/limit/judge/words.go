@@ -77,7 +77,7 @@ func (e Evidence) why(f Finding) string {
 	case f.Verdict == Unproved:
 		return "the device's counters could not be read"
 	case f.Verdict == Held && !e.Reaches(e.Most):
-		return "with what the file system adds it is " + rate(e.Reached)
+		return "with the file system's own writes it is " + rate(e.Reached)
 	}
 	return ""
 }

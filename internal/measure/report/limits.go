@@ -29,7 +29,7 @@ type LimitRow struct {
 	Error   Num           `json:"error"`
 	Verdict judge.Verdict `json:"verdict"`
 	// Cause and Why are the reason of one of the trials why the limit is unproved: a word such as "too short", and a
-	// sentence. If a limit is held only with what the file system adds, Why says how much that is.
+	// sentence. If a limit is held only with the file system's own writes, Why says how much that is.
 	Cause judge.Cause `json:"cause,omitempty"`
 	Why   string      `json:"why,omitempty"`
 	// Trials is how many trials count; in NotHeld of them the limit was exceeded.

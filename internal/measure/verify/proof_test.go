@@ -21,7 +21,7 @@ func TestVerifyText(t *testing.T) {
 	v := Result{GroupSet: "container web", Place: "volume data", Device: "loop1", number: device.Number{Major: 7, Minor: 1}, Rows: []row.Row{
 		{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 8 * mib, Seen: 8.1 * mib, Off: 0.0125, Verdict: judge.Held}, Mode: row.Direct, App: 8.1 * mib, Device: 7.99 * mib, Overshoot: 0.08, Converged: 300 * time.Millisecond, Elapsed: 5 * time.Second},
 		// Others' I/O is shown beside the device's, and a rate that never settled isn't said to have settled.
-		{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 8 * mib, Seen: 5 * mib, Off: -0.375, Verdict: judge.Held, Why: "with what the file system adds it is 8 MiB/s"}, Mode: row.DSync, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Converged: -1, Elapsed: 5 * time.Second},
+		{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 8 * mib, Seen: 5 * mib, Off: -0.375, Verdict: judge.Held, Why: "with the file system's own writes it is 8 MiB/s"}, Mode: row.DSync, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Converged: -1, Elapsed: 5 * time.Second},
 		// Neither has a first second of its own.
 		{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 8 * mib, Seen: 8 * mib, Verdict: judge.Held}, Mode: row.BufferedSync, App: 8 * mib, Device: 8 * mib, Overshoot: 1, Elapsed: 5 * time.Second},
 		{Finding: judge.Finding{Key: limit.WriteBPS, Asked: 8 * mib, Seen: 344 * mib, Off: 42, Verdict: judge.NotHeld, Why: "the flusher\nwrites it"}, Mode: row.Buffered, App: 968 * mib, Device: 344 * mib, Overshoot: 3, Converged: -1, Elapsed: time.Second, Fix: "plimsoll limit set web --device-wide"},

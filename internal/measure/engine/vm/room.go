@@ -42,7 +42,7 @@ func (v *Engine) roomIn(f device.FS, need int64) error {
 	// QEMU is in this process's group, and all groups above limit it, too.
 	for ; g != nil; g = g.Parent() {
 		if limit, free, ok := roomOfGroup(g); ok && free < need+qemuOverhead {
-			return v.no(what, takes+fmt.Sprintf("%s of the %s are free that the control group %s has", size.Bytes(free), size.Bytes(limit), g.Path), "raise the group's limit, or "+smaller)
+			return v.no(what, takes+fmt.Sprintf("the control group %s has %s of its %s free", g.Path, size.Bytes(free), size.Bytes(limit)), "raise the group's limit, or "+smaller)
 		}
 	}
 	return nil

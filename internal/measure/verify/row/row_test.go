@@ -108,7 +108,7 @@ func TestNeighbours(t *testing.T) {
 		// I/O of others must not make up for I/O that the row lacks.
 		{"slower than the limit beside another group", limit.WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower", 1 << 29, 0},
 		{"held beside another group", limit.WriteBPS, Direct, limited, add(limited, much), limited, none, judge.Held, "saw 10 MiB/s", 1 << 29, 0},
-		{"the file system's own writes reach it", limit.WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, judge.Held, "saw 7 MiB/s (-30.0 %); with what the file system adds it is 10 MiB/s", 0, 0},
+		{"the file system's own writes reach it", limit.WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, judge.Held, "saw 7 MiB/s (-30.0 %); with the file system's own writes it is 10 MiB/s", 0, 0},
 	} {
 		r := Row{Finding: judge.Finding{Key: row.key, Asked: asked}, Mode: row.mode}
 		p := points(d, row.device)

@@ -29,7 +29,7 @@ func TestSum(t *testing.T) {
 		{"together they pass it", Direct, true, asked, 3 * asked, 3 * asked, 0, judge.NotHeld, "saw 30 MiB/s (3 times), with the 20 MiB/s that the target itself used"},
 		{"a neighbour's I/O that was charged before", Direct, false, asked / 2, asked, asked / 2, 0, judge.Unproved, "saw 5 MiB/s (-50.0 %); something else was slower than the limit"},
 		{"together they are below", Direct, true, asked / 4, asked / 2, asked / 2, 0, judge.Unproved, "saw 5 MiB/s (-50.0 %), with the 2.5 MiB/s that the target itself used; something else was slower than the limit"},
-		{"synced, and a target that was quiet", DSync, false, 0.7 * asked, asked, asked, 0, judge.Held, "with what the file system adds"},
+		{"synced, and a target that was quiet", DSync, false, 0.7 * asked, asked, asked, 0, judge.Held, "with the file system's own writes"},
 		{"synced, beside a busy one", DSync, true, 0.7 * asked, asked, asked, 0, judge.Held, "with the 3 MiB/s that the target itself used"},
 	} {
 		r := Row{Finding: judge.Finding{Key: limit.WriteBPS, Asked: asked}, Mode: row.mode}
