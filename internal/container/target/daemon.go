@@ -31,11 +31,16 @@ type daemon struct {
 }
 
 func (d *daemon) what() string {
-	name := "the daemon"
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.is != nil {
-		name = engineOf(d.is).title()
+	return d.called(d.is)
+}
+
+// called is what for a daemon with these facts, nil if they are unknown.
+func (d *daemon) called(is *dockerapi.Daemon) string {
+	name := "the daemon"
+	if is != nil {
+		name = engineOf(is).title()
 	}
 	return name + " at " + d.address.Host
 }

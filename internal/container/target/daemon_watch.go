@@ -33,7 +33,9 @@ func (d *daemon) watch(ctx context.Context, send func(Event)) {
 			if ctx.Err() != nil {
 				return
 			}
-			send(Event{Type: Lost, Source: d.what(), Err: err})
+			// Another caller may have found by now that the daemon can't be asked. It is Lost under the name under which it was
+			// Connected.
+			send(Event{Type: Lost, Source: d.called(is), Err: err})
 		}
 		if !pause(ctx, wait) {
 			return
@@ -87,7 +89,7 @@ func (d *daemon) follow(ctx context.Context, api *client.Client, is *dockerapi.D
 			default:
 			}
 			announced = true
-			send(Event{Type: Connected, Source: d.what()})
+			send(Event{Type: Connected, Source: d.called(is)})
 		}
 		select {
 		case r := <-begun:
