@@ -278,7 +278,7 @@ func TestHookPodman(t *testing.T) {
 		t.Fatalf("import: %v: %s", err, out)
 	}
 	for name, want := range map[string]string{"web-1": "3145728", "other": ""} {
-		out, err := podman("run", "--detach", "--network", "none", "--name", name, "sleeper:1", "/sleeper")
+		out, err := podman("run", "--detach", "--network", "host", "--name", name, "sleeper:1", "/sleeper")
 		t.Cleanup(func() { _, _ = podman("rm", "--force", "--time", "0", name) })
 		if err != nil {
 			t.Fatalf("run: %v: %s", err, out)
@@ -319,7 +319,7 @@ func TestHookDocker(t *testing.T) {
 			Name:   name,
 			Config: &container.Config{Image: dockertest.SleeperImage, Cmd: []string{"/sleeper"}, Labels: map[string]string{"tier": "gold"}},
 			HostConfig: &container.HostConfig{
-				Runtime: "held", NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "own", Target: "/data"}},
+				Runtime: "held", NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "own", Target: "/data"}},
 				Resources: container.Resources{CgroupParent: d.CgroupParent},
 			},
 		})
@@ -340,7 +340,7 @@ func TestHookDocker(t *testing.T) {
 	l.put(t, "rules:\n- {name: gone, match: all, where: {device: /dev/plimsoll-none}, limits: {write_bps: 3MiB}}\n")
 	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Config:     &container.Config{Image: dockertest.SleeperImage, Cmd: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{Runtime: "held", NetworkMode: "none", Resources: container.Resources{CgroupParent: d.CgroupParent}},
+		HostConfig: &container.HostConfig{Runtime: "held", NetworkMode: "host", Resources: container.Resources{CgroupParent: d.CgroupParent}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -131,7 +131,7 @@ func TestLimitPodman(t *testing.T) {
 	dockertest.ImportSleeper(t, api)
 	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "web", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: dir, Target: "/data"}}},
+		HostConfig: &container.HostConfig{NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: dir, Target: "/data"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

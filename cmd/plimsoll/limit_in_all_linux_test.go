@@ -43,7 +43,7 @@ func TestLimitVolumeShared(t *testing.T) {
 		res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 			Name: name, Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
 			HostConfig: &container.HostConfig{
-				NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}},
+				NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}},
 				Resources: container.Resources{CgroupParent: d.CgroupParent},
 			},
 		})

@@ -77,7 +77,7 @@ func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name, volum
 		Name:   name,
 		Config: &container.Config{Image: "plimsoll-test-limit:1", Cmd: []string{"/w", "agent", "--dir", "/data"}, OpenStdin: true},
 		HostConfig: &container.HostConfig{
-			NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: "/data"}},
+			NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: "/data"}},
 			Resources: container.Resources{CgroupParent: d.CgroupParent},
 		},
 	})

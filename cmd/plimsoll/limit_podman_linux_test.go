@@ -47,7 +47,7 @@ func TestLimitPodmanVolume(t *testing.T) {
 	})
 	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "shop", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "stock", Target: "/data"}}},
+		HostConfig: &container.HostConfig{NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "stock", Target: "/data"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestLimitRestart(t *testing.T) {
 	dockertest.ImportSleeper(t, api)
 	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "on", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: dir, Target: "/data"}}, Resources: container.Resources{Memory: 256 << 20}},
+		HostConfig: &container.HostConfig{NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: dir, Target: "/data"}}, Resources: container.Resources{Memory: 256 << 20}},
 	})
 	if err != nil {
 		t.Fatal(err)

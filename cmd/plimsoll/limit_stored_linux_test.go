@@ -28,7 +28,7 @@ func TestLimitStored(t *testing.T) {
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "web", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Resources: container.Resources{
+		HostConfig: &container.HostConfig{NetworkMode: "host", Resources: container.Resources{
 			CgroupParent: d.CgroupParent, Memory: 64 << 20, BlkioDeviceWriteBps: []*blkiodev.ThrottleDevice{{Path: loop, Rate: 10 << 20}},
 		}},
 	})

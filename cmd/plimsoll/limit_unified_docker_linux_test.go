@@ -47,7 +47,7 @@ func TestLimitUnifiedDocker(t *testing.T) {
 	number := disktest.Number(t, loop)
 	made, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "web", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Binds: []string{dir + ":/data"}, Resources: container.Resources{
+		HostConfig: &container.HostConfig{NetworkMode: "host", Binds: []string{dir + ":/data"}, Resources: container.Resources{
 			CgroupParent: d.CgroupParent, BlkioDeviceWriteBps: []*blkiodev.ThrottleDevice{{Path: loop, Rate: 8 << 20}},
 		}},
 	})

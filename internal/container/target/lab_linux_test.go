@@ -65,7 +65,7 @@ func (l *apiLab) create(t *testing.T, name string, labels map[string]string, hos
 	if host == nil {
 		host = &container.HostConfig{}
 	}
-	host.NetworkMode = "none"
+	host.NetworkMode = "host"
 	c, err := l.api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: name, Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}, Labels: labels}, HostConfig: host,
 	})

@@ -75,7 +75,7 @@ func loop(t *testing.T) Device {
 // run starts a container and finds it.
 func (l *lab) run(t *testing.T, name string, host *container.HostConfig) target.Target {
 	t.Helper()
-	host.NetworkMode = "none"
+	host.NetworkMode = "host"
 	c, err := l.api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: name, Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}}, HostConfig: host,
 	})

@@ -62,7 +62,7 @@ func TestPodman(t *testing.T) {
 		t.Helper()
 		c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 			Name: name, Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}, Labels: map[string]string{"tier": "gold"}},
-			HostConfig: &container.HostConfig{NetworkMode: "none"},
+			HostConfig: &container.HostConfig{NetworkMode: "host"},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -206,7 +206,7 @@ func (l *lab) create(name string, labels map[string]string) string {
 		Name:   name,
 		Config: &container.Config{Image: dockertest.SleeperImage, Cmd: []string{"/sleeper"}, Labels: labels},
 		HostConfig: &container.HostConfig{
-			NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}},
+			NetworkMode: "host", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}},
 			Resources: container.Resources{CgroupParent: l.d.CgroupParent},
 		},
 	})

@@ -46,7 +46,7 @@ func TestStartPodman(t *testing.T) {
 		name := fmt.Sprintf("plimsoll-keeper-start-%d", i)
 		c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 			Name: name, Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}, Labels: map[string]string{"tier": "gold"}},
-			HostConfig: &container.HostConfig{NetworkMode: "none"},
+			HostConfig: &container.HostConfig{NetworkMode: "host"},
 		})
 		if err != nil {
 			t.Fatal(err)

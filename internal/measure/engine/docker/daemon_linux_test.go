@@ -228,7 +228,7 @@ func testDockerVolumeOptions(t *testing.T, l *labDaemon) {
 }
 
 func testDockerIsolation(t *testing.T, l *labDaemon) {
-	s := l.open(t, l.engine(nil), layerSpec())
+	s := l.openIsolated(t, l.engine(nil), layerSpec())
 	if got := s.say(t, "links"); got != "1 <nil>" {
 		t.Errorf("network links = %s, want lo only", got)
 	}

@@ -35,7 +35,7 @@ func (l *labDaemon) foreign(t *testing.T, name string, labels map[string]string)
 		t.Fatal(err)
 	}
 	c, err := l.api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
-		Name: name, Config: &container.Config{Image: img.id, Labels: labels}, HostConfig: &container.HostConfig{NetworkMode: "none"},
+		Name: name, Config: &container.Config{Image: img.id, Labels: labels}, HostConfig: &container.HostConfig{NetworkMode: "host"},
 	})
 	if err != nil {
 		t.Fatal(err)
