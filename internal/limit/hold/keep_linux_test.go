@@ -268,9 +268,9 @@ func TestKeepRefused(t *testing.T) {
 		set    limit.Limits
 		want   string
 	}{
-		{&target.Target{Kind: target.Cgroup, Name: "/x"}, limit.Limits{CPUs: 1}, "this is no container"},
-		{container(target.Containerd, ""), limit.Limits{CPUs: 1}, "containerd has those with which a container was made"},
-		{container(target.Docker, ""), limit.Limits{CPUs: 1}, "or its API could not be asked"},
+		{&target.Target{Kind: target.Cgroup, Name: "/x"}, limit.Limits{CPUs: 1}, "this is not a container"},
+		{container(target.Containerd, ""), limit.Limits{CPUs: 1}, "containerd stores no limits; Docker and Podman do"},
+		{container(target.Docker, ""), limit.Limits{CPUs: 1}, "the API of docker, which stores limits, could not be asked"},
 		{container(target.Docker, "unix:///x"), limit.Limits{Weight: 200}, "weight: engines store weights on a scale of their own"},
 		{container(target.Podman, "unix:///x"), limit.Limits{Latency: 5e6}, "latency: no engine stores it"},
 	} {

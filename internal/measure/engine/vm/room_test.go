@@ -53,8 +53,8 @@ func TestMachineRoom(t *testing.T) {
 		{"v2, files go", v2, []map[string]string{group("cg/a/b", "1000"+mega, "1000"+mega, "250"+mega, "250"+mega)}, fits},
 		{"v2, above", v2, []map[string]string{group("cg/a/b", "max", "1", "0", "0"), group("cg/a", "536870912", "536870912", "0", "0")}, "and the control group /a has 0 B of its 512 MiB free"},
 		{"v1, no limit", v1, []map[string]string{group("cg/memory/a/b", "9223372036854771712", "5000"+mega, "0", "0")}, fits},
-		{"v1, too little", v1, []map[string]string{group("cg/memory/a/b", "536870912", "268435456", "0", "0")}, "that the control group /a/b has"},
-		{"v1, above", v1, []map[string]string{group("cg/memory/a/b", "9223372036854771712", "1", "0", "0"), group("cg/memory/a", "536870912", "536870912", "1"+mega, "0")}, "that the control group /a has"},
+		{"v1, too little", v1, []map[string]string{group("cg/memory/a/b", "536870912", "268435456", "0", "0")}, "the control group /a/b has 256 MiB of its 512 MiB free"},
+		{"v1, above", v1, []map[string]string{group("cg/memory/a/b", "9223372036854771712", "1", "0", "0"), group("cg/memory/a", "536870912", "536870912", "1"+mega, "0")}, "the control group /a has 977 KiB of its 512 MiB free"},
 		{"v1, files of groups below go", v1, []map[string]string{group("cg/memory/a/b", "1000"+mega, "1000"+mega, "250"+mega, "250"+mega)}, fits},
 		{"torn", v2, []map[string]string{group("cg/a/b", "", "x", "0", "0")}, fits},
 	} {
