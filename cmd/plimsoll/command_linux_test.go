@@ -106,6 +106,7 @@ func TestSiteBuild(t *testing.T) {
 
 // TestRawWrite writes a file: dd where it is, the worker everywhere.
 func TestRawWrite(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
 	state := t.TempDir()

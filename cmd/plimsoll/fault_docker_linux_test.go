@@ -101,7 +101,7 @@ func testOneInterrupt(t *testing.T, api *client.Client) {
 	before := objects(t, api)
 	p := strings.Replace(small, "[host, oci]", "[host, oci, docker]", 1)
 	p = strings.Replace(p, "layer: {},", "layer: {}, volume: {},", 1)
-	const blocks, cells = 6, 2 * (2 + 2 + 3 + 1) // With the control.
+	const blocks, cells = 3, 2 * (2 + 2 + 3 + 1) // With the control.
 	cmd := startPlan(t, dir, p, "run", "-", "--blocks", fmt.Sprint(blocks))
 	for end := time.Now().Add(time.Minute); countTrials(dir) < cells+cells/2 && time.Now().Before(end); { // All containers run.
 		time.Sleep(5 * time.Millisecond)

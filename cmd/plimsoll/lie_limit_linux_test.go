@@ -210,7 +210,7 @@ func TestLieBusyTarget(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	began := time.Now()
-	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "6s")
+	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s")
 	text := r.stdout + r.stderr
 	t.Logf("status %d after %v:\n%s", r.status, time.Since(began), text)
 	if !strings.Contains(text, ", from ") {

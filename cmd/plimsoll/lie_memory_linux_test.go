@@ -95,6 +95,7 @@ func memoryPlan(disk string, places map[string]string) string {
 
 // TestLieMemoryDisk: memory is presented as a disk in every way that there is, and called memory.
 func TestLieMemoryDisk(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	at := func(dir string) string { return "path: " + dir }
 	places := map[string]string{}

@@ -81,6 +81,7 @@ func formatted(t *testing.T) string {
 
 // TestSyncTogether: syncs that share flushes, of several jobs or at a depth, are not said to be lost.
 func TestSyncTogether(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	plan := `
 name: together

@@ -71,6 +71,7 @@ func reportText(t *testing.T, state, text string, args ...string) (report.Report
 // group of version 1, and a limit at the device closes that. TestLimit proves the latter two of Docker's containers. Direct I/Os are
 // larger than the plan's, so that a busy machine reaches the limits.
 func TestNeighbours(t *testing.T) {
+	t.Parallel() // It waits for limits, on disks of its own.
 	needThrottle(t)
 	setVariable(t, "DOCKER_HOST", dockertest.SharedDocker(t).Host)
 	var r report.Report
