@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/procfs"
 )
 
 const (
@@ -94,13 +95,7 @@ func (e *examination) power() {
 
 // memory reports whether the workloads fit in memory.
 func (e *examination) memory() {
-	free := int64(0)
-	for line := range strings.Lines(device.Text(e.o.FS.Proc, "meminfo")) {
-		if v, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
-			free = n * 1024
-		}
-	}
+	free, _ := procfs.Available(e.o.FS.Proc)
 	i := Item{ID: "memory", Group: Measure, Status: OK, What: fmt.Sprintf("memory: %d of %d MiB available", free>>20, e.report.Machine.Memory>>20)}
 	if free < lowMemory {
 		i.Status, i.Why = Partly, "less than 1 GiB: cells on tmpfs or in the page cache may not fit"

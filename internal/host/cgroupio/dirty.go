@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 )
 
 // A DirtyRoom is how much unwritten data a process's group may have before the kernel makes writers wait for the disk, if a memory
@@ -38,7 +39,7 @@ func ReadDirtyRoom(f device.FS, pid int) (*DirtyRoom, error) {
 			room = &DirtyRoom{Limit: n, Group: g.Path}
 		}
 	}
-	available := memInfo(f, "MemAvailable")
+	available, _ := procfs.Available(f.Proc)
 	if room == nil || available <= 0 || room.Limit >= available {
 		return nil, nil
 	}
@@ -61,15 +62,4 @@ func ReadDirtyRoom(f device.FS, pid int) (*DirtyRoom, error) {
 func setting(f device.FS, name string) float64 {
 	n, _ := strconv.ParseFloat(strings.TrimSpace(device.Text(f.Proc, "sys", "vm", name)), 64)
 	return n
-}
-
-// memInfo returns a line of /proc/meminfo in bytes, 0 if there is none.
-func memInfo(f device.FS, name string) int64 {
-	for line := range strings.Lines(device.Text(f.Proc, "meminfo")) {
-		if w := strings.Fields(line); len(w) > 1 && w[0] == name+":" {
-			n, _ := strconv.ParseInt(w[1], 10, 64)
-			return n << 10
-		}
-	}
-	return 0
 }

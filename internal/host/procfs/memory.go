@@ -26,6 +26,19 @@ func Memory(root string, pid int) (bytes int64, err error) {
 	return 0, fmt.Errorf("%s has no Pss", name)
 }
 
+// Available returns how many bytes of memory new work can have without swapping: MemAvailable of proc_meminfo(5). ok is false if the
+// procfs at root doesn't say.
+func Available(root string) (bytes int64, ok bool) {
+	b, _ := os.ReadFile(filepath.Join(root, "meminfo"))
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemAvailable:" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			return kib << 10, err == nil && kib >= 0
+		}
+	}
+	return 0, false
+}
+
 // Children lists the children of a process of the procfs at root whose program's name begins with name. The kernel keeps 15 bytes of
 // the name (TASK_COMM_LEN of include/linux/sched.h).
 func Children(root string, pid int, program string) []int {

@@ -35,6 +35,25 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestAvailable: the kernel's figure in bytes, and none where the file has none.
+func TestAvailable(t *testing.T) {
+	if n, ok := Available("/proc"); !ok || n < 1<<20 {
+		t.Errorf("this machine has %d bytes, %v", n, ok)
+	}
+	for text, want := range map[string]int64{"MemTotal: 9 kB\nMemAvailable:     400 kB\n": 400 << 10, "MemTotal: 9 kB\n": -1, "MemAvailable: x kB\n": -1, "MemAvailable:\n": -1, "MemAvailable: -1 kB\n": -1} {
+		got, ok := Available(treetest.Make(t, map[string]string{"meminfo": text}))
+		if ok != (want >= 0) {
+			t.Errorf("%q: known: %v", text, ok)
+		}
+		if ok && got != want {
+			t.Errorf("%q: %d bytes, want %d", text, got, want)
+		}
+	}
+	if _, ok := Available(t.TempDir()); ok {
+		t.Error("known without the file")
+	}
+}
+
 // TestMemoryWithout: a file without the line is an error, not a process without memory.
 func TestMemoryWithout(t *testing.T) {
 	root := treetest.Make(t, map[string]string{"7/smaps_rollup": "Rss:   12 kB\n"})

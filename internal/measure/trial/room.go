@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/record"
@@ -49,7 +50,7 @@ func (l *ledger) space(kind place.Kind, a *agent.Agent, sources bool) *space {
 	mount, bytes, ok := "", int64(0), false
 	switch {
 	case kind == place.Tmpfs && info.PID != 0:
-		bytes, ok = freeMemory()
+		bytes, ok = procfs.Available("/proc")
 	case kind != place.Tmpfs && info.HostPath != "":
 		mount, bytes, ok = freeAt(info.HostPath)
 	}

@@ -1,10 +1,7 @@
 package trial
 
 import (
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -37,19 +34,4 @@ func freeAt(path string) (mount string, bytes int64, ok bool) {
 
 func stat(path string, st *unix.Stat_t) error {
 	return eintr.Retry(func() error { return unix.Stat(path, st) })
-}
-
-// freeMemory is MemAvailable of proc_meminfo(5).
-func freeMemory() (bytes int64, ok bool) {
-	b, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(b)) {
-		if v, found := strings.CutPrefix(line, "MemAvailable:"); found {
-			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
-			return kib << 10, err == nil
-		}
-	}
-	return 0, false
 }

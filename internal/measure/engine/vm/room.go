@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/text/size"
 )
 
@@ -21,15 +22,10 @@ const qemuOverhead = 160 << 20
 func (v *Engine) room(need int64) error { return v.roomIn(device.Host(), need) }
 
 func (v *Engine) roomIn(f device.FS, need int64) error {
-	b, err := os.ReadFile(filepath.Join(f.Proc, "meminfo"))
-	if err != nil {
-		return nil
-	}
 	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with QEMU's own memory, and ", size.Bytes(need+qemuOverhead))
 	const smaller = "make memory: or the tmpfs smaller"
-	// MemAvailable of proc_meminfo(5).
-	if kib, ok := lookUp(string(b), "MemAvailable:"); ok && kib<<10 < need+qemuOverhead {
-		return v.no(what, takes+size.Bytes(kib<<10)+" of memory are free here", "free some, or "+smaller)
+	if free, ok := procfs.Available(f.Proc); ok && free < need+qemuOverhead {
+		return v.no(what, takes+size.Bytes(free)+" of memory are free here", "free some, or "+smaller)
 	}
 	tree, err := hierarchy.Read(f)
 	if err != nil {
