@@ -272,9 +272,9 @@ func TestLimitNobody(t *testing.T) {
 func TestLimitStatus(t *testing.T) {
 	for err, want := range map[error]int{
 		&refusal.Error{Act: refusal.Limited, What: "a"}:     exitCannot,
-		&cgroup.Fault{Err: cgroup.ErrNotGiven}:              exitCannot,
+		&cgroup.Fault{Err: cgroup.ErrNoController}:              exitCannot,
 		&cgroup.Fault{Err: cgroup.ErrUnsupported}:           exitCannot,
-		fmt.Errorf("container web: %w", cgroup.ErrNotGiven): exitCannot,
+		fmt.Errorf("container web: %w", cgroup.ErrNoController): exitCannot,
 		fmt.Errorf("process 1: %w", cgroup.ErrRoot):         exitCannot,
 		&hold.MissingError{}:                                exitUsage,
 		&cgroup.Fault{Err: syscall.EOPNOTSUPP}:              exitCannot,

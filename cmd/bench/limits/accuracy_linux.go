@@ -51,7 +51,7 @@ func newMemoryBed(i int) (_ bed, err error) {
 		return nil, err
 	}
 	b.own, err = b.host.Make(fmt.Sprintf("plimsoll-bench-limit-%d-%d", os.Getpid(), i), hierarchy.IO)
-	if errors.Is(err, cgroup.ErrNotGiven) || errors.Is(err, hierarchy.ErrNone) {
+	if errors.Is(err, cgroup.ErrNoController) || errors.Is(err, hierarchy.ErrNone) {
 		return nil, errSkip(err.Error())
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ func machine(groups int) (_ *place, remove func() error, err error) {
 		return nil, nil, err
 	}
 	own, err := host.Make("plimsoll-bench-limit-"+strconv.Itoa(os.Getpid()), hierarchy.IO)
-	if errors.Is(err, cgroup.ErrNotGiven) || errors.Is(err, hierarchy.ErrNone) {
+	if errors.Is(err, cgroup.ErrNoController) || errors.Is(err, hierarchy.ErrNone) {
 		return nil, nil, errSkip(err.Error())
 	}
 	if err != nil {

@@ -35,9 +35,9 @@ import (
 // ErrGone is the error where a target's group was removed: its processes have ended.
 var ErrGone = errors.New("the group is gone: its processes have ended")
 
-// ErrNotGiven is the error where a group of version 2 has no files of a controller, because a group above doesn't
+// ErrNoController is the error where a group of version 2 has no files of a controller, because a group above doesn't
 // enable it in cgroup.subtree_control.
-var ErrNotGiven = refusal.New("the controller is not given to this group")
+var ErrNoController = refusal.New("the controller is not given to this group")
 
 // ErrUnsupported is the error where this kernel or version doesn't have the limit.
 var ErrUnsupported = refusal.New("not supported here")

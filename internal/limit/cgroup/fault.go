@@ -34,7 +34,7 @@ type Fault struct {
 	Err error `json:"-"`
 }
 
-// Unwrap returns the underlying error, such as syscall.ENODEV or ErrNotGiven.
+// Unwrap returns the underlying error, such as syscall.ENODEV or ErrNoController.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // NotPutBack reports whether err is of a change that failed and could not be undone: the kernel has some of the new limits.
@@ -105,7 +105,7 @@ func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit
 		return f
 	}
 	// The topmost group that doesn't enable it has to be changed first.
-	f.Err, f.Why = ErrNotGiven, "the "+controller+" controller is not given to this group"
+	f.Err, f.Why = ErrNoController, "the "+controller+" controller is not given to this group"
 	var below []string // The names on the way from a to the group.
 	for a, on := g.Parent(), g; a != nil; on, a = a, a.Parent() {
 		below = append([]string{filepath.Base(on.Dir)}, below...)

@@ -49,37 +49,37 @@ func TestFaults(t *testing.T) {
 			f.drop("cg/c/io.max", "cg/c/io.weight", "cg/c/io.bfq.weight", "cg/c/io.latency")
 			f.put("cg/c/cgroup.controllers", "cpu memory\n")
 			f.put("cg/cgroup.subtree_control", "cpu memory\n")
-		}, nil, set(rate, vda), ErrNotGiven, []string{"the io controller is not given to this group: ROOT/cg/cgroup.subtree_control does not list it", "echo +io > ROOT/cg/cgroup.subtree_control"}},
+		}, nil, set(rate, vda), ErrNoController, []string{"the io controller is not given to this group: ROOT/cg/cgroup.subtree_control does not list it", "echo +io > ROOT/cg/cgroup.subtree_control"}},
 		{"unit not given", 2, func(f *fake) {
 			f.group("/system.slice/c.service/d")
 			f.drop("cg/system.slice/c.service/d/io.max")
 			f.put("cg/system.slice/c.service/d/cgroup.controllers", "cpu memory\n")
 			f.put("cg/system.slice/cgroup.subtree_control", "cpu memory\n")
 			f.put("cg/system.slice/c.service/cgroup.subtree_control", "cpu memory\n")
-		}, nil, set(rate, vda), ErrNotGiven, []string{"echo +io > ROOT/cg/system.slice/cgroup.subtree_control; where systemd runs, instead: systemctl set-property c.service IOAccounting=yes"}},
+		}, nil, set(rate, vda), ErrNoController, []string{"echo +io > ROOT/cg/system.slice/cgroup.subtree_control; where systemd runs, instead: systemctl set-property c.service IOAccounting=yes"}},
 		{"unit not given from the top", 2, func(f *fake) {
 			f.group("/system.slice/c.service/d.scope")
 			f.drop("cg/system.slice/c.service/d.scope/io.max")
 			for _, g := range []string{"system.slice/c.service/d.scope/cgroup.controllers", "system.slice/cgroup.subtree_control", "system.slice/c.service/cgroup.subtree_control", "cgroup.subtree_control"} {
 				f.put("cg/"+g, "cpu memory\n")
 			}
-		}, nil, set(rate, vda), ErrNotGiven, []string{"echo +io > ROOT/cg/cgroup.subtree_control; where systemd runs, instead: systemctl set-property c.service IOAccounting=yes"}},
+		}, nil, set(rate, vda), ErrNoController, []string{"echo +io > ROOT/cg/cgroup.subtree_control; where systemd runs, instead: systemctl set-property c.service IOAccounting=yes"}},
 		{"weight not given, of a disk that is divided", 2, func(f *fake) {
 			f.drop("cg/c/io.max", "cg/c/io.weight", "cg/c/io.bfq.weight", "cg/c/io.latency")
 			f.put("cg/c/cgroup.controllers", "cpu memory\n")
 			f.put("cg/cgroup.subtree_control", "cpu memory\n")
-		}, nil, set(limit.Limits{Weight: 200}, sdb), ErrNotGiven, []string{"weight: ROOT/cg/c/io.bfq.weight: the io controller is not given"}},
+		}, nil, set(limit.Limits{Weight: 200}, sdb), ErrNoController, []string{"weight: ROOT/cg/c/io.bfq.weight: the io controller is not given"}},
 		{"not delegated", 2, func(f *fake) {
 			f.group("/user@1.service/d")
 			f.drop("cg/user@1.service/d/io.max")
 			f.put("cg/user@1.service/d/cgroup.controllers", "cpu memory\n")
 			f.put("cg/user@1.service/cgroup.subtree_control", "cpu memory\n")
-		}, nil, set(rate, vda), ErrNotGiven, []string{"systemctl edit user@1.service, with Delegate=io"}},
+		}, nil, set(rate, vda), ErrNoController, []string{"systemctl edit user@1.service, with Delegate=io"}},
 		{"weight not given", 2, func(f *fake) {
 			f.drop("cg/c/io.max", "cg/c/io.weight", "cg/c/io.bfq.weight", "cg/c/io.latency")
 			f.put("cg/c/cgroup.controllers", "cpu memory\n")
 			f.put("cg/cgroup.subtree_control", "cpu memory\n")
-		}, nil, set(limit.Limits{Weight: 200}), ErrNotGiven, []string{"weight: ROOT/cg/c/io.bfq.weight: the io controller is not given"}},
+		}, nil, set(limit.Limits{Weight: 200}), ErrNoController, []string{"weight: ROOT/cg/c/io.bfq.weight: the io controller is not given"}},
 		{"no latency in this kernel", 2, func(f *fake) { f.drop("cg/c/io.latency") }, nil, set(limit.Limits{Latency: time.Millisecond}, vda), ErrUnsupported, []string{"the group has the io controller, but this kernel has no io.latency"}},
 		{"no latency in version 1", 1, nil, nil, set(limit.Limits{Latency: time.Millisecond}, vda), ErrUnsupported, []string{"version 1 of cgroups has no latency targets", "unified"}},
 		{"no throttling in this kernel", 1, func(f *fake) { f.drop("cg/blkio/c/blkio.throttle.write_bps_device") }, nil, set(rate, vda), ErrUnsupported, []string{"blkio.throttle.write_bps_device: this kernel has no such file"}},

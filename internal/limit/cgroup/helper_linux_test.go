@@ -206,7 +206,7 @@ func newLab(t *testing.T, cs ...hierarchy.Controller) *lab {
 		given = given && root.ForChildren()
 	}
 	if !given {
-		if !errors.Is(err, ErrNotGiven) || !strings.Contains(err.Error(), "cgroup.subtree_control does not list it; echo +") {
+		if !errors.Is(err, ErrNoController) || !strings.Contains(err.Error(), "cgroup.subtree_control does not list it; echo +") {
 			t.Errorf("Make where a controller is not given = %v", err)
 		}
 		return nil

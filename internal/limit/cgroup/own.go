@@ -27,7 +27,7 @@ type Own struct {
 const prefix = "plimsoll-"
 
 // Make creates a group for each controller. The name must begin with "plimsoll-" and be unique among living groups.
-// No other group is changed: if version 2's root doesn't enable a controller, the error wraps ErrNotGiven.
+// No other group is changed: if version 2's root doesn't enable a controller, the error wraps ErrNoController.
 func (h *Host) Make(name string, cs ...hierarchy.Controller) (_ *Own, err error) {
 	if !strings.HasPrefix(name, prefix) || name != filepath.Base(name) {
 		return nil, fmt.Errorf("%q is not a name for a group of Plimsoll's: it must begin with %s", name, prefix)

@@ -62,7 +62,7 @@ func TestMake(t *testing.T) {
 	}
 	f.put("cg/cgroup.subtree_control", "memory\n")
 	_, err := f.host.Make("plimsoll-y", hierarchy.Memory, hierarchy.IO)
-	if !errors.Is(err, ErrNotGiven) || !strings.Contains(err.Error(), "echo +io > "+filepath.Join(f.root, "cg/cgroup.subtree_control")) {
+	if !errors.Is(err, ErrNoController) || !strings.Contains(err.Error(), "echo +io > "+filepath.Join(f.root, "cg/cgroup.subtree_control")) {
 		t.Errorf("Make = %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(f.root, "cg/plimsoll-y")); err == nil {

@@ -22,7 +22,7 @@ const controllerPoll = 10 * time.Millisecond
 // awaited returns the diff of a unit whose group lacks a controller, if that is what err says. Nothing can be compared
 // before systemd gives the group its controller.
 func awaited(err error, d *Done) *cgroup.Diff {
-	if d.GroupSet.Unit == "" || !errors.Is(err, cgroup.ErrNotGiven) {
+	if d.GroupSet.Unit == "" || !errors.Is(err, cgroup.ErrNoController) {
 		return nil
 	}
 	why := err.Error()
@@ -41,7 +41,7 @@ func (h *Holder) withController(ctx context.Context, d *Done, lacks error, write
 	if lacks == nil {
 		lacks = write()
 	}
-	if d.GroupSet.Unit == "" || !errors.Is(lacks, cgroup.ErrNotGiven) {
+	if d.GroupSet.Unit == "" || !errors.Is(lacks, cgroup.ErrNoController) {
 		return lacks
 	}
 	ctx, cancel := context.WithTimeout(ctx, controllerPatience)
@@ -54,7 +54,7 @@ func (h *Holder) withController(ctx context.Context, d *Done, lacks error, write
 			d.Diff, d.lacks = diff, nil
 			err = write()
 		}
-		if !errors.Is(err, cgroup.ErrNotGiven) {
+		if !errors.Is(err, cgroup.ErrNoController) {
 			return err
 		}
 		select {
