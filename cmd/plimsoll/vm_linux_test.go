@@ -66,7 +66,7 @@ func TestVMAppend(t *testing.T) {
 	args := []string{
 		"run", "raw-write", "--json", "--only", "workload=append", "--set", machines(kernel, "9p", "virtiofs"), "--set", "places={layer: {}, bind: {}}",
 		"--set", "baseline={engine: virtiofs, place: bind}", "--set", "exclude=[{engine: 9p, place: layer}]",
-		"--set", "workloads.append.runtime=3s", "--blocks", "6",
+		"--set", "workloads.append.runtime=1500ms", "--blocks", "6",
 	}
 	want := map[string]report.Kind{"virtiofs layer": report.Faster, "9p bind": report.Slower}
 	for _, more := range []string{"9", "12", "16", ""} {

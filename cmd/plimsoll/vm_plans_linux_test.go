@@ -67,6 +67,8 @@ func TestVMPlans(t *testing.T) {
 			args := []string{"run", plan, "--quick", "--blocks", "1", "--only", "engine=host|vm|virtiofs"}
 			if plan == "site-build" {
 				args = append(args, "--set", fmt.Sprintf("workloads.tree-cold.count=%d", files), "--set", fmt.Sprintf("workloads.tree-warm.count=%d", files))
+			} else {
+				args = append(args, "--set", "workloads.write.size=8MiB", "--set", "workloads.synced.size=8MiB")
 			}
 			for _, e := range []string{"vm", "virtiofs"} {
 				args = append(args, "--set", "engines."+e+".kernel="+kernel, "--set", "engines."+e+".accel=tcg", "--set", "engines."+e+".cpus=1")

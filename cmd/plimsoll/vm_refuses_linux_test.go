@@ -13,7 +13,7 @@ import (
 // are measured. The folder that is shared has no room for all of the tree's files.
 func TestVMRefusingShare(t *testing.T) {
 	kernel := needVM(t)
-	share, dir := disktest.Mount(t, "share", "tmpfs", 0, "size=64m,nr_inodes=120,mode=0755"), machineState(t)
+	share, dir := disktest.Mount(t, "share", "tmpfs", 0, "size=64m,nr_inodes=60,mode=0755"), machineState(t)
 	shares := []string{"9p", "virtiofs"}
 	for name, program := range map[string]string{"smb": "smbd", "nfs": "ganesha.nfsd"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -21,7 +21,7 @@ func TestVMRefusingShare(t *testing.T) {
 		}
 		shares = append(shares, name)
 	}
-	plan := "name: refusing\nworkloads: {tree: {kind: tree, count: 200, bs: 4KiB}}\nengines: [vm]\nplaces: {layer: {}, share: {kind: bind, path: " + share + "}}\nsources: [layer]\n" +
+	plan := "name: refusing\nworkloads: {tree: {kind: tree, count: 100, bs: 4KiB}}\nengines: [vm]\nplaces: {layer: {}, share: {kind: bind, path: " + share + "}}\nsources: [layer]\n" +
 		"exclude: [{engine: [virtiofs, smb, nfs], place: layer}]\nblocks: 1\n"
 	plan = strings.Replace(plan, "engines: [vm]", strings.Replace(machines(kernel, shares...), "=", ": ", 1), 1)
 	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
