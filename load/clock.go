@@ -78,8 +78,7 @@ func read() (r reading) {
 // Go's monitor asks every thread that has run for 10 ms to yield, even if no other thread is waiting, and yielding
 // takes tens of microseconds. The request mostly arrives during a system call, and the thread obeys it at the next
 // function prologue. No prologue may lie between the return of an I/O and the reading of the clock, or the I/O would
-// seem slow. Hence nosplit here and where the engines reap (reads of the page cache above 50 us: 155 before, 110 after,
-// in 2 s).
+// seem slow. Hence nosplit here and where the engines reap.
 //
 //go:nosplit
 func (c *clock) now() int64 {

@@ -35,8 +35,8 @@ type generator struct {
 	vary *variety
 }
 
-// cursors are the cursors of a file: the positions of its reads and of its writes, in blocks or in bytes, and the
-// visits of a pass.
+// cursors are the cursors of a file: the position of its reads, the position of its writes, in blocks or in bytes, and the
+// number of visits of a pass (passVisits).
 type cursors [3]cursor
 
 // passVisits is the cursor that numbers the visits of random blocks; it is not a position.
@@ -150,7 +150,7 @@ func newPermutation(n, key uint64) permutation {
 	return permutation{n: n, bits: uint(max(bits.Len64(n-1), 1)), key: key}
 }
 
-// turn returns visit number i of passes over n blocks. Each pass has a different order.
+// turn returns the block that visit i goes to. n visits are a pass over all n blocks; each pass has a different order.
 func (p *permutation) turn(i, n uint64) uint64 {
 	if i < n {
 		return p.at(i)

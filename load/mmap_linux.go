@@ -13,7 +13,7 @@ import (
 // mapping does not extend the file.
 func (t *target) mapFile(j Job) error {
 	if end := j.Offset + int64(max(j.NumJobs-1, 0))*j.OffsetIncrement + max(j.Size, 1); t.size < end {
-		return fmt.Errorf("%s: the file has %d bytes; ioengine=mmap needs %d, and makes none longer", t.path, t.size, end)
+		return fmt.Errorf("%s: the file has %d bytes; ioengine=mmap needs %d, and can't lengthen it", t.path, t.size, end)
 	}
 	prot := unix.PROT_READ
 	if j.writes() {

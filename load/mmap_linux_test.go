@@ -25,7 +25,7 @@ func TestMMap(t *testing.T) {
 		job  Job
 		want string
 	}{
-		{Job{RW: Write, Filename: path, Size: 2 << 20, IOEngine: MMap}, "makes none longer"},
+		{Job{RW: Write, Filename: path, Size: 2 << 20, IOEngine: MMap}, "can't lengthen it"},
 		{Job{RW: Read, Filename: path, Direct: true, IOEngine: MMap}, "contradicts ioengine=mmap"},
 	} {
 		if r, err := Prepare(c.job); err == nil || !strings.Contains(err.Error(), c.want) {

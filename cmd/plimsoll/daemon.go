@@ -59,8 +59,8 @@ which limits the daemon would set now, by which rule, and which it can't. The da
 when it changes, and on SIGHUP; if the new one has a fault, the old one stays in force. docs/reference/daemon.md
 lists all keys.
 
-When the daemon ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon.
-Daemons of several folders share only the records of device-wide limits: never let two of them limit the same container.
+When the daemon ends, the limits stay, unless --clear-on-stop is given. Each --run folder has one
+daemon. Two daemons share only the records of device-wide limits: never let both limit one container.
 --status shows what the daemon holds.
 
 Exit status: 0 done; 1 error; 2 a policy with faults; 5 nothing can be limited here.`,

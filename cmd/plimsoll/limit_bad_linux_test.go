@@ -271,17 +271,17 @@ func TestLimitNobody(t *testing.T) {
 // TestLimitStatus: the exit status differs for a feature that this machine lacks and for a failure.
 func TestLimitStatus(t *testing.T) {
 	for err, want := range map[error]int{
-		&refusal.Error{Act: refusal.Limited, What: "a"}:     exitCannot,
+		&refusal.Error{Act: refusal.Limited, What: "a"}:         exitCannot,
 		&cgroup.Fault{Err: cgroup.ErrNoController}:              exitCannot,
-		&cgroup.Fault{Err: cgroup.ErrUnsupported}:           exitCannot,
+		&cgroup.Fault{Err: cgroup.ErrUnsupported}:               exitCannot,
 		fmt.Errorf("container web: %w", cgroup.ErrNoController): exitCannot,
-		fmt.Errorf("process 1: %w", cgroup.ErrRoot):         exitCannot,
-		&hold.MissingError{}:                                exitUsage,
-		&cgroup.Fault{Err: syscall.EOPNOTSUPP}:              exitCannot,
-		fmt.Errorf("io: %w", hierarchy.ErrNone):             exitCannot,
-		&cgroup.Fault{Err: os.ErrPermission}:                exitFailure,
-		fmt.Errorf("container web: %w", cgroup.ErrGone):     exitFailure,
-		errors.Join(errors.New("a"), &target.GoneError{}):   exitFailure,
+		fmt.Errorf("process 1: %w", cgroup.ErrRoot):             exitCannot,
+		&hold.MissingError{}:                                    exitUsage,
+		&cgroup.Fault{Err: syscall.EOPNOTSUPP}:                  exitCannot,
+		fmt.Errorf("io: %w", hierarchy.ErrNone):                 exitCannot,
+		&cgroup.Fault{Err: os.ErrPermission}:                    exitFailure,
+		fmt.Errorf("container web: %w", cgroup.ErrGone):         exitFailure,
+		errors.Join(errors.New("a"), &target.GoneError{}):       exitFailure,
 	} {
 		if got := statusOf(err); got != want {
 			t.Errorf("%v: status %d, want %d", err, got, want)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/measure/selfcheck"
+	"plimsoll/internal/text/size"
 )
 
 // selfcheckFlags are the flags of plimsoll selfcheck.
@@ -72,7 +73,7 @@ func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) error {
 		err = errors.Join(err, selfcheck.WriteTable(a.stdout, figures))
 	}
 	if n := selfcheck.Faults(figures); err == nil && n > 0 {
-		err = &exitError{exitNotHeld, fmt.Errorf("the figures of Plimsoll and fio disagree on a limited device in %d places: one of the two is wrong", n)}
+		err = &exitError{exitNotHeld, fmt.Errorf("%s of Plimsoll and fio disagree on a limited device: one of the two is wrong", size.Plural(n, "figure"))}
 	}
 	return err
 }

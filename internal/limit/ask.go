@@ -149,7 +149,7 @@ func thousands(s string) string {
 
 func (a *Ask) setPercent(k Key, text string) error {
 	if !k.Rate() {
-		return fmt.Errorf("%s%%: only rates can be a percentage (of the measured rate): %s", text, bounds[k].fix(k))
+		return fmt.Errorf("%s%%: a percentage is of the device's measured rate, so only rates can have one: %s", text, bounds[k].fix(k))
 	}
 	p, err := strconv.ParseFloat(text, 64)
 	switch {

@@ -381,7 +381,7 @@ func sortedPaths[T any](m map[string]T) []string { return slices.Sorted(maps.Key
 func secondsOf(a, b time.Time) (float64, error) {
 	s := a.Sub(b).Seconds()
 	if s <= 0 {
-		return 0, fmt.Errorf("an interval of %g seconds", s)
+		return 0, fmt.Errorf("two readings are %g seconds apart, which gives no rate", s)
 	}
 	return s, nil
 }

@@ -59,7 +59,7 @@ func (r *Roster) told(e target.Event) {
 	r.changed = true
 	switch e.Type {
 	case target.Lost:
-		r.lost[e.Source] = fmt.Sprintf("%s sends no more events: %v", e.Source, e.Err)
+		r.lost[e.Source] = fmt.Sprintf("%s may miss events: %v", e.Source, e.Err)
 	case target.Connected:
 		delete(r.lost, e.Source)
 	}

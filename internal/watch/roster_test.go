@@ -69,7 +69,7 @@ func TestTold(t *testing.T) {
 		t.Error("it is stale once")
 	}
 	r.told(target.Event{Type: target.Lost, Source: "Docker at x", Err: errors.New("connection reset")})
-	if n := r.Notes(); len(n) != 1 || n[0] != "Docker at x sends no more events: connection reset" || !r.stale() {
+	if n := r.Notes(); len(n) != 1 || n[0] != "Docker at x may miss events: connection reset" || !r.stale() {
 		t.Errorf("notes: %q", n)
 	}
 	r.told(target.Event{Type: target.Connected, Source: "Docker at x"})

@@ -122,16 +122,16 @@ func firstIO(ctx context.Context, e engine.Engine, spec engine.Spec, begin time.
 	return took, bytes, nil
 }
 
-// e1Plans are the plans about the cost of isolation, including machines.
-var e1Plans = []string{"raw-write", "site-build"}
+// isolationPlans are the plans about the cost of isolation, including machines.
+var isolationPlans = []string{"raw-write", "site-build"}
 
-// mostPlans is the maximum time of the quick forms of both on two cores.
+// mostPlans is the maximum time of the quick forms of the two isolationPlans on two cores.
 const mostPlans = 6 * time.Minute
 
-// timePlans times the quick forms of e1Plans; the last figure is their sum.
+// timePlans times the quick forms of isolationPlans; the last figure is their sum.
 func timePlans(ctx context.Context, o options, state string) (all []figure.Figure, err error) {
-	sum := figure.Figure{Name: strings.Join(e1Plans, " and ") + " --quick", Ours: []float64{0}, Unit: figure.Seconds, Goal: figure.Goal{Op: figure.AtMost, Value: float64(mostPlans)}}
-	for _, name := range e1Plans {
+	sum := figure.Figure{Name: strings.Join(isolationPlans, " and ") + " --quick", Ours: []float64{0}, Unit: figure.Seconds, Goal: figure.Goal{Op: figure.AtMost, Value: float64(mostPlans)}}
+	for _, name := range isolationPlans {
 		w := whole{"plimsoll run " + name + " --quick", []string{"run", name, "--quick"}, true, 0}
 		if o.kernel != "" {
 			for _, e := range []string{"vm", "virtiofs"} {

@@ -41,7 +41,7 @@ func TestTimePlans(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	want := ""
-	for _, name := range e1Plans {
+	for _, name := range isolationPlans {
 		want += "run " + name + " --quick --set engines.vm.kernel=/k --set engines.virtiofs.kernel=/k --state " + filepath.Join(state, name) + " --out " + state + "\n"
 	}
 	if b, err := os.ReadFile(program + ".args"); err != nil || string(b) != want {

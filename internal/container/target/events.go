@@ -19,7 +19,7 @@ const (
 	Changed EventType = "changed"
 	// Connected: from now on a daemon reports events. List has earlier changes.
 	Connected EventType = "connected"
-	// Lost: a daemon stopped reporting events. The Finder asks again until it reports them.
+	// Lost: a source reports no events any more, or not all of them. The Finder asks a daemon again until it reports them.
 	Lost EventType = "lost"
 )
 

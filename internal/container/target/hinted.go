@@ -17,8 +17,8 @@ type hintedDaemon struct {
 	ask    func(id string)
 }
 
-// add registers ask, which is called with the ids of an engine's containers that have started, until deaf is called. The daemon may
-// not know them.
+// add registers a daemon of engine e. Until deaf is called, ask gets the id of each container of e that files show as started; the
+// daemon may not know it yet.
 func (h *hinted) add(e Engine, ask func(id string)) (deaf func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

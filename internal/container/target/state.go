@@ -28,7 +28,7 @@ func (f *Finder) FromState(r io.Reader) (Target, error) {
 	}
 	var s specs.State
 	if err := json.Unmarshal(b, &s); err != nil {
-		return Target{}, fmt.Errorf("the runtime's answer is not an OCI state: %.40q", b)
+		return Target{}, fmt.Errorf("standard input has no OCI state (is this called as a hook?): %.40q", b)
 	}
 	switch {
 	case s.ID == "" || s.Bundle == "":

@@ -119,8 +119,8 @@ func (h *Host) PlanModel(d device.Number, m Model) (*Diff, error) {
 	return h.planCost(d, costModel, fields, "ctrl=auto")
 }
 
-// planCost plans a line of one of the two files. The file's name is the key of its edits and faults, since it is not
-// a container's limit. none is the value that removes a device's line.
+// planCost plans a device's line in io.cost.qos or io.cost.model. Edits and faults carry the file's name where others
+// carry a limit's key. none is the value that removes a device's line.
 func (h *Host) planCost(d device.Number, file string, want [][2]string, none string) (*Diff, error) {
 	root, now, err := h.cost(file)
 	if err != nil {

@@ -128,8 +128,8 @@ func (d *DaemonRecords) Vacate(n device.Number) error {
 	return d.limits.journal.Discard(d.ctx, deviceLimitKind, n.String())
 }
 
-// Record makes a list the daemon's records: before the daemon sets the limits of the list, and after it has removed
-// others. Of each record the device, the disk, its identity (if it is known), the limits and the rules must be set. No
+// Record replaces the daemon's records by a list. Call it before limits of the list are set, and after others were
+// removed. Of each record the device, the disk, its identity (if it is known), the limits and the rules must be set. No
 // device may have another owner. A damaged record of a device of the list is replaced: the daemon has called Vacate, or
 // limited the device since before the damage.
 func (d *DaemonRecords) Record(list []DeviceLimit) error {

@@ -35,7 +35,7 @@ func (k *Keeper) event(e target.Event) {
 		k.syncSoon(200 * time.Millisecond)
 	case target.Lost:
 		k.noteEngine(e.Source, e.Err, false)
-		k.logf("%s sends no more events: %v; the daemon asks it again, and the limits stay", e.Source, e.Err)
+		k.logf("%s may miss events: %v; the daemon goes on to ask, and the limits stay", e.Source, e.Err)
 	}
 }
 

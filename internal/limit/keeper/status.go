@@ -58,7 +58,7 @@ type Engine struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
 	Since     time.Time `json:"since"`
-	// Error reports why it sends no more events.
+	// Error reports why it sends no events any more, or not all.
 	Error string `json:"error,omitempty"`
 }
 

@@ -185,7 +185,7 @@ func (s *store) load(e *entry) (map[Slot]*Limit, *known, error) {
 	return held, k.Known, nil
 }
 
-// errNotRecord is the error for an entry that no keeper writes.
+// errNotRecord is the error for an entry without limits or without the boot, which no keeper writes.
 var errNotRecord = errors.New("it is not a record of limits")
 
 // parse reads an entry's payload.

@@ -55,7 +55,7 @@ func TestParseRefuses(t *testing.T) {
 		{rule("{match: all, limits: {write_iops: 10k}}"), "(10000?)"},
 		{rule("{match: all, limits: {write_bps: 0}}"), "0 is not a limit"},
 		{rule("{match: all, limits: {write_bps: [1]}}"), "write_bps wants a value such as 10MiB, got a list"},
-		{rule("{match: all, limits: {memory: 25%}}"), "only rates can be"},
+		{rule("{match: all, limits: {memory: 25%}}"), "only rates can have one"},
 		{rule("{match: all, where: {volume: a, path: /b}, " + good + "}"), "one of volume, path, device and all, not several"},
 		{rule("{match: all, where: {path: data}, " + good + "}"), "is not a whole path"},
 		{rule("{match: all, where: {path: /a/../b}, " + good + "}"), "is not a whole path"},

@@ -192,7 +192,7 @@ func InAnyGroup(dir, file string) bool {
 }
 
 // Schedulers reads a disk's queue/scheduler, "none [mq-deadline] bfq"; offered is nil where there is no queue to
-// schedule.
+// schedule: there is no such file, or a bare "none" in it, as Linux 6.1 has for a device-mapper target (elv_iosched_show of block/elevator.c).
 func Schedulers(text string) (chosen string, offered []string) {
 	for _, s := range strings.Fields(text) {
 		if name, ok := strings.CutPrefix(s, "["); ok {
@@ -200,6 +200,9 @@ func Schedulers(text string) (chosen string, offered []string) {
 			chosen = s
 		}
 		offered = append(offered, s)
+	}
+	if chosen == "" {
+		return "", nil
 	}
 	return chosen, offered
 }

@@ -3,6 +3,7 @@ package weight
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,5 +96,27 @@ func TestInAnyGroup(t *testing.T) {
 	}
 	if InAnyGroup(dir, "io.max") || InAnyGroup("", "weight.go") {
 		t.Error("a file that is in no group is found")
+	}
+}
+
+// TestSchedulers: a bare "none" is a device without a queue to schedule, as "[none]" is not. Such a device was told to load bfq.
+func TestSchedulers(t *testing.T) {
+	for text, want := range map[string]struct {
+		chosen  string
+		offered []string
+	}{
+		"none [mq-deadline] bfq\n": {"mq-deadline", []string{"none", "mq-deadline", "bfq"}},
+		"[none] mq-deadline\n":     {"none", []string{"none", "mq-deadline"}},
+		"[none]\n":                 {"none", []string{"none"}},
+		"none\n":                   {},
+		"":                         {},
+	} {
+		chosen, offered := Schedulers(text)
+		if chosen != want.chosen {
+			t.Errorf("%q: %q is chosen, want %q", text, chosen, want.chosen)
+		}
+		if !slices.Equal(offered, want.offered) || (offered == nil) != (want.offered == nil) {
+			t.Errorf("%q: %q are offered, want %q", text, offered, want.offered)
+		}
 	}
 }

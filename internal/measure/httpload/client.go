@@ -282,7 +282,7 @@ func (c *Client) lost(ctx context.Context, kind *int, t Timing, a answer, err er
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w (-s %v)", err, c.Spec.Timeout.Seconds())
 		}
-		c.fatal = fmt.Errorf("%w; -r goes on after it", err)
+		c.fatal = fmt.Errorf("%w; with -r the test goes on after such errors", err)
 		c.stop()
 		return
 	}

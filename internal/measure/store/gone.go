@@ -26,7 +26,7 @@ func (s *Store) gone(run string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s was removed or replaced, and its records could not be saved: %w", ErrGone, s.path, err)
 	}
-	return fmt.Errorf("%w: %s was removed or replaced; its records are saved: --state %s reads them and continues", ErrGone, s.path, dir)
+	return fmt.Errorf("%w: %s was removed or replaced; its records are saved; go on with --state %s", ErrGone, s.path, dir)
 }
 
 // rescue copies the open database to path, in place of an earlier copy.

@@ -102,7 +102,7 @@ func (f *flush) run(ctx context.Context, a *attempt, t *record.Trial, where []re
 		select {
 		case err := <-synced:
 			if err != nil {
-				return fmt.Errorf("buffered writes that were counted did not reach the storage: %w", err)
+				return fmt.Errorf("writes that are in the result did not reach the storage: %w", err)
 			}
 			done = true
 		case <-ctx.Done():

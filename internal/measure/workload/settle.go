@@ -76,7 +76,7 @@ func settle(ctx context.Context, run *load.Run, left func(int64)) (time.Duration
 		select {
 		case err := <-synced:
 			if err != nil {
-				return 0, fmt.Errorf("buffered writes that were counted did not reach the storage: %w", err)
+				return 0, fmt.Errorf("writes that are in the result did not reach the storage: %w", err)
 			}
 			return time.Since(begin), nil
 		case <-ctx.Done():

@@ -306,7 +306,7 @@ func (r *Result) gather(aligned bool) {
 	}
 }
 
-// add merges a class into that of the same name.
+// add merges the figures of c into the class of the same name; if there is none, c becomes a new one.
 func (r *Result) add(c load.Class) {
 	for i := range r.Classes {
 		if r.Classes[i].Name == c.Name {

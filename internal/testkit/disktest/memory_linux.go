@@ -62,7 +62,7 @@ func giveMemory(t testing.TB, dir string) {
 	}
 }
 
-// below makes a group in the folder parent; under is the parent's path.
+// below makes a group in the group whose folder is parent, and whose name in /proc/PID/cgroup is under.
 func below(t testing.TB, parent, under string) MemoryGroup {
 	t.Helper()
 	g := NewGroup(t, parent)

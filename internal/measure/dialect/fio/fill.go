@@ -36,7 +36,7 @@ func (c *clone) fillUp() {
 	}
 }
 
-// wholeFile reports whether the size means the whole existing file, or all free space.
+// wholeFile reports whether fill_device has no size, or 100 %, so that it means all that there is.
 func (j *job) wholeFile() bool {
 	all := j.size == amount{} || j.size.percent && j.size.n == 100
 	return j.fill && all && !strings.HasPrefix(j.ioengine, "null")

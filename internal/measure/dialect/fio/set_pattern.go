@@ -28,7 +28,7 @@ func setRW(j *job, v string) error {
 	}
 	n, err := parseSize(number, j.kbBase)
 	if err != nil {
-		return fmt.Errorf("%q: the colon needs a number after it: of sequential I/Os, as in randrw:8, or of bytes to skip, as in read:4k; the order is that of rw_sequencer", v)
+		return fmt.Errorf("%q: after the colon comes a number: how many I/Os follow each seek (randrw:8), or how many bytes to skip (read:4k); rw_sequencer sets the order", v)
 	}
 	if strings.HasPrefix(w, "rand") && (n < 1 || sign < 0) {
 		return fmt.Errorf("%q: the number after a random pattern is how many sequential I/Os follow each seek (at least 1)", v)

@@ -17,13 +17,13 @@ type amount struct {
 	percent bool
 }
 
-// A pair holds a value for reads and one for writes, and which of them are set.
+// A pair holds values for reads, writes and trims, and which of them are set.
 type pair struct {
 	read, write, trim          int64
 	hasRead, hasWrite, hasTrim bool
 }
 
-// set takes over the values that given has; the other keeps its value, as in fio.
+// set takes over the values that given has; the others keep theirs, as in fio.
 func (p *pair) set(given pair) {
 	if given.hasRead {
 		p.read, p.hasRead = given.read, true

@@ -82,7 +82,8 @@ func alike(a, b load.Job) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// regionIn is the clone's job in bytes: percentages refer to the file as earlier jobs have made it, or as it exists.
+// regionIn returns the clone's job with its offset and size in bytes. 100 % is the length that earlier jobs give the file, or else
+// the length that it has.
 func (c *clone) regionIn(t *Test, sizeOf func(string) (int64, error)) (load.Job, error) {
 	s := c.spec
 	s.Job = c.load

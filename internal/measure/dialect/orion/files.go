@@ -74,7 +74,7 @@ func grid(all []measured, small, large []int, cell func(measured) (string, bool)
 	return b.String()
 }
 
-// summary is the file that Orion's users read first.
+// summary returns the text of the file that Orion's users read first.
 func (t *Test) summary(all []measured, sizes []int64) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -7,7 +7,7 @@
 // folder. A load is a number of I/Os that are always outstanding: a closed loop.
 //
 // Orion is closed. What is known of it comes from its help, the documentation and published
-// runs; docs/reference/orion.md says what is inference. One thing is not kept: Orion was seen to read
+// runs; docs/reference/orion.md says what is inference. One thing is not kept: published runs of Orion read
 // the same few blocks again and again; here random offsets go over the whole of the files.
 package orion
 

@@ -72,9 +72,12 @@ func Open(root, path, modules string) (Kernel, error) {
 		return Kernel{}, fmt.Errorf("kernel: %w", err)
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || st.Size() > maxKernel {
-		// The search for its version reads all of it.
-		return Kernel{}, fmt.Errorf("kernel %s is larger than %d MiB, which no kernel is", path, maxKernel>>20)
+	st, err := f.Stat()
+	if err != nil {
+		return Kernel{}, fmt.Errorf("kernel: %w", err)
+	}
+	if st.Size() > maxKernel { // The search for its version reads all of it.
+		return Kernel{}, fmt.Errorf("%s has more than %d MiB, so it is not a kernel", path, maxKernel>>20)
 	}
 	version, err := versionOf(f)
 	if err != nil {

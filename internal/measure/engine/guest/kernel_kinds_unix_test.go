@@ -46,7 +46,7 @@ func TestOpenNoFile(t *testing.T) {
 		{dir, "kernel: " + dir + " is a directory"},
 		{pipe, "kernel: " + pipe + " is a named pipe"},
 		{"/dev/zero", "kernel: /dev/zero is a device"},
-		{huge, "is larger than 512 MiB, which no kernel is"},
+		{huge, "has more than 512 MiB, so it is not a kernel"},
 	} {
 		err := within(t, "Open("+tt.path+")", func() error { _, err := Open("/", tt.path, ""); return err })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

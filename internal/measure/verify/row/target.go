@@ -140,8 +140,8 @@ func (r *Row) judgeGroups(m *measured) {
 	r.Together, r.Finding = true, f
 }
 
-// Elsewhere is not a way of doing I/O. Its rows are about other groups with processes of the target, beside the limited
-// one, which verify observes but does not test.
+// Elsewhere stands in the column of modes for rows about groups outside the limited one that have processes of the target. verify
+// observes them, and does no I/O in them.
 const Elsewhere Mode = "elsewhere"
 
 // A Group is a group other than the limited one that contains processes of the target and lacks the limit.
