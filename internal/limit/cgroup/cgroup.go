@@ -13,6 +13,7 @@
 //     makes later are found by planning again.
 //   - The versions disagree about values: 0 removes a limit in version 1, where "max" is an error, and
 //     is an error in version 2, where "max" removes it and 1 is an error, too.
+//   - A limit is the whole disk's: the kernel refuses one on a partition (see Node.Limited of package device).
 //   - A default weight that is written to bfq resets the weights of single devices.
 //   - A weight is accepted and does nothing unless the disk is scheduled by bfq or has iocost (see WeightEffect).
 //

@@ -8,6 +8,10 @@
 //
 // A Scope is all of that for one target: its groups, and the places of its data with the devices under them. A DeviceLimit is a device's limit
 // in the root group, which applies to all users of the device. A Temporary is limits that end with the process, such as a trial's.
+//
+// What outlives its process is recorded before it is written, so that the next process finds it after a kill: limits in the root group
+// (DeviceLimits.change, DaemonRecords.Record), disks that divide by weight (Weights.Enable), and a daemon's limits (reapply of package
+// keeper).
 package hold
 
 import (

@@ -6,7 +6,7 @@ import "math"
 type Verdict string
 
 // The verdicts. Faster and Slower are finds; Inconclusive says that neither a find nor
-// equivalence is proved yet.
+// equivalence is proved yet. sentence.go has their sentences.
 const (
 	// Faster and Slower: the whole interval lies on one side of 1, outside the
 	// noise floor, and reaches beyond the margin of equivalence.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"plimsoll/load"
 )
 
 // Setters of the common kinds.
@@ -104,40 +102,6 @@ func pairTo(f func(*job) *pair, least, most int64) setter {
 			f(j).set(p)
 		}
 		return err
-	}
-}
-
-// splitTo reads both directions of bssplit or bsrange.
-func splitTo(one func(string, int64) ([]load.SizeShare, error)) setter {
-	return func(j *job, v string) error {
-		parts := strings.Split(v, ",")
-		if len(parts) > 3 {
-			return fmt.Errorf("%q has more than three parts: reads, writes, trims", v)
-		}
-		for i, p := range parts {
-			if p == "" {
-				continue
-			}
-			s, err := one(p, j.kbBase)
-			if err != nil {
-				return err
-			}
-			switch i {
-			case 0:
-				j.readSplit = s
-				if len(parts) == 1 {
-					j.writeSplit, j.trimSplit = s, s
-				}
-			case 1:
-				j.writeSplit = s
-				if len(parts) == 2 {
-					j.trimSplit = s
-				}
-			case 2:
-				j.trimSplit = s
-			}
-		}
-		return nil
 	}
 }
 
