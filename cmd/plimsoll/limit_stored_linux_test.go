@@ -64,7 +64,7 @@ func TestLimitStored(t *testing.T) {
 	do(exitDone, []string{"set write_bps=8MiB", "has stored " + rate + ", and will set that again at the next start or update"}, memory, "set", "web", "--device", loop, "--write-bps", "8MiB")
 	do(exitDone, nil, "has stored", "set", "web", "--device", loop, "--write-bps", "10MiB")
 	if current {
-		do(exitDone, []string{"cleared", "forgotten " + rate, "has stored " + memory}, "has stored "+rate, "clear", "web")
+		do(exitDone, []string{"cleared", "no longer stores " + rate, "has stored " + memory}, "has stored "+rate, "clear", "web")
 		do(exitDone, []string{"no limits", memory}, rate, "show", "web")
 	} else {
 		do(exitDone, []string{"cleared", "has stored " + rate + ", " + memory, "make the container anew"}, "", "clear", "web")

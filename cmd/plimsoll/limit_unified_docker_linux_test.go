@@ -89,7 +89,7 @@ func TestLimitUnifiedDocker(t *testing.T) {
 	l.proveRate(t, "docker:web", "/data", "direct", "buffered+fsync")
 	text := l.do(t, exitDone, "clear", "docker:web")
 	has("")
-	if !strings.Contains(text, "has stored write_bps=8MiB on "+loop) && !strings.Contains(text, "forgotten write_bps=8MiB on "+loop) {
+	if !strings.Contains(text, "has stored write_bps=8MiB on "+loop) && !strings.Contains(text, "no longer stores write_bps=8MiB on "+loop) {
 		t.Errorf("clear says nothing of what Docker has stored: %s", text)
 	}
 	restart := func() {
