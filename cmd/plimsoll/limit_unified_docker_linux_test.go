@@ -99,7 +99,7 @@ func TestLimitUnifiedDocker(t *testing.T) {
 		}
 	}
 	was := ""
-	if !strings.Contains(text, "forgotten") {
+	if !strings.Contains(text, "no longer stores") {
 		restart()
 		has(stored)
 		was = stored
