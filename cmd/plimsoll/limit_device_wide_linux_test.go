@@ -121,7 +121,7 @@ func TestLimitRootGroup(t *testing.T) {
 
 	// The output lists the limits that a removal at the device takes along, with their owners.
 	says(exitDone, nil, set(one, "6MiB")...)
-	says(exitDone, []string{"write_bps=6MiB on " + disk, "was set there for cgroup:/", "and this removed it too"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
+	says(exitDone, []string{"this also removes write_bps=6MiB on " + disk, "set there for cgroup:/"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
 	root("another's none", "")
 
 	says(exitDone, nil, set(one, "6MiB")...)
@@ -200,7 +200,7 @@ func TestLimitDeviceWideNotes(t *testing.T) {
 		t.Fatalf("a folder that is to be full: %v", err)
 	}
 	// A limit that was removed is not said to be there.
-	says(exitFailure, []string{"the limits are as asked, but not the record"}, "clear", one, "--path", dir, "--only", "read_iops", "--device-wide")
+	says(exitFailure, []string{"the limits are as asked, but the record"}, "clear", one, "--path", dir, "--only", "read_iops", "--device-wide")
 	if now := rootHas(t, "read_iops", loop) + "|" + rootHas(t, "write_bps", loop); now != "|6291456" {
 		t.Errorf("the root group has %q after a clear that could not be recorded", now)
 	}

@@ -223,7 +223,7 @@ func TestLimitContainerd(t *testing.T) {
 	})
 	l := limitLab{target.Options{Containerd: []target.ContainerdRoot{{State: d.ContainerdState(), Address: strings.TrimPrefix(d.Host, "unix://")}}}, t.TempDir()}
 	l.proves(t, "containerd:web", "--path", "/data")
-	if text := l.do(t, exitCannot, "set", "web", "--path", "/data", "--write-bps", "1MiB", "--keep"); !strings.Contains(text, "make the container anew") {
+	if text := l.do(t, exitCannot, "set", "web", "--path", "/data", "--write-bps", "1MiB", "--keep"); !strings.Contains(text, "recreate the container") {
 		t.Errorf("--keep: %s", text)
 	}
 }

@@ -67,7 +67,7 @@ func TestLimitStored(t *testing.T) {
 		do(exitDone, []string{"cleared", "no longer stores " + rate, "has stored " + memory}, "has stored "+rate, "clear", "web")
 		do(exitDone, []string{"no limits", memory}, rate, "show", "web")
 	} else {
-		do(exitDone, []string{"cleared", "has stored " + rate + ", " + memory, "make the container anew"}, "", "clear", "web")
+		do(exitDone, []string{"cleared", "has stored " + rate + ", " + memory, "recreate the container"}, "", "clear", "web")
 		do(exitDone, []string{"no limits", rate}, "", "show", "web")
 	}
 	// An update of anything has the runtime write what it began the container with.

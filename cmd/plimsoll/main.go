@@ -48,8 +48,13 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			words  string
 		}{{soft, onceInterrupted}, {hard, twiceInterrupted}} {
 			sig, ok := <-signals
-			for ; ok && sig == syscall.SIGHUP && a.hangup.Load() != nil; sig, ok = <-signals {
-				(*a.hangup.Load())()
+			for ok && sig == syscall.SIGHUP {
+				reload := a.hangup.Load() // Once: a daemon that ends takes it away.
+				if reload == nil {
+					break
+				}
+				(*reload)()
+				sig, ok = <-signals
 			}
 			if !ok {
 				return

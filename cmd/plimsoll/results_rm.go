@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -38,11 +39,11 @@ measured, it removes none of them.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if all {
-				return a.removeAll(yes, asJSON)
+				return a.removeAll(cmd.Context(), yes, asJSON)
 			}
-			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.remove(db, ids, yes, asJSON) })
+			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.remove(cmd.Context(), db, ids, yes, asJSON) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "remove every run")
@@ -52,7 +53,7 @@ measured, it removes none of them.`,
 }
 
 // removeAll removes every run, including runs whose record can't be read.
-func (a *app) removeAll(yes, asJSON bool) error {
+func (a *app) removeAll(ctx context.Context, yes, asJSON bool) error {
 	db, err := a.openResults()
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (a *app) removeAll(yes, asJSON bool) error {
 			return err
 		}
 		if len(ids) > 0 {
-			return a.remove(db, ids, yes, asJSON)
+			return a.remove(ctx, db, ids, yes, asJSON)
 		}
 	}
 	fmt.Fprintf(a.stderr, "No run is recorded in %s.\n", a.stateDir)
@@ -75,13 +76,13 @@ func (a *app) removeAll(yes, asJSON bool) error {
 }
 
 // remove removes runs after asking.
-func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
+func (a *app) remove(ctx context.Context, db *store.Store, ids []string, yes, asJSON bool) error {
 	r, err := results.NewRemoval(db, ids)
 	if err != nil {
 		return err
 	}
 	if !yes {
-		ok, err := a.confirm("Remove " + r.String() + "?")
+		ok, err := a.confirm(ctx, "Remove "+r.String()+"?")
 		if err != nil {
 			return err
 		}
@@ -99,17 +100,22 @@ func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 	return nil
 }
 
-// confirm asks on the terminal. No answer means no.
-func (a *app) confirm(question string) (bool, error) {
+// confirm asks on the terminal. No answer means no, and so does an interrupt.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	f, ok := a.stdin.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) && !isatty.IsCygwinTerminal(f.Fd()) {
 		return false, usageError("there is no terminal to ask on: give --yes to remove")
 	}
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	line, _ := bufio.NewReader(f).ReadString('\n') // At the end of input, use what was read.
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(f).ReadString('\n') // At the end of input, use what was read.
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return false, nil
+	case word := <-answer:
+		return ctx.Err() == nil && (word == "y" || word == "yes"), nil
 	}
-	return false, nil
 }

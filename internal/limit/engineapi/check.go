@@ -18,7 +18,7 @@ import (
 var windowsUpdate = &refusal.Error{
 	What: "limits of a running container",
 	Why:  "resource updating isn't supported on Windows",
-	Fix:  "make the container anew with them",
+	Fix:  "recreate the container with them",
 }
 
 // Refused is what a daemon whose containers run on a system answers to a change of a running container's limits, and removing is a

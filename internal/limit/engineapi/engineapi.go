@@ -206,7 +206,7 @@ func (a *API) Forget(ctx context.Context, id string, which Which) (left Resource
 // would. It makes no request.
 func (a *API) Keeps(l Resources) error {
 	if a.daemon.Name == "podman" && a.forgets() {
-		return &refusal.Error{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5.1"}
+		return &refusal.Error{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "recreate the container with them, or upgrade to Podman 5.1"}
 	}
 	if a.daemon.OS == "windows" {
 		return windowsUpdate

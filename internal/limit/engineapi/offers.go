@@ -69,7 +69,7 @@ func (a *API) offers(l Resources) error {
 		return &refusal.Error{
 			What: "limits of devices through " + a.title(),
 			Why:  "before version 29.6 (API 1.55) it accepts them in an update and ignores them",
-			Fix:  "set them in the container's control group, or make the container anew with them",
+			Fix:  "set them in the container's control group, or recreate the container with them",
 		}
 	}
 	return a.offersAtCreate(l)

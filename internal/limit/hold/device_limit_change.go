@@ -26,7 +26,7 @@ func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry
 		apply = func() ([]Done, error) {
 			done, failed := own()
 			if len(done) > 0 {
-				done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and left: %v", unknown))
+				done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are unknown, and were left as they are: %v", unknown))
 			}
 			return done, failed
 		}
@@ -96,7 +96,7 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, has
 	x.told = append(x.told, w.discardDamaged(ctx, s, r, has.damaged, false)...)
 	done = append(tell(done, x.told), extra...)
 	if err := w.written(ctx, x.during, x.after); err != nil {
-		return done, fmt.Errorf("the limits are as asked, but not the record of those in the root group: %w; repeat the command once it can be written", err)
+		return done, fmt.Errorf("the limits are as asked, but the record of those in the root group could not be written: %w; repeat the command once it can be", err)
 	}
 	return done, nil
 }
@@ -148,7 +148,7 @@ func (w *DeviceLimits) intend(s *Scope, r limit.Change, has recorded) (x intent,
 				if n.By != nil || n.Daemon != "" {
 					return x, n.taken()
 				}
-				x.told = append(x.told, fmt.Sprintf("%s was set there for %s, and this removed it too; to clear only the limits of %s: plimsoll limit clear %s", both, n.For, s.Owner(), clean.Shell(s.Owner())))
+				x.told = append(x.told, fmt.Sprintf("this also removes %s, set there for %s; to clear only the limits of %s: plimsoll limit clear %s", both, n.For, s.Owner(), clean.Shell(s.Owner())))
 			}
 			x.after = without(x.after, n, r.Remove)
 		case n.For == s.Owner():

@@ -79,13 +79,13 @@ func canKeep(p GroupSet, c limit.Change) error {
 	no := func(what, why, fix string) error { return &refusal.Error{What: what, Why: why, Fix: fix} }
 	switch {
 	case p.Target.Kind != target.Container:
-		return no("--keep", "this is not a container, and only engines store limits", "set them without, or in systemd's configuration of the unit")
+		return no("--keep", "this is not a container, and only engines store limits", "leave out --keep, or set the limits in systemd's configuration of the unit")
 	case !byAPI(p.Target):
 		why := string(p.Target.Engine) + " stores no limits; Docker and Podman do"
 		if p.Target.Engine == target.Docker || p.Target.Engine == target.Podman {
 			why = "the API of " + string(p.Target.Engine) + ", which stores limits, could not be asked"
 		}
-		return no("--keep", why, "make the container anew with the limits")
+		return no("--keep", why, "recreate the container with the limits")
 	case c.Set.Has(limit.Weight):
 		return no("weight", "engines store weights on a scale of their own", "set it without --keep")
 	case c.Set.Has(limit.Latency):

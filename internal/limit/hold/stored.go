@@ -55,7 +55,7 @@ func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.W
 		if has, err = api.Stored(ctx, t.ID); err != nil {
 			return nil, err
 		}
-		s.By, s.Fix = api.Title(), "an update of its can't take that back: make the container anew without"
+		s.By, s.Fix = api.Title(), "it can't remove that by an update: recreate the container without it"
 	} else {
 		has = engineapi.Asked(t.Asked)
 	}

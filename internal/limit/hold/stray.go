@@ -75,7 +75,7 @@ func (h *Holder) strays(p GroupSet, now *procfs.Processes) ([]Stray, error) {
 		return list, err
 	}
 	time.Sleep(Entering)
-	later, err := h.StraysNow(p, procfs.Look("/proc"))
+	later, err := h.StraysNow(p, procfs.Look(h.FS.Proc))
 	return slices.DeleteFunc(later, func(l Stray) bool {
 		return l.Outside && !slices.ContainsFunc(list, func(was Stray) bool { return was.Outside && was.Group.Path == l.Group.Path })
 	}), err
@@ -134,7 +134,7 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []
 	var list []Stray
 	last := map[string]int{} // the process last counted in a group
 	for _, p := range inside {
-		for _, thread := range threads(p, own) {
+		for _, thread := range h.threads(p, own) {
 			if held[thread] {
 				continue
 			}
@@ -142,7 +142,7 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []
 			if err != nil || g.Path == own.Path || strings.HasPrefix(g.Path, own.Path+"/") || last[g.Path] == p {
 				continue
 			}
-			if _, err := procfs.Running("/proc", thread); err != nil {
+			if _, err := procfs.Running(h.FS.Proc, thread); err != nil {
 				continue // Version 1 shows a process that is exiting in the root group.
 			}
 			last[g.Path] = p
@@ -162,11 +162,11 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []
 
 // threads returns the threads of a process whose groups must be checked. With version 2, all threads of a process are
 // in the same I/O group.
-func threads(pid int, own *hierarchy.Group) []int {
+func (h *Holder) threads(pid int, own *hierarchy.Group) []int {
 	if own.Version == 2 {
 		return []int{pid}
 	}
-	return procfs.Threads("/proc", pid)
+	return procfs.Threads(h.FS.Proc, pid)
 }
 
 // of returns the groups that a thread is in, and its I/O group. t is nil if the group takes no limits, or is not

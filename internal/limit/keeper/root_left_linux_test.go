@@ -172,7 +172,7 @@ func TestRootTakenWhileCorrected(t *testing.T) {
 			time.Sleep(200 * time.Millisecond) // The keeper looks meanwhile.
 			entry, err := filepath.Glob(filepath.Join(l.dir, "*", "journal", "device-limit", "*"))
 			if err != nil || len(entry) != 1 {
-				return fmt.Errorf("the records: %q, %v", entry, err)
+				return errors.Join(fmt.Errorf("there are the records %q, want one", entry), err)
 			}
 			if err := os.Remove(entry[0]); err != nil {
 				return err

@@ -75,7 +75,7 @@ func (l *limited) checkDaemonApplied(diff *cgroup.Diff) error {
 		case !slices.ContainsFunc(l.Devices, func(d explain.Spot) bool { return d.Number == e.Device }):
 			return l.No(e.Keys, "the data turned out to be on "+e.Device.String()+", which could not be known when the container was made", "use bind, or a volume of the driver local")
 		default:
-			return l.No(e.Keys, "the daemon said yes, and its runtime did not set it", "upgrade the runtime, or use the oci engine")
+			return l.No(e.Keys, "the daemon accepted it, but its runtime did not set it", "upgrade the runtime, or use the oci engine")
 		}
 	}
 	return nil

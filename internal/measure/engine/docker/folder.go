@@ -29,20 +29,20 @@ func boundFolders(spec engine.Spec) (paths []string) {
 // makeFolders makes the folders of a session in its bind places and returns their paths, "" for a place that is no bind. It
 // also notes the folders bound.
 func (e *Engine) makeFolders(ctx context.Context, spec engine.Spec, bound []string) (data, source string, err error) {
-	var paths []string
+	var paths, places []string
 	if spec.Place.Kind == place.Bind {
 		if data, err = e.folderIn(spec.Place); err != nil {
 			return "", "", err
 		}
 		data = engine.OwnFolder(data, spec.ID)
-		paths = append(paths, data)
+		paths, places = append(paths, data), append(places, spec.Place.Name)
 	}
 	if spec.Source != nil && spec.Source.Kind == place.Bind {
 		if source, err = e.folderIn(*spec.Source); err != nil {
 			return "", "", err
 		}
 		source = engine.OwnSource(source, spec.ID)
-		paths = append(paths, source)
+		paths, places = append(paths, source), append(places, spec.Source.Name)
 	}
 	if len(paths)+len(bound) == 0 {
 		return "", "", nil
@@ -53,7 +53,7 @@ func (e *Engine) makeFolders(ctx context.Context, spec engine.Spec, bound []stri
 	for i, p := range paths {
 		if err := os.Mkdir(p, 0o755); err != nil {
 			cerr := e.journal.Clear(spec.ID, paths[:i]...) // Folders that existed before stay.
-			return "", "", errors.Join(fmt.Errorf("place %s: %w", spec.Places()[i].Name, err), cerr)
+			return "", "", errors.Join(fmt.Errorf("place %s: %w", places[i], err), cerr)
 		}
 	}
 	return data, source, nil

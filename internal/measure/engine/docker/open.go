@@ -84,7 +84,7 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 	for _, folder := range s.folders() {
 		if uid, gid := containerRoot(s.api.DaemonHost(), d); uid != 0 && os.Geteuid() == 0 {
 			if err := os.Chown(folder, uid, gid); err != nil {
-				return fmt.Errorf("give the folder of place %s to the containers' root: %w", spec.Place.Name, err)
+				return fmt.Errorf("give the folder %s to the containers' root user: %w", folder, err)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 	}
 	s.stream(at.HijackedResponse)
 	if _, err := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
-		return runtimeErr(fmt.Errorf("start the container: %w", s.startErr(err, spec)), spec, d)
+		return runtimeErr(fmt.Errorf("start the container: %w", startErr(err)), spec, d)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 var errVanished = errors.New("it could not start, and was removed before the reason was known")
 
 // startErr makes the error of a failed start clearer if the reason is known.
-func (s *session) startErr(err error, spec engine.Spec) error {
+func startErr(err error) error {
 	if strings.Contains(err.Error(), "no space left on device") {
 		return fmt.Errorf("no space left where the daemon keeps containers: %w", err)
 	}
@@ -190,7 +190,9 @@ func (s *session) drop(ctx context.Context) error {
 		s.conn = client.HijackedResponse{}
 	}
 	err := s.e.removeContainer(ctx, s.api, s.id, s.watch)
-	s.id = ""
+	if err == nil {
+		s.id = "" // Otherwise Close tries again.
+	}
 	if s.stop != nil {
 		s.stop()
 		s.stop = nil
