@@ -26,7 +26,7 @@ func (w *DeviceLimits) Change(ctx context.Context, s *Scope, c limit.Change, dry
 		apply = func() ([]Done, error) {
 			done, failed := own()
 			if len(done) > 0 {
-				done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are unknown, and were left as they are: %v", unknown))
+				done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and were left as they are: %v", unknown))
 			}
 			return done, failed
 		}
