@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/goal"
+	"plimsoll/internal/text/threshold"
 	"plimsoll/load"
 )
 
@@ -102,7 +102,7 @@ func BenchmarkReportOfDatabase10k(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(trials), "trials")
-			b.Log(goal.Took(fmt.Sprintf("plimsoll report over %d trials, from the database to %s", trials, format), b.Elapsed()/time.Duration(b.N), 2*time.Second))
+			b.Log(threshold.Took(fmt.Sprintf("plimsoll report over %d trials, from the database to %s", trials, format), b.Elapsed()/time.Duration(b.N), 2*time.Second))
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"plimsoll/internal/text/goal"
+	"plimsoll/internal/text/threshold"
 )
 
 // A Figure is one line of a table.
@@ -97,7 +97,7 @@ func Table(out io.Writer, title, peers string, all []Figure) (missed int, err er
 		line := append([]string{f.Name}, f.cells()...)
 		for n, cell := range line {
 			wide[n] = max(wide[n], utf8.RuneCountInString(cell))
-			if cell == goal.Verdict(false) {
+			if cell == threshold.Verdict(false) {
 				missed++
 			}
 		}
@@ -130,7 +130,7 @@ func (f Figure) cells() []string {
 	}
 	cells[aim], cells[note] = f.Goal.words(unit), f.Note
 	if f.Failed != "" {
-		cells[result], cells[note] = goal.Verdict(false), f.Failed
+		cells[result], cells[note] = threshold.Verdict(false), f.Failed
 		return cells
 	}
 	judged, print := f.Ours, unit
@@ -151,7 +151,7 @@ func (f Figure) cells() []string {
 	case f.Unjudged:
 		cells[result] = "-"
 	default:
-		cells[result] = goal.Verdict(f.Goal.met(Median(judged)))
+		cells[result] = threshold.Verdict(f.Goal.met(Median(judged)))
 	}
 	return cells
 }

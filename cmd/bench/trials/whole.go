@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // A whole is a run of the default plan that is timed from start to end.
@@ -81,7 +81,7 @@ func timeWhole(ctx context.Context, w whole, program, docker, state string) (fig
 	case errors.As(err, &exit) && exit.ExitCode() == cellsFailed:
 		f.Note = "cells failed"
 	case err != nil:
-		return f, fmt.Errorf("%s %s: %w: %s", program, strings.Join(w.args, " "), err, clean.Line(tail.LastWords(talk.String())))
+		return f, fmt.Errorf("%s %s: %w: %s", program, strings.Join(w.args, " "), err, clean.Line(lastbytes.LastWords(talk.String())))
 	}
 	return f, nil
 }

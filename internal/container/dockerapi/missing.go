@@ -15,7 +15,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // A Missing is the reason why a daemon can't be used, and the fix.
@@ -167,7 +167,7 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	default:
 		// The client calls it a failed connection, too, when a daemon takes one and hangs up.
 		m.There = !client.IsErrConnectionFailed(err) || !isPipe && !(errors.As(cause, &op) && op.Op == "dial")
-		m.Missing = "the daemon at " + host + inside + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxWords))
+		m.Missing = "the daemon at " + host + inside + " can't be used: " + clean.Line(lastbytes.Cut(err.Error(), maxWords))
 		m.Fix = "check that it runs, and that DOCKER_HOST names it"
 	}
 	return m

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/text/goal"
+	"plimsoll/internal/text/threshold"
 )
 
 // startGoal is how long a container may run unheld after its start event.
@@ -69,7 +69,7 @@ func (l *lab) testStart(t *testing.T) {
 		eventually(t, "the container is forgotten", func() bool { return len(r.k.Status().Containers) == 0 })
 	}
 	slices.Sort(took)
-	t.Logf("from the start event to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, goal.Verdict(took[len(took)-1] <= startGoal))
+	t.Logf("from the start event to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, threshold.Verdict(took[len(took)-1] <= startGoal))
 	t.Logf("from the start event to the first write: %v", seen)
 	// A container that no rule matches is left alone.
 	id := l.create("other", nil)

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/testkit/leaktest"
-	"plimsoll/internal/text/goal"
+	"plimsoll/internal/text/threshold"
 )
 
 // starts is how many containers are started for a median.
@@ -54,7 +54,7 @@ func unheld(file string, is func() bool) <-chan time.Duration {
 func logTimes(t *testing.T, took []time.Duration) {
 	t.Helper()
 	slices.Sort(took)
-	t.Logf("from the runtime's file to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, goal.Verdict(took[len(took)-1] <= startGoal))
+	t.Logf("from the runtime's file to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, threshold.Verdict(took[len(took)-1] <= startGoal))
 }
 
 // startRules hold all that an engine starts.

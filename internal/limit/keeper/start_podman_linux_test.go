@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
-	"plimsoll/internal/text/goal"
+	"plimsoll/internal/text/threshold"
 )
 
 // TestStartPodman: a container of Podman's is held right after the time that its start event bears, before Podman delivers that:
@@ -102,5 +102,5 @@ func TestStartPodman(t *testing.T) {
 		slices.Sort(list)
 	}
 	t.Logf("from the time that the start event bears: Podman delivers it after %v to %v, median %v; the process was noted %v to %v before it", event[0], event[len(event)-1], event[len(event)/2], noted[0], noted[len(noted)-1])
-	t.Logf("from that time to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, goal.Verdict(took[len(took)-1] <= startGoal))
+	t.Logf("from that time to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, threshold.Verdict(took[len(took)-1] <= startGoal))
 }

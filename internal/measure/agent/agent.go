@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 	"plimsoll/load"
 )
 
@@ -164,7 +164,7 @@ func (a *Agent) lost() error {
 	if a.Hello.Version == 0 {
 		// Only the runtime knows why the worker did not start.
 		text = "the worker did not start: " + state
-		if words := tail.LastWords(a.Session.Log()); words != "" && !strings.Contains(state, words) {
+		if words := lastbytes.LastWords(a.Session.Log()); words != "" && !strings.Contains(state, words) {
 			text = "the worker did not start: " + words + " (" + state + ")"
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 	"plimsoll/hist"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 	"plimsoll/load"
 )
 
@@ -117,7 +117,7 @@ func Find(c *workload.CommandSpec) (string, error) {
 // Run implements Runner. The window lasts from the start of the program to its end.
 func (c *run) Run(ctx context.Context, _ func(load.Sample)) (*workload.Result, error) {
 	keep := int(c.spec.Output)
-	stdout, stderr := &counted{Buffer: tail.Buffer{Max: keep}}, &counted{Buffer: tail.Buffer{Max: keep}}
+	stdout, stderr := &counted{Buffer: lastbytes.Buffer{Max: keep}}, &counted{Buffer: lastbytes.Buffer{Max: keep}}
 	c.cmd.Stdout, c.cmd.Stderr = stdout, stderr
 	read, written, _ := ownBytes()
 	r, err := workload.Measure(func() error { return runToEnd(ctx, c.cmd) })
@@ -156,7 +156,7 @@ func (c *run) Close() error { return os.RemoveAll(c.out) }
 
 // counted keeps the end of what is written, and counts all of it.
 type counted struct {
-	tail.Buffer
+	lastbytes.Buffer
 	n int64
 }
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // LogSize is how many bytes of standard error a session keeps.
@@ -31,7 +31,7 @@ type Process struct {
 	fenced bool
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
-	log    *tail.Buffer
+	log    *lastbytes.Buffer
 
 	// Waited is closed when the child has ended; WaitErr is set before.
 	Waited  chan struct{}
@@ -69,7 +69,7 @@ func StartFenced(argv []string, files ...*os.File) (*Process, error) {
 
 // newProcess returns a child that is not started yet.
 func newProcess(argv []string, files []*os.File) *Process {
-	p := &Process{Cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: LogSize}, Waited: make(chan struct{})}
+	p := &Process{Cmd: exec.Command(argv[0], argv[1:]...), log: &lastbytes.Buffer{Max: LogSize}, Waited: make(chan struct{})}
 	p.Cmd.ExtraFiles = files
 	return p
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure/record"
-	"plimsoll/internal/text/goal"
+	"plimsoll/internal/text/threshold"
 )
 
 // BenchmarkReport10k: ten thousand trials in at most 2 s, 90 cells in 112 blocks; with -short in 2.
@@ -43,7 +43,7 @@ func BenchmarkReport10k(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(f.trials)), "trials")
 	b.ReportMetric(float64(page.Len())/(1<<20), "MiB/page")
-	b.Log(goal.Took(fmt.Sprintf("report over %d trials, from its records to the page", len(f.trials)), b.Elapsed()/time.Duration(b.N), 2*time.Second))
+	b.Log(threshold.Took(fmt.Sprintf("report over %d trials, from its records to the page", len(f.trials)), b.Elapsed()/time.Duration(b.N), 2*time.Second))
 }
 
 // TestBenchmarkTellsItsGoal: make bench puts the figure beside what is promised.

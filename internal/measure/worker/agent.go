@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/measure/command"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 	"plimsoll/load"
 )
 
@@ -217,7 +217,7 @@ func startTrial(ctx context.Context, trial trialCommand, id string, request []by
 	if err != nil {
 		return nil, err
 	}
-	log := &tail.Buffer{Max: 8 << 10}
+	log := &lastbytes.Buffer{Max: 8 << 10}
 	cmd.Stderr = log
 	// A process that keeps the trial's standard error open must not delay its end.
 	cmd.WaitDelay = time.Second
@@ -267,7 +267,7 @@ func (t *trialProcess) kill() {
 
 // forward passes the trial's messages to the parent. It holds back the last one, the result or the error, until the process
 // has ended, so that nothing of one trial runs during the next. If there is none, it reports how the process ended.
-func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Writer) {
+func (t *trialProcess) forward(stdout io.Reader, log *lastbytes.Buffer, out *wire.Writer) {
 	defer close(t.done)
 	end := wire.Message{Error: &wire.Error{ID: t.id, Phase: wire.PhasePrepare}}
 	r := wire.NewReader(stdout)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure/website"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // A CommandSpec is a program that the workload command runs and times.
@@ -71,7 +71,7 @@ func (e *CommandError) Error() string {
 
 // words are the last words of its output.
 func (e *CommandError) words() string {
-	if w := cmp.Or(tail.LastWords(untraced(e.End.Stderr)), tail.LastWords(untraced(e.End.Stdout))); w != "" {
+	if w := cmp.Or(lastbytes.LastWords(untraced(e.End.Stderr)), lastbytes.LastWords(untraced(e.End.Stdout))); w != "" {
 		return ": " + w
 	}
 	return ""

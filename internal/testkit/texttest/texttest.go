@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // most is how much of a text is printed, in bytes: the middle is left out.
@@ -18,7 +18,7 @@ func Has(t testing.TB, text string, words []string, of ...any) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			t.Errorf("%sno %q in:\n%s", label(of), w, tail.Cut(text, most))
+			t.Errorf("%sno %q in:\n%s", label(of), w, lastbytes.Cut(text, most))
 		}
 	}
 }
@@ -28,7 +28,7 @@ func Lacks(t testing.TB, text string, words []string, of ...any) {
 	t.Helper()
 	for _, w := range words {
 		if strings.Contains(text, w) {
-			t.Errorf("%s%q in:\n%s", label(of), w, tail.Cut(text, most))
+			t.Errorf("%s%q in:\n%s", label(of), w, lastbytes.Cut(text, most))
 		}
 	}
 }

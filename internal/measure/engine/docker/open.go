@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/text/lastbytes"
 	"plimsoll/internal/text/refusal"
-	"plimsoll/internal/text/tail"
 )
 
 // Open implements Engine.
@@ -42,7 +42,7 @@ func (e *Engine) openSession(ctx context.Context, spec engine.Spec) (*session, e
 	if err := e.enter(spec.ID); err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	s := &session{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, ID: spec.ID}, log: tail.Buffer{Max: engine.LogSize}}
+	s := &session{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &engine.IOLimits{Engine: e.Name(), Asked: spec.Limits, ID: spec.ID}, log: lastbytes.Buffer{Max: engine.LogSize}}
 	if err := s.open(ctx, d, spec); err != nil {
 		// A cancelled Open also removes what it made.
 		if cerr := s.Close(ctx); cerr != nil {
@@ -64,7 +64,7 @@ type headline struct{ error }
 const maxHeadline = 600
 
 // Error implements error.
-func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline) }
+func (h headline) Error() string { return lastbytes.Cut(h.error.Error(), maxHeadline) }
 
 // Unwrap returns the error with its full text.
 func (h headline) Unwrap() error { return h.error }

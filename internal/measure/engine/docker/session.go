@@ -17,7 +17,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/measure/engine"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // A session is an agent in a container of a daemon.
@@ -35,7 +35,7 @@ type session struct {
 	memory int64
 	limits *engine.IOLimits
 	info   engine.Info
-	log    tail.Buffer
+	log    lastbytes.Buffer
 
 	watch *eventWatch
 	// stop ends the events.

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // runtimeFix says what to do if no runtime works.
@@ -150,7 +150,7 @@ func (o *Engine) try(ctx context.Context, rt *installedRuntime) error {
 	case hung != nil:
 		return hung
 	case state != "exit status 0":
-		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
+		return errors.New(strings.TrimSpace(lastbytes.LastWords(s.Log()) + " (" + state + ")"))
 	case said == "":
 		return errors.New("it did not run Plimsoll's worker: nothing was printed")
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure/engine"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // endGrace is how long a container may take to end by itself.
@@ -70,7 +70,7 @@ func (s *session) State(ctx context.Context) string {
 	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
 		return state
 	}
-	if words := tail.LastWords(s.Log()); words != "" && !strings.Contains(state, words) {
+	if words := lastbytes.LastWords(s.Log()); words != "" && !strings.Contains(state, words) {
 		state += ": " + words
 	}
 	return state

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure/engine"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // nfsModules are what a guest needs to mount a share of NFS 4.
@@ -89,9 +89,9 @@ func (v *Engine) shareNFS(ctx context.Context, s *session, p *placeDevice) error
 		p.socket, err = awaitServer(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), nfsPort), func() error {
 			select {
 			case <-p.daemon.Waited:
-				return errors.New("the share's daemon ended: " + engine.ExitWords(p.daemon.WaitErr) + colon(tail.LastWords(p.daemon.Log())))
+				return errors.New("the share's daemon ended: " + engine.ExitWords(p.daemon.WaitErr) + colon(lastbytes.LastWords(p.daemon.Log())))
 			case <-ctx.Done():
-				return fmt.Errorf("%w%s", context.Cause(ctx), colon(tail.LastWords(p.daemon.Log())))
+				return fmt.Errorf("%w%s", context.Cause(ctx), colon(lastbytes.LastWords(p.daemon.Log())))
 			default:
 				return nil
 			}

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/measure/engine/guest"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // bootPatience is how long a machine may take to answer. An emulated one on a quiet computer needs four seconds; each of
@@ -183,7 +183,7 @@ func (s *session) await(ctx context.Context, read func() error) error {
 	case <-ctx.Done():
 		s.Kill()
 		<-got
-		return fmt.Errorf("%w%s", context.Cause(ctx), colon(tail.LastWords(s.Log())))
+		return fmt.Errorf("%w%s", context.Cause(ctx), colon(lastbytes.LastWords(s.Log())))
 	}
 }
 
@@ -235,7 +235,7 @@ func (s *session) launch(ctx context.Context, spec engine.Spec, from *os.File) e
 		console.Close()
 		return err
 	}
-	said, end := &tail.Buffer{Max: engine.LogSize}, make(chan struct{})
+	said, end := &lastbytes.Buffer{Max: engine.LogSize}, make(chan struct{})
 	s.console, s.consoleEnd = said, end
 	go func() {
 		defer close(end)

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/wire"
-	"plimsoll/internal/text/tail"
+	"plimsoll/internal/text/lastbytes"
 )
 
 // session is a worker in a virtual machine.
@@ -35,7 +35,7 @@ type session struct {
 	monitor *monitor
 	// console holds the end of the console's output, of the guest's kernel and worker; consoleEnd is closed when it is
 	// complete.
-	console    *tail.Buffer
+	console    *lastbytes.Buffer
 	consoleEnd chan struct{}
 	// orphan is the share's daemon, if it ended before the machine.
 	orphan *atomic.Pointer[engine.Process]
@@ -107,7 +107,7 @@ func (s *session) State(ctx context.Context) string {
 	case <-time.After(time.Second):
 	}
 	if d := s.orphan.Load(); d != nil {
-		return "the share's daemon ended: " + engine.ExitWords(d.WaitErr) + colon(tail.LastWords(d.Log()))
+		return "the share's daemon ended: " + engine.ExitWords(d.WaitErr) + colon(lastbytes.LastWords(d.Log()))
 	}
 	console := s.console.String()
 	if _, why, ok := strings.Cut(console, panicWords); ok {
@@ -116,12 +116,12 @@ func (s *session) State(ctx context.Context) string {
 	}
 	var ee *exec.ExitError
 	if !errors.As(s.WaitErr, &ee) {
-		return "the machine turned itself off" + colon(tail.LastWords(console))
+		return "the machine turned itself off" + colon(lastbytes.LastWords(console))
 	}
 	if code := ee.ExitCode(); code > 2*wire.ExitBase {
-		return fmt.Sprintf("the guest ended with status %d", (code-1)/2-wire.ExitBase) + colon(tail.LastWords(console))
+		return fmt.Sprintf("the guest ended with status %d", (code-1)/2-wire.ExitBase) + colon(lastbytes.LastWords(console))
 	}
-	return "qemu: " + engine.ExitWords(s.WaitErr) + colon(tail.LastWords(s.Process.Log()))
+	return "qemu: " + engine.ExitWords(s.WaitErr) + colon(lastbytes.LastWords(s.Process.Log()))
 }
 
 // colon puts a colon before words, if there are any.

@@ -1,7 +1,7 @@
-// Package goal compares a benchmark's figure with its goal, the promised value, in the same words in every benchmark.
+// Package threshold compares a benchmark's figure with its goal, the promised value, in the same words in every benchmark.
 // A missed goal is reported but fails nothing: times on a shared machine mean little, so a reader decides whether
 // they count.
-package goal
+package threshold
 
 import (
 	"fmt"

@@ -1,5 +1,5 @@
-// Package tail keeps the last bytes of a program's output, for error messages.
-package tail
+// Package lastbytes keeps the last bytes of a program's output, for error messages.
+package lastbytes
 
 import (
 	"strings"
