@@ -119,8 +119,8 @@ func TestVMPlans(t *testing.T) {
 			// One machine for all that is measured in one place of one engine.
 			places := map[string]bool{}
 			for _, key := range want.cells {
-				_, seat, _ := strings.Cut(key, "/")
-				places[seat] = true
+				_, place, _ := strings.Cut(key, "/")
+				places[place] = true
 			}
 			all := starts()
 			if n := len(all); n != len(places) {

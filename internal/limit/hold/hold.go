@@ -49,8 +49,8 @@ type Holder struct {
 	// Systemd sets properties of units.
 	Systemd systemd.Systemd
 
-	// recent caches the explanations of devices that were named.
-	recent expiring.Answers[deviceNode, *explain.Explanation]
+	// explained caches the explanations of devices that were named.
+	explained expiring.Answers[deviceNode, *explain.Explanation]
 }
 
 // New returns a Holder of the machine that fs shows.

@@ -94,7 +94,7 @@ func (h *Holder) node(path string) (*explain.Explanation, error) {
 	if !ok {
 		return look()
 	}
-	return h.recent.Of(deviceNode{path, number}, look)
+	return h.explained.Of(deviceNode{path, number}, look)
 }
 
 // hostPlace returns a path of the host.

@@ -162,7 +162,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 		}
 	}
 	before := len(w.d.Found)
-	w.d.section(given(n), "class "+strict.Short(class), known)
+	w.d.section(withValues(n), "class "+strict.Short(class), known)
 	if len(w.d.Found) > before {
 		return
 	}
@@ -194,8 +194,8 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	}
 }
 
-// given returns a map without the keys that have no value: such a key counts as missing.
-func given(n *yaml.Node) *yaml.Node {
+// withValues returns a map without the keys that have no value: such a key counts as missing.
+func withValues(n *yaml.Node) *yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return n
 	}

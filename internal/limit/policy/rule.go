@@ -201,14 +201,14 @@ func (d *decoder) where(n *yaml.Node, w *Where) {
 	if len(d.Found) > before {
 		return
 	}
-	given := 0
+	selectors := 0
 	for _, is := range []bool{w.Volume != "", w.Path != "", w.Device != "", all} {
 		if is {
-			given++
+			selectors++
 		}
 	}
 	switch {
-	case given > 1:
+	case selectors > 1:
 		d.fail(n, "where takes one of volume, path, device and all, not several")
 	case w.Path != "" && path.Clean(w.Path) != w.Path || w.Path != "" && !path.IsAbs(w.Path):
 		d.fail(n, "path %s is not a whole path of the container, such as /var/lib/data", strict.Short(w.Path))

@@ -18,9 +18,9 @@ func second(t *record.Trial) {
 	t.Cell.Clients = 2
 }
 
-// TestClientsOnGrounds has trials of two clients. On one disk their bytes are to be
+// TestClientsOnDisks has trials of two clients. On one disk their bytes are to be
 // taken together, since the disk counts both; on two, each must be judged by its own disk.
-func TestClientsOnGrounds(t *testing.T) {
+func TestClientsOnDisks(t *testing.T) {
 	testRows(t, []row{
 		{"one disk", func(t *record.Trial) {
 			second(t)

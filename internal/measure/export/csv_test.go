@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// TestRowOnTwoGrounds exports a trial whose clients stand on two disks.
-func TestRowOnTwoGrounds(t *testing.T) {
+// TestRowOnTwoDisks exports a trial whose clients have their data on two disks.
+func TestRowOnTwoDisks(t *testing.T) {
 	tr := record.Trial{
 		Results: []workload.Result{{}, {}},
 		Where: []record.Where{

@@ -48,6 +48,7 @@ func NewLimited(file, group string, iops int) (_ *Limited, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("no control group limits I/O here: %w", err)
 	}
+	// Not through a hold.Holder: the group is selfcheck's own, is in its session's record, and goes with it.
 	_, err = host.Hold(l.group.Target, cgroup.Want{
 		Change:  limit.Change{Set: limit.Limits{ReadIOPS: int64(iops), WriteIOPS: int64(iops)}},
 		Devices: []device.Number{device.NumberOf(uint64(st.Rdev))},

@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-// TestBenchLostGround: a trial on a bench fails as one of a run does. What takes the storage from
+// TestBenchLostStorage: a trial on a bench fails as one of a run does. What takes the storage from
 // under all of them is no result; a worker that dies is one, and so is a container that can't
 // be made again.
-func TestBenchLostGround(t *testing.T) {
+func TestBenchLostStorage(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		m    mortal

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// TestDockerGround: what a volume's device is, as far as its options say.
-func TestDockerGround(t *testing.T) {
+// TestDockerVolumeDevice: what a volume's device is, as far as its options say.
+func TestDockerVolumeDevice(t *testing.T) {
 	d := &daemonInfo{local: true}
 	d.info.DockerRootDir = "/var/lib/docker"
 	l := &engine.IOLimits{Engine: "docker"}
