@@ -356,8 +356,8 @@ func TestHookDocker(t *testing.T) {
 // TestHookState: what is no state of a runtime's is refused.
 func TestHookState(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                       "not an OCI state",
-		"{":                                      "not an OCI state",
+		"":                                       "has no OCI state",
+		"{":                                      "has no OCI state",
 		"{}":                                     "is this called as a hook?",
 		`{"id":"x","bundle":"/nowhere"}`:         "createRuntime or prestart",
 		`{"id":"x","bundle":"/nowhere","pid":1}`: "/nowhere/config.json",

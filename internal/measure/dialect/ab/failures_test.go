@@ -24,7 +24,7 @@ func TestFailures(t *testing.T) {
 	refused := "http://" + dead.Addr().String() + "/"
 	dead.Close()
 	out, _, err := run(t, context.Background(), "-n", "3", refused)
-	if !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "-r goes on") || strings.Contains(out, "Server Software") {
+	if !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "with -r the test goes on") || strings.Contains(out, "Server Software") {
 		t.Errorf("%s, %v", out, err)
 	}
 	out, _, err = run(t, context.Background(), "-n", "3", "-r", refused)
