@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -74,8 +75,11 @@ func Ours(self []string, wrap Wrap) Program {
 	}
 }
 
-// output runs a command; its error includes the command's messages.
+// output runs a command, which ends with this process at the latest; its error includes the command's messages.
 func output(cmd *exec.Cmd) ([]byte, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tie(cmd)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
