@@ -47,11 +47,10 @@ setup-test:
 # failures are not noise.
 RERUN = --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=out/rerun-$@.txt
 
-# A package more than there are CPUs: some mostly wait for throttled disks and daemons. check has run vet on everything; go test
-# would run it again.
+# check has run vet on everything; go test would run it again.
 test: setup-test build check ## Everything that CI runs.
 	mkdir -p out && rm -f out/rerun-$@.txt
-	$(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test.json $(RERUN) --packages=./... -- -vet=off -p $(shell expr $$(nproc) + 1) -timeout 40m
+	$(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test.json $(RERUN) --packages=./... -- -vet=off -timeout 40m
 
 # The packages whose tests have golden files, and so the flag -update.
 GOLDEN = $(patsubst %/,%,$(sort $(dir $(shell grep -rl --include='*_test.go' '"plimsoll/internal/testkit/golden"' .))))
