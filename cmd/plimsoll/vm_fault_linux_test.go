@@ -14,7 +14,7 @@ import (
 )
 
 // appended waits until a trial appends to its file on a machine's share, which is to be seen on this side: eight minutes at most,
-// because an emulated machine that boots beside others on a busy one has taken three.
+// because emulated machines that boot beside each other on a busy computer are slow.
 func appended(dir string) bool {
 	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		files, _ := filepath.Glob(filepath.Join(dir, "data", "plimsoll-*", "*"))

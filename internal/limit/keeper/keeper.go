@@ -263,7 +263,7 @@ func (k *Keeper) stop() error {
 		e.mu.Unlock()
 	}
 	err := errors.Join(errs...)
-	switch left := k.store.recorded(k.alive); {
+	switch left := k.store.countRecords(k.alive); {
 	case err != nil:
 	case left > 0:
 		k.logf("daemon %d ends; its limits are removed, but not those of %s, which an earlier daemon or a hook limited: it ended before it had found them; start it again, and stop it once it is ready", os.Getpid(), size.Plural(left, "group"))

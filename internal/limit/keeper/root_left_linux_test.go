@@ -162,7 +162,7 @@ func TestRootTakenWhileCorrected(t *testing.T) {
 	}
 	const users = "254:0 7340032"
 	changing, changed := make(chan struct{}), make(chan error)
-	// As limit clear and limit set do, it changes the records and the kernel's value while nobody else may.
+	// It changes the kernel's value and the record with the records locked, as limit clear and limit set do.
 	go func() {
 		changed <- k.opt.DeviceLimits.AsDaemon(t.Context(), t.TempDir(), func(r *hold.DaemonRecords) error {
 			if err := os.WriteFile(filepath.Join(l.dir, "machine/cg", rootWrites), []byte(users+"\n"), 0o600); err != nil {

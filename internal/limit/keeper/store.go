@@ -265,9 +265,9 @@ func (s *store) groups() (paths []string, unread map[string]error) {
 	return paths, unread
 }
 
-// recorded counts the records of limits that are in force: of this boot, and of groups whose process runs or that containers
+// countRecords counts the records of limits that are in force: of this boot, and of groups whose process runs or that containers
 // share. The root group's are not among them.
-func (s *store) recorded(alive func(procfs.Process) bool) (n int) {
+func (s *store) countRecords(alive func(procfs.Process) bool) (n int) {
 	for _, kind := range []string{containerKind, groupKind} {
 		list, _ := s.journal.Entries(kind) // What can't be read is logged elsewhere.
 		for _, e := range list {

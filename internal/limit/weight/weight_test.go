@@ -99,7 +99,8 @@ func TestInAnyGroup(t *testing.T) {
 	}
 }
 
-// TestSchedulers: a bare "none" is a device without a queue to schedule, as "[none]" is not. Such a device was told to load bfq.
+// TestSchedulers: a bare "none" means that there is no queue to schedule, "[none]" that a queue has no scheduler. Plimsoll advised bfq
+// for both.
 func TestSchedulers(t *testing.T) {
 	for text, want := range map[string]struct {
 		chosen  string

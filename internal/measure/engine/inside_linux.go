@@ -51,9 +51,8 @@ const insideGrace = 10 * time.Second
 // following a link out of the container. I/O in that folder takes the same way to the same disk.
 //
 // The folder is removed with the session, and by the worker if this process is killed. If both are killed, the next session
-// in the same Dir removes it. It is not in the journal: its path means something only in the container, which may have ended
-// when somebody reads the entry, and a lock that lies on the folder itself says for every Plimsoll, whatever its state folder,
-// whether it is in use.
+// in the same Dir removes it. It is not in the journal: its path is the container's, which may have ended by the time a
+// sweep reads the entry. A lock on the folder itself tells every Plimsoll, whatever its state folder, whether it is in use.
 func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Inside) (Session, error) {
 	install := &Installer{Dir: filepath.Join(state, "cache"), Source: worker}
 	exe, err := install.Install(runtime.GOOS, runtime.GOARCH)

@@ -34,7 +34,7 @@ type SteadyResult struct {
 // errEnough ends a job that its stage ends, which is no failure.
 var errEnough = errors.New("ended by its stage")
 
-// ends ends jobs of a stage early: when their group is steady, or a job misses its least rate.
+// ends stops jobs of a stage early: when their group is steady, or a job misses its least rate.
 type ends struct {
 	jobs []StageJob
 	ctx  []context.Context
