@@ -26,7 +26,7 @@ var layers = []layer{
 	{"limit", []string{"internal/limit"}, []string{"limit values", "container", "host"}},
 	{"watch", []string{"internal/watch"}, []string{"limit", "limit values", "container", "host"}},
 	// The worker's side of measuring goes into every container, and knows of no engine.
-	{"worker", []string{"internal/measure/worker", "internal/measure/wire", "internal/measure/workload", "internal/measure/command", "internal/measure/httpload", "internal/measure/website", "internal/measure/steady"},
+	{"worker", []string{"internal/measure/worker", "internal/measure/wire", "internal/measure/step", "internal/measure/workload", "internal/measure/command", "internal/measure/httpload", "internal/measure/website", "internal/measure/steady"},
 		[]string{"generator", "host", "limit values"}},
 	{"measure", []string{"internal/measure", "plans"}, []string{"worker", "generator", "limit", "limit values", "container", "host"}},
 	{"daemon", []string{"internal/daemon", "internal/doctor"}, []string{"measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},

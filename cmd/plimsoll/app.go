@@ -149,7 +149,7 @@ for programs.
 	notEmpty(root, "state")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.daemonCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.daemonCommand(), a.doctorCommand(), a.checkCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)

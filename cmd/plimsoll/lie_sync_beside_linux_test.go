@@ -49,7 +49,7 @@ func TestLieSyncBeside(t *testing.T) {
 	_, honest := disktest.Disk(t, disktest.Options{Direct: true, Size: roomy})
 	places := map[string]string{
 		"nobarrier": disktest.Mount(t, parts[1], "ext4", 0, "nobarrier"),
-		"fuse":      bindFS(t, disktest.Mount(t, disktest.Loop(t, formatted(t), true), "ext4", 0, ""), true),
+		"fuse":      disktest.BindFS(t, disktest.Mount(t, disktest.Loop(t, formatted(t), true), "ext4", 0, ""), true),
 		"honest":    honest,
 	}
 	syncBeside(t, disktest.Mount(t, parts[0], "ext4", 0, ""))

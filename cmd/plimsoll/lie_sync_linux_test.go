@@ -9,14 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/testkit/disktest"
-	"plimsoll/internal/testkit/leaktest"
 )
 
 // noSyncs makes the test binary one whose syncs, and its children's, are answered and not done: see swallowSyncs.
@@ -47,37 +45,6 @@ func swallowSyncs() error {
 		return fmt.Errorf("seccomp: %w", errno)
 	}
 	return nil
-}
-
-// bindFS mounts a folder once more through the FUSE program bindfs; with eatmydata, that program's own syncs do nothing.
-func bindFS(t *testing.T, folder string, eatmydata bool) string {
-	t.Helper()
-	argv := []string{"bindfs", "-f", folder, t.TempDir()}
-	if eatmydata {
-		argv = append([]string{"eatmydata"}, argv...)
-	}
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Fatal("scripts/setup test installs it: ", err)
-	}
-	at := argv[len(argv)-1]
-	leaktest.Check(t, at)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	mustDo(t, cmd.Start())
-	t.Cleanup(func() {
-		if err := disktest.Unmount(at); err != nil {
-			t.Error(err)
-		}
-		cmd.Wait()
-	})
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		var st unix.Statfs_t
-		if mustDo(t, unix.Statfs(at, &st)); st.Type == unix.FUSE_SUPER_MAGIC {
-			return at
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%v serves nothing", argv)
-		}
-	}
 }
 
 // syncPlan measures commits in folders beside one that is safe.
@@ -187,15 +154,15 @@ func TestLieSync(t *testing.T) {
 		"beneath-a-loop":       disktest.Mount(t, loop, "ext4", 0, ""),
 		"overlay-on-nobarrier": disktest.Overlay(t, mounted("ext4", "nobarrier")),
 		"overlay-volatile":     disktest.Mount(t, "overlay", "overlay", 0, volatile),
-		"fuse-ignoring-syncs":  bindFS(t, mounted("ext4", ""), true),
+		"fuse-ignoring-syncs":  disktest.BindFS(t, mounted("ext4", ""), true),
 		"told-write-through":   toldWriteThrough(t),
 		"journal-in-memory":    journalInMemory(t, "ext4"),
 		"log-in-memory":        journalInMemory(t, "xfs"),
-		"loop-on-fuse":         loopOn(t, bindFS(t, mounted("ext4", ""), true)),
+		"loop-on-fuse":         loopOn(t, disktest.BindFS(t, mounted("ext4", ""), true)),
 	}
 	honest := map[string]string{
-		"btrfs": mounted("btrfs", ""), "xfs": mounted("xfs", ""), "fuse": bindFS(t, mounted("ext4", ""), false), "overlay": disktest.Overlay(t, mounted("ext4", "")),
-		"disk": t.TempDir(), "loop-on-honest-fuse": loopOn(t, bindFS(t, mounted("ext4", ""), false)),
+		"btrfs": mounted("btrfs", ""), "xfs": mounted("xfs", ""), "fuse": disktest.BindFS(t, mounted("ext4", ""), false), "overlay": disktest.Overlay(t, mounted("ext4", "")),
+		"disk": t.TempDir(), "loop-on-honest-fuse": loopOn(t, disktest.BindFS(t, mounted("ext4", ""), false)),
 	}
 	_, honest["buffered-loop"] = disktest.Disk(t, disktest.Options{Size: roomy})
 	all := map[string]string{}

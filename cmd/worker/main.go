@@ -6,6 +6,7 @@
 //	worker agent --inside NAME      the same in a folder that was inherited as file 3; it is NAME in
 //	                                the folder that is file 4
 //	worker trial --dir DIR          one trial, started by the agent
+//	worker step --dir DIR           steps of a safety check, started by the agent
 //	worker nsexec ... -- COMMAND    make mounts in a mount namespace of its own, then run COMMAND
 //	worker init MODULE ...          be the first process of a virtual machine: load the modules, then be the
 //	                                agent of the place that plimsoll names on the machine's port
@@ -25,6 +26,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"plimsoll/internal/measure/step"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/worker"
 	"plimsoll/internal/measure/workload"
@@ -55,7 +57,7 @@ func run(args []string) error {
 		return nsexec(args[1:])
 	case "init":
 		return machine(ctx, args[1:])
-	case "agent", "trial":
+	case "agent", "trial", "step":
 	default:
 		return fmt.Errorf("unknown command %q", args[0])
 	}
@@ -72,6 +74,9 @@ func run(args []string) error {
 	folders := workload.Folders{Work: *dir, Source: *source}
 	if args[0] == "trial" {
 		return worker.Trial(ctx, folders, worker.Input(), os.Stdout)
+	}
+	if args[0] == "step" {
+		return step.Serve(*dir, os.Stdin, os.Stdout)
 	}
 	exe, err := os.Executable()
 	if err != nil {

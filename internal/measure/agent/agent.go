@@ -40,6 +40,8 @@ type Agent struct {
 	// phase is the trial's last step, its layout or its measured window, and since when.
 	phase string
 	since time.Time
+	// steps counts the steps that were sent.
+	steps int
 	// unfit is set when no further trial may run.
 	unfit bool
 }

@@ -43,7 +43,7 @@ func session(t *testing.T, script string) engine.Session {
 	return s
 }
 
-const hello = `echo '{"hello":{"version":5}}'; `
+const hello = `echo '{"hello":{"version":6}}'; `
 
 var (
 	short = workload.Spec{Name: "short", Kind: workload.Append, Count: 20}

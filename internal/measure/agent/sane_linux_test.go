@@ -33,7 +33,7 @@ func TestHostile(t *testing.T) {
 		{"late words of another trial", `{"error":{"id":"0","phase":"run","text":"no such trial"}}` + "\n" + ready, `{"sample":{"id":"0"}}` + "\n" + result, ""},
 		{"escape codes", ready, spoilt(`"append"`, `"\u001b[31mappend"`), ""},
 		{"invalid UTF-8", ready, spoilt(`"append"`, "\"\xff\xfe\""), ""},
-		{"hello again", `{"hello":{"version":5}}`, "", "hello again"},
+		{"hello again", `{"hello":{"version":6}}`, "", "hello again"},
 		{"engines without a request", `{"probed":{"probes":[]}}`, "", "without a request"},
 		{"plimsoll's probe", `{"probe":{}}`, "", "only plimsoll sends"},
 		{"plimsoll's words", `{"stop":{"id":"1"}}`, "", "only plimsoll sends"},

@@ -62,6 +62,9 @@ type Spec struct {
 	// Volume, if set, names an existing volume, for a place of that kind. The agent works in a folder of its own in it; the
 	// volume stays. Only the docker engine has volumes.
 	Volume string
+	// Beside, if set, is another session that this one shares its data with, in the same kind of place: a folder of the host
+	// (dir, bind), or a volume of the same daemon. The data stays with the other session, which must be closed later.
+	Beside Session
 	// Limits are what the container must stay under.
 	Limits limit.Limits
 	// Network is the network of the worker's connections. Empty: none, which is what measuring storage needs. HostNetwork

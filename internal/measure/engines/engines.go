@@ -41,13 +41,13 @@ func (s Source) New(kind string) (engine.Engine, error) {
 	case plan.Docker:
 		return docker.New(docker.Options{Env: s.Env, StateDir: s.State, Worker: workerbin.Bytes}), nil
 	case plan.VM:
-		return s.newVM(plan.Machine{}), nil
+		return s.NewVM(plan.Machine{}), nil
 	}
 	return nil, usage.Errorf("there is no engine %q: use %s", kind, strings.Join(Kinds, ", "))
 }
 
-// newVM makes an engine of virtual machines.
-func (s Source) newVM(m plan.Machine) engine.Engine {
+// NewVM makes an engine of virtual machines.
+func (s Source) NewVM(m plan.Machine) engine.Engine {
 	return vm.New(vm.Options{
 		State: s.State, Worker: workerbin.Bytes, LookPath: exec.LookPath,
 		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Limits: m.Limits, Boot: m.Boot,
@@ -64,7 +64,7 @@ func (s Source) OfPlan(p *plan.Plan) (map[string]engine.Engine, error) {
 	engines := map[string]engine.Engine{}
 	for _, e := range p.Engines {
 		if e.Engine == plan.VM {
-			engines[e.Name] = s.newVM(e.Machine)
+			engines[e.Name] = s.NewVM(e.Machine)
 			continue
 		}
 		if kinds[e.Engine] == nil {

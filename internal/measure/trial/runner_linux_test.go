@@ -237,7 +237,7 @@ func TestInterruptedProbe(t *testing.T) {
 }
 
 // hello is what a broken worker of these tests begins with.
-const hello = "#!/bin/sh\n" + `echo '{"hello":{"version":5}}'` + "\n"
+const hello = "#!/bin/sh\n" + `echo '{"hello":{"version":6}}'` + "\n"
 
 // answer makes a shell script say something of the trial that it is asked for.
 const answer = `while read line; do id=${line#*\"id\":\"}; id=${id%%\"*}; case $line in *run*) %s;; *start*) %s;; esac; done` + "\n"

@@ -9,6 +9,8 @@
 //	                      <----  {"found": ...}
 //	{"probe": {}}         ---->                         not while a trial is open; once per cell is enough
 //	                      <----  {"probed": ...}        which I/O engines work here
+//	{"step": {id, process, call}} ->                    a step of a safety check, in a process that stays
+//	                      <----  {"stepped": {id, ...}}
 //	{"run": {id, spec}}   ---->
 //	                      <----  {"ready": {id}}        files laid out, rings set up
 //	{"start": {id}}       ---->                         the barrier: all clients get it together
@@ -31,6 +33,7 @@ package wire
 
 import (
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/step"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
@@ -41,7 +44,7 @@ const MaxLine = 16 << 20
 
 // Version is the version of the language. Both sides are built together and one is embedded in the other, so a
 // difference is a bug or a stale container.
-const Version = 5
+const Version = 6
 
 // OpenFiles is the number of files that a worker must be able to have open, if it can be allowed so many
 // (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread also has a ring. The system's own limit may be
@@ -64,10 +67,12 @@ type Message struct {
 	Error    *Error    `json:"error,omitempty"`
 	Booted   *Booted   `json:"booted,omitempty"`
 	Found    *Found    `json:"found,omitempty"`
+	Stepped  *Stepped  `json:"stepped,omitempty"`
 	// From the parent.
 	Setup  *Setup  `json:"setup,omitempty"`
 	Find   *Find   `json:"find,omitempty"`
 	Probe  *Probe  `json:"probe,omitempty"`
+	Step   *Step   `json:"step,omitempty"`
 	Run    *Run    `json:"run,omitempty"`
 	Start  *Start  `json:"start,omitempty"`
 	Finish *Finish `json:"finish,omitempty"`
@@ -115,6 +120,23 @@ type Find struct {
 type Found struct {
 	Path  string `json:"path,omitempty"`
 	Error string `json:"error,omitempty"`
+}
+
+// Step asks a process of the agent's to take a step in its folder. The agent starts the process with its first step, and it
+// keeps what it opened until the agent ends, or until End ends it. Steps of different processes run at the same time.
+type Step struct {
+	ID int `json:"id"`
+	// Process is the caller's number for it.
+	Process int       `json:"process"`
+	Call    step.Call `json:"call"`
+	// End kills the process instead.
+	End bool `json:"end,omitempty"`
+}
+
+// Stepped is the answer to a Step.
+type Stepped struct {
+	ID int `json:"id"`
+	step.Answer
 }
 
 // Run asks for a trial.

@@ -59,9 +59,9 @@ type trialCommand struct {
 	group *group
 }
 
-// command returns the trial's process, not yet started.
-func (c trialCommand) command(ctx context.Context) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.exe, "trial", "--dir", c.folders.Work, "--source", c.folders.Source)
+// command returns a process of the worker's own program for what, "trial" or "step", not yet started.
+func (c trialCommand) command(ctx context.Context, what string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.exe, what, "--dir", c.folders.Work, "--source", c.folders.Source)
 	if c.folder != nil {
 		cmd.ExtraFiles = []*os.File{c.folder}
 	}
@@ -82,6 +82,8 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			current.stop()
 		}
 	}()
+	steps := stepProcesses{trial: trial, out: w}
+	defer steps.end()
 	r := wire.NewReader(in)
 	for {
 		m, line, err := r.Next()
@@ -96,6 +98,8 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			w.Send(wire.Message{Found: find(m.Find)})
 		case m.Probe != nil:
 			w.Send(wire.Message{Probed: &wire.Probed{Probes: load.ProbeEngines(trial.folders.Work)}})
+		case m.Step != nil:
+			steps.take(ctx, m.Step)
 		case m.Run != nil:
 			if current != nil {
 				current.kill()
@@ -208,7 +212,7 @@ type trialProcess struct {
 
 // startTrial runs the worker again for one trial and forwards its messages.
 func startTrial(ctx context.Context, trial trialCommand, id string, request []byte, out *wire.Writer) (*trialProcess, error) {
-	cmd := trial.command(ctx)
+	cmd := trial.command(ctx, "trial")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -17,6 +17,9 @@ import (
 // (the local driver's o=bind). The worker removes its folder, unless it is killed or the disk refuses; removing the volume
 // leaves it there.
 func boundFolders(spec engine.Spec) (paths []string) {
+	if spec.Beside != nil {
+		return nil
+	}
 	for _, p := range spec.Places() {
 		parent := p.DriverOpts["device"]
 		if p.Kind == place.Volume && volumeDriver(p) == "local" && filepath.IsAbs(parent) && slices.Contains(strings.Split(p.DriverOpts["o"], ","), "bind") {
@@ -29,6 +32,12 @@ func boundFolders(spec engine.Spec) (paths []string) {
 // makeFolders makes the folders of a session in its bind places and returns their paths, "" for a place that is no bind. It
 // also notes the folders bound.
 func (e *Engine) makeFolders(ctx context.Context, spec engine.Spec, bound []string) (data, source string, err error) {
+	if spec.Beside != nil {
+		if spec.Place.Kind == place.Bind {
+			data = spec.Beside.Info().HostPath
+		}
+		return data, "", nil
+	}
 	var paths, places []string
 	if spec.Place.Kind == place.Bind {
 		if data, err = e.folderIn(spec.Place); err != nil {

@@ -75,6 +75,9 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 	if err != nil {
 		return err
 	}
+	if other, ok := spec.Beside.(*session); ok {
+		s.beside, spec.Volume = true, other.volume
+	}
 	if d.local {
 		s.bound = boundFolders(spec)
 	}
@@ -320,8 +323,8 @@ func (s *session) describe(ctx context.Context, d *daemonInfo, spec engine.Spec,
 	if c.State != nil {
 		s.info.PID = hostPID(c.State.Pid, s.id)
 	}
-	s.info.HostPath = s.hostPath(c, spec.Place, img, img.data, s.folder)
+	s.info.HostPath = s.hostPath(c, spec.Place, img, img.data, s.folder, dataID(spec))
 	if spec.Source != nil {
-		s.info.SourcePath = s.hostPath(c, *spec.Source, img, img.source(), s.sourceFolder)
+		s.info.SourcePath = s.hostPath(c, *spec.Source, img, img.source(), s.sourceFolder, spec.ID)
 	}
 }

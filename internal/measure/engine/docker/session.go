@@ -31,6 +31,8 @@ type session struct {
 	sourceVolume, sourceFolder string
 	// bound are the worker's own folders in volumes that are folders of this machine.
 	bound []string
+	// beside is set if the data is another session's.
+	beside bool
 	// memory is the limit in bytes, for State.
 	memory int64
 	limits *engine.IOLimits
@@ -158,7 +160,7 @@ func (s *session) close(ctx context.Context) error {
 
 // folders are the session's own folders on this machine.
 func (s *session) folders() []string {
-	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" })
+	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" || s.beside })
 }
 
 // removeTries is how often a refused removal is tried again, 20 ms and more apart.

@@ -80,7 +80,15 @@ func checkLimits(l limit.Limits) error {
 // workDir is the folder that the agent works in. In a volume it is a folder of its own, which the agent makes and removes:
 // the volume may be a server's export with other files in it, and two sessions may share it.
 func workDir(spec engine.Spec, img *workerImage) string {
-	return dirIn(spec.Place, spec.ID, img.data, img)
+	return dirIn(spec.Place, dataID(spec), img.data, img)
+}
+
+// dataID is the ID of the session whose data a session works with.
+func dataID(spec engine.Spec) string {
+	if other, ok := spec.Beside.(*session); ok {
+		return other.name
+	}
+	return spec.ID
 }
 
 // sourceDir is the folder of the sources' own place.

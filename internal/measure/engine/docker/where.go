@@ -19,15 +19,15 @@ func isolationOf(h *container.HostConfig, spec engine.Spec) string {
 }
 
 // hostPath is the host's path of the data in a place, empty for memory and if unknown. target is its path in the container,
-// folder the host folder of a bind.
-func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *workerImage, target, folder string) string {
+// folder the host folder of a bind, dataID the session whose data it is.
+func (s *session) hostPath(c container.InspectResponse, p place.Spec, img *workerImage, target, folder, dataID string) string {
 	switch p.Kind {
 	case place.Bind:
 		return folder
 	case place.Volume:
 		for _, m := range c.Mounts {
 			if sameInContainer(m.Destination, target, img) {
-				return m.Source + img.separator() + engine.FolderPrefix + s.name
+				return m.Source + img.separator() + engine.FolderPrefix + dataID
 			}
 		}
 	case place.Layer:

@@ -76,6 +76,9 @@ func (h *Engine) Open(ctx context.Context, spec engine.Spec) (engine.Session, er
 	}
 	dir := engine.OwnFolder(parent, spec.ID)
 	s := &session{dirs: []string{dir}, journal: h.journal, id: spec.ID}
+	if spec.Beside != nil {
+		dir, s.dirs = spec.Beside.Info().HostPath, nil
+	}
 	argv := []string{exe, "agent", "--dir", dir}
 	var tmpfs []string
 	if spec.Place.Kind == place.Tmpfs {

@@ -40,6 +40,8 @@ type bundle struct {
 	spec   engine.Spec
 	// data is the host folder of a bind place, source that of sources in one.
 	data, source string
+	// beside is set if data is another session's.
+	beside bool
 }
 
 func newBundle(dir, worker string, spec engine.Spec) *bundle {
@@ -104,7 +106,7 @@ func (b *bundle) write(args []string) error {
 		return fmt.Errorf("make the bundle: %w", err)
 	}
 	for _, dir := range []string{b.data, b.source} {
-		if dir == "" {
+		if dir == "" || b.beside {
 			continue
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -162,7 +162,9 @@ func (o *Engine) open(ctx context.Context, rt *installedRuntime, spec engine.Spe
 	}
 	b := newBundle(engine.OwnFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
-	if spec.Place.Kind == place.Bind {
+	if spec.Beside != nil {
+		b.data, b.beside = spec.Beside.Info().HostPath, true
+	} else if spec.Place.Kind == place.Bind {
 		parent, err := engine.DataParent(o.state, spec.Place.Path)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,283 @@
+package safety
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/measure/step"
+)
+
+// A question is one promise of a file system.
+type question struct {
+	key string
+	// title is the promise in words.
+	title string
+	// pairs asks each pair of processes; one asks one process. One of the two is set.
+	pairs func(*checker, pair) (Answer, string, error)
+	one   func(*checker) (Answer, string, error)
+}
+
+// questions are all of them, in the order of a report.
+var questions = []question{
+	{"shared-memory", "mapped memory is shared", (*checker).sharedMemory, nil},
+	{"map-write", "a map shows what is written to the file", (*checker).mapWrite, nil},
+	{"lock-posix", "POSIX locks exclude", locks("posix"), nil},
+	{"lock-ofd", "OFD locks exclude", locks("ofd"), nil},
+	{"lock-flock", "flock excludes", locks("flock"), nil},
+	{"create-exclusive", "of two creators of a file, one wins", (*checker).exclusive, nil},
+	{"append", "appends of two writers are kept whole", (*checker).appended, nil},
+	{"rename-open", "a rename replaces a file that is open", (*checker).renameOpen, nil},
+	{"unlink-open", "a removed file stays for those who have it open", (*checker).unlinkOpen, nil},
+	{"listing", "a listing is complete while others create files", (*checker).listing, nil},
+	{"events", "inotify reports changes by the other", (*checker).events, nil},
+	{"fresh-content", "an edit by the other is read at once", fresh("content"), nil},
+	{"fresh-held", "also from a file that is open", fresh("held"), nil},
+	{"fresh-size", "its size is seen at once", fresh("size"), nil},
+	{"fresh-mtime", "its modification time is seen at once", fresh("mtime"), nil},
+	{"fsync", "fsync reaches the disk", nil, (*checker).fsync},
+	{"fdatasync-10ms", "99 of 100 fdatasync take 10 ms at most", nil, (*checker).fdatasync},
+	{"direct", "O_DIRECT bypasses the page cache", nil, (*checker).direct},
+	{"chown", "chown", nil, (*checker).chown},
+	{"chmod", "chmod, with setuid and sticky bits", nil, (*checker).chmod},
+	{"xattr", "extended attributes (user.)", nil, (*checker).xattr},
+	{"acl", "POSIX ACLs", nil, (*checker).acl},
+	{"hard-link", "hard links", nil, (*checker).hardLink},
+	{"symlink", "symbolic links", nil, (*checker).symlink},
+	{"sparse", "sparse files", nil, (*checker).sparse},
+	{"reflink", "copies that share blocks (reflink)", nil, (*checker).reflink},
+	{"fallocate", "fallocate", nil, (*checker).fallocate},
+	{"case", "upper and lower case differ", nil, (*checker).letterCase},
+	{"unicode", "names keep their Unicode form", nil, (*checker).unicode},
+	{"long-names", "names of 255 bytes", nil, (*checker).longNames},
+	{"mtime-ns", "modification times tell edits apart (10 ms)", nil, (*checker).ticks},
+	{"opens", "10,000 parallel opens", nil, (*checker).opens},
+	{"io-uring", "io_uring is allowed", nil, (*checker).uring},
+}
+
+// Title is a question's promise in words.
+func Title(key string) string {
+	for _, q := range questions {
+		if q.key == key {
+			return q.title
+		}
+	}
+	return key
+}
+
+// ask asks all questions. A step that the place refuses is an answer; a worker that is lost is an error.
+func (c *checker) ask() error {
+	for _, q := range questions {
+		if q.one != nil {
+			if err := c.note(q.key, "", func() (Answer, string, error) { return q.one(c) }); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, p := range c.pairs {
+			if err := c.note(q.key, p.between, func() (Answer, string, error) { return q.pairs(c, p) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// note notes the answer to one question.
+func (c *checker) note(key string, between Between, ask func() (Answer, string, error)) error {
+	answer, detail, err := ask()
+	var failed *failedStep
+	if errors.As(err, &failed) {
+		answer, detail, err = No, failed.Error(), nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", Title(key), err)
+	}
+	c.Findings = append(c.Findings, Finding{key, answer, between, detail})
+	return nil
+}
+
+// sharedMemory lets two processes map a file and write to it in turn, as the -shm file of SQLite's WAL mode is used.
+func (c *checker) sharedMemory(p pair) (Answer, string, error) {
+	dir, err := c.folder()
+	if err != nil {
+		return "", "", err
+	}
+	const size = 32 << 10 // SQLite's
+	path := dir + "/map"
+	if err := c.must(p.a, step.Call{Op: step.Open, Path: path, File: 1, How: "create"}, step.Call{Op: step.Truncate, File: 1, Length: size}); err != nil {
+		return "", "", err
+	}
+	if err := c.must(p.b, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
+		return "", "", err
+	}
+	for _, s := range []side{p.a, p.b} {
+		a, err := c.do(s, step.Call{Op: step.Map, File: 1, Length: size})
+		if err != nil {
+			return "", "", err
+		}
+		if !a.OK() {
+			return No, "the file can't be mapped: " + a.Error, nil
+		}
+	}
+	// Both have the page before the first write: a system that fetches it only then would pass.
+	if err := c.must(p.b, step.Call{Op: step.Load, File: 1, Length: 1}); err != nil {
+		return "", "", err
+	}
+	const turns = 40
+	lost := 0
+	for i := range turns {
+		writer, reader := p.a, p.b
+		if i%2 == 1 {
+			writer, reader = p.b, p.a
+		}
+		if err := c.must(writer, step.Call{Op: step.Store, File: 1, Data: []byte{byte(i + 1)}}); err != nil {
+			return "", "", err
+		}
+		a, err := c.do(reader, step.Call{Op: step.Load, File: 1, Length: 1})
+		if err != nil {
+			return "", "", err
+		}
+		if !a.OK() {
+			return No, a.Error, nil
+		}
+		if a.Data[0] != byte(i+1) {
+			lost++
+		}
+	}
+	if err := c.closeFiles(p); err != nil {
+		return "", "", err
+	}
+	if lost > 0 {
+		return No, fmt.Sprintf("%d of %d writes to the mapped file were not seen by the other", lost, turns), nil
+	}
+	return Yes, fmt.Sprintf("%d writes in turn were seen", turns), nil
+}
+
+// closeFiles closes file 1 of both.
+func (c *checker) closeFiles(p pair) error {
+	return errors.Join(c.must(p.a, step.Call{Op: step.Close, File: 1}), c.must(p.b, step.Call{Op: step.Close, File: 1}))
+}
+
+// mapWrite lets one process write to a file that the other has mapped, as LMDB and bbolt do.
+func (c *checker) mapWrite(p pair) (Answer, string, error) {
+	dir, err := c.folder()
+	if err != nil {
+		return "", "", err
+	}
+	path := dir + "/map"
+	if err := c.must(p.a, step.Call{Op: step.Open, Path: path, File: 1, How: "create"}, step.Call{Op: step.Truncate, File: 1, Length: 8192}); err != nil {
+		return "", "", err
+	}
+	if err := c.must(p.b, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
+		return "", "", err
+	}
+	a, err := c.do(p.b, step.Call{Op: step.Map, File: 1, Length: 8192})
+	if err != nil {
+		return "", "", err
+	}
+	if !a.OK() {
+		return No, "the file can't be mapped: " + a.Error, nil
+	}
+	if err := c.must(p.b, step.Call{Op: step.Load, File: 1, Length: 1}); err != nil {
+		return "", "", err
+	}
+	const turns = 20
+	lost := 0
+	for i := range turns {
+		if err := c.must(p.a, step.Call{Op: step.Write, File: 1, Data: []byte{byte(i + 1)}}); err != nil {
+			return "", "", err
+		}
+		a, err := c.do(p.b, step.Call{Op: step.Load, File: 1, Length: 1})
+		if err != nil {
+			return "", "", err
+		}
+		if !a.OK() {
+			return No, a.Error, nil
+		}
+		if a.Data[0] != byte(i+1) {
+			lost++
+		}
+	}
+	if err := c.closeFiles(p); err != nil {
+		return "", "", err
+	}
+	if lost > 0 {
+		return No, fmt.Sprintf("%d of %d writes did not show in the other's map", lost, turns), nil
+	}
+	return Yes, "", nil
+}
+
+// locks asks whether a lock of one process keeps the other out, ends with an unlock, and ends with its process.
+func locks(how string) func(*checker, pair) (Answer, string, error) {
+	return func(c *checker, p pair) (Answer, string, error) {
+		dir, err := c.folder()
+		if err != nil {
+			return "", "", err
+		}
+		path := dir + "/lock"
+		// The owner is a process of its own, which can be killed.
+		owner := side{p.a.agent, 9}
+		open := step.Call{Op: step.Open, Path: path, File: 1, How: "create"}
+		if err := c.must(owner, open); err != nil {
+			return "", "", err
+		}
+		open.How = "rw"
+		if err := c.must(p.b, open); err != nil {
+			return "", "", err
+		}
+		lock := step.Call{Op: step.Lock, File: 1, How: how, Offset: 1 << 30, Length: 1} // SQLite locks bytes there.
+		unlock := lock
+		unlock.Op = step.Unlock
+		a, err := c.together(move{side: owner, Call: lock})
+		if err != nil {
+			return "", "", err
+		}
+		if !a[0].OK() {
+			return No, "a lock is refused: " + a[0].Error, nil
+		}
+		b, err := c.do(p.b, lock)
+		if err != nil {
+			return "", "", err
+		}
+		if b.OK() {
+			return No, "both got the lock", nil
+		}
+		if b.Errno != "EAGAIN" && b.Errno != "EACCES" {
+			return No, "the other's try failed: " + b.Error, nil
+		}
+		if err := c.must(owner, unlock); err != nil {
+			return "", "", err
+		}
+		if b, err = c.do(p.b, lock); err != nil {
+			return "", "", err
+		}
+		if !b.OK() {
+			return No, "the lock stays after an unlock: " + b.Error, nil
+		}
+		if err := c.must(p.b, unlock); err != nil {
+			return "", "", err
+		}
+		if err := c.must(owner, lock); err != nil {
+			return "", "", err
+		}
+		if _, err := c.together(move{side: owner, end: true}); err != nil {
+			return "", "", err
+		}
+		if b, err = c.do(p.b, lock); err != nil {
+			return "", "", err
+		}
+		if !b.OK() {
+			return No, "the lock of a process that was killed stays", nil
+		}
+		return Yes, "", c.must(p.b, step.Call{Op: step.Close, File: 1})
+	}
+}
+
+// reason is an answer's error without the path, which is Plimsoll's own.
+func reason(a *step.Answer) string {
+	if i := strings.LastIndex(a.Error, ": "); i >= 0 {
+		return a.Error[i+2:]
+	}
+	return a.Error
+}

@@ -1,0 +1,124 @@
+package safety
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Use is a program or a habit, and whether the place is safe for it.
+type Use struct {
+	Name string `json:"name"`
+	// Safe is yes, alone, no, or unknown if something that it needs can't be asked.
+	Safe Answer `json:"safe"`
+	// Why lists what breaks, or what is not known.
+	Why []string `json:"why,omitempty"`
+	// Between says between whom it breaks, if the place is safe for the processes of one side alone.
+	Between []Between `json:"between,omitempty"`
+}
+
+// Alone is the answer for a place that is safe only as long as the processes of one side alone use it.
+const Alone Answer = "alone"
+
+// A use is what a program needs.
+type use struct {
+	name  string
+	needs []need
+	// across is set if the use is one of two sides.
+	across bool
+}
+
+// A need is a promise that a program relies on, and what happens without it.
+type need struct{ key, breaks string }
+
+// What breaks without a promise, where several programs suffer alike.
+var (
+	needSync      = need{"fsync", "a power cut loses what was committed"}
+	needRename    = need{"rename-open", "replacing a file fails or leaves remains"}
+	needPOSIX     = need{"lock-posix", "without locks, two writers corrupt the files"}
+	needExclusive = need{"create-exclusive", "two can hold a lock file at once"}
+)
+
+// uses are what people keep in places. Sources: sqlite.org/wal.html (2.2) and sqlite.org/lockingv3.html; PostgreSQL's manual,
+// 19.2 "Creating a Database Cluster" and 30.1 "Reliability"; etcd's "Hardware recommendations", and bbolt, which maps its file
+// and writes it; MongoDB's production notes (WiredTiger.lock, direct syncs); lmdb.h ("Caveats"); git's lockfile.h and
+// racy-git.txt; cr.yp.to/proto/maildir.html; chokidar and watchpack, which use inotify.
+var uses = []use{
+	{"SQLite, WAL mode", []need{
+		{"shared-memory", "without shared memory, two processes corrupt the database"}, needPOSIX, needSync,
+	}, false},
+	{"SQLite, rollback journal", []need{needPOSIX, {"fresh-content", "a reader sees an old page"}, needSync}, false},
+	{"PostgreSQL", []need{
+		{"chown", "its container can't take over the folder, and does not start"}, {"chmod", "it refuses a folder whose mode is not 0700"}, needRename, needSync,
+	}, false},
+	{"MySQL, MariaDB", []need{{"chown", "its container can't take over the folder"}, needPOSIX, needSync}, false},
+	{"MongoDB", []need{needPOSIX, needSync}, false},
+	{"etcd", []need{
+		{"lock-flock", "two members can open the same data"}, {"map-write", "it reads old pages"}, {"fdatasync-10ms", "leader elections, slow answers"}, needSync,
+	}, false},
+	{"LMDB", []need{{"shared-memory", "readers and writers corrupt the database"}, {"map-write", "it reads old pages"}, needPOSIX, needSync}, false},
+	{"git", []need{needRename, needExclusive, {"mtime-ns", "an edit right after a checkout can go unnoticed"}, {"case", "files that differ in case only overwrite each other"}}, false},
+	{"file watchers (npm, webpack, vite)", []need{{"events", "changes by the other go unnoticed: use polling"}}, true},
+	{"edits from the other side", []need{
+		{"fresh-content", "programs read the old content"}, {"fresh-size", "programs read a part of the file, or old bytes at its end"}, {"fresh-mtime", "make and bundlers miss the edit"},
+	}, true},
+	{"log files with several writers", []need{{"append", "lines are lost or mixed"}}, false},
+	{"Maildir", []need{{"hard-link", "delivery by link fails"}, needRename, {"listing", "mail goes unnoticed"}}, false},
+	{"npm, pip, package trees", []need{{"symlink", "node_modules/.bin fails"}, {"chmod", "programs can't be run"}, {"opens", "random errors under load"}}, false},
+}
+
+// derive says for which uses a place is safe.
+func derive(findings []Finding) []Use {
+	var out []Use
+	for _, u := range uses {
+		out = append(out, u.judge(findings))
+	}
+	return out
+}
+
+// judge says whether a place is safe for one use.
+func (u *use) judge(findings []Finding) Use {
+	var broken, apart, unknown []string
+	var between []Between
+	for _, n := range u.needs {
+		no, maybe, pairs := n.answers(findings)
+		switch {
+		case slices.Contains(no, "") || slices.Contains(no, Processes) || len(no) > 0 && u.across:
+			broken = append(broken, n.breaks)
+		case len(no) > 0:
+			apart = append(apart, n.breaks)
+			for _, b := range no {
+				if !slices.Contains(between, b) {
+					between = append(between, b)
+				}
+			}
+		case maybe || pairs == 0:
+			unknown = append(unknown, fmt.Sprintf("whether %s is not known", Title(n.key)))
+		}
+	}
+	switch {
+	case len(broken) > 0:
+		return Use{u.name, No, append(broken, apart...), nil}
+	case len(apart) > 0:
+		return Use{u.name, Alone, append(apart, unknown...), between}
+	case len(unknown) > 0:
+		return Use{u.name, Unknown, unknown, nil}
+	}
+	return Use{Name: u.name, Safe: Yes}
+}
+
+// answers are the pairs between which a promise is broken, whether it is not known between some, and how many were asked.
+func (n need) answers(findings []Finding) (no []Between, maybe bool, pairs int) {
+	for _, f := range findings {
+		if f.Key != n.key {
+			continue
+		}
+		pairs++
+		switch f.Answer {
+		case No:
+			no = append(no, f.Between)
+		case Unknown:
+			maybe = true
+		}
+	}
+	return no, maybe, pairs
+}
