@@ -10,7 +10,7 @@ import (
 )
 
 // maxWorker bounds the worker's program in bytes: it is copied into each container of a
-// user's image. It has 4.4 MB; "a few MB" is what docs/reference/docker.md promises.
+// user's image. It has 5.0 MB; "a few MB" is what docs/reference/docker.md promises.
 const maxWorker = 5 << 20
 
 // TestStatic: the worker of each architecture runs in a container that holds nothing else:

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/journaltest"
 	"plimsoll/internal/testkit/treetest"
 	"plimsoll/internal/text/refusal"
 )
@@ -75,6 +76,35 @@ func TestFormerOfTheLiving(t *testing.T) {
 	}
 	becomes("1")
 	if err := run.Release(t.Context(), n); err != nil {
+		t.Error(err)
+	}
+	k.untouched(t, "its release")
+}
+
+// TestSweptInVain: a killed run's limit can't be removed while its number is another disk's. A later run in the process that
+// tried so can limit that disk: it was refused, with its own process as the owner.
+func TestSweptInVain(t *testing.T) {
+	k, becomes := withDiskseq(t)
+	spot := k.scope.Places[0].Explanation.Hard[0]
+	dead := k.DeviceLimits(k.state)
+	n, err := dead.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.journal.Remove(deviceLimitKind, n.Device.String()); err != nil {
+		t.Fatal(err)
+	}
+	journaltest.Dead(t, k.state, deviceLimitKind, n.Device.String(), n)
+	becomes("2")
+	next := k.DeviceLimits(k.state)
+	if _, err := next.Sweep(t.Context()); err == nil {
+		t.Fatal("Sweep() removed the limit of another disk")
+	}
+	held, err := next.Hold(t.Context(), "another run", spot, limit.Limits{WriteBPS: 3 << 20})
+	if err != nil {
+		t.Fatalf("Hold() = %v", err)
+	}
+	if err := next.Release(t.Context(), held); err != nil {
 		t.Error(err)
 	}
 	k.untouched(t, "its release")

@@ -47,13 +47,13 @@ type Journal struct {
 	// while it has no entries, and on a file system without locks.
 	owner *os.File
 	name  string
-	// own are the paths of its entries, and failed those of entries that it adopted and could not undo.
-	own, failed map[string]bool
+	// own are the paths of its entries.
+	own map[string]bool
 }
 
 // Open returns the journal in folder dir, which is made with the first entry. An empty dir is a journal that records nothing.
 func Open(dir string) *Journal {
-	return &Journal{dir: dir, own: map[string]bool{}, failed: map[string]bool{}}
+	return &Journal{dir: dir, own: map[string]bool{}}
 }
 
 // In returns the journal of a state folder. An empty state is a journal that records nothing.
@@ -77,11 +77,7 @@ func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 			if err := j.free(kind, id); err != nil {
 				return err
 			}
-			if err := j.claim(e); err != nil {
-				return err
-			}
-			delete(j.failed, j.Path(kind, id)) // It records a new thing now.
-			return nil
+			return j.claim(e)
 		})
 	}
 	if err != nil {
@@ -104,16 +100,17 @@ func (j *Journal) free(kind, id string) error {
 	return nil
 }
 
-// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry. It still says which process made it, and when. The error
-// is an OwnedError if the owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
-func (j *Journal) adopt(ctx context.Context, kind, id string) (e Entry, err error) {
+// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry as it was before and as it is then. It still says which
+// process made it, and when. The error is an OwnedError if the owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
+func (j *Journal) adopt(ctx context.Context, kind, id string) (before, e Entry, err error) {
 	if j.dir == "" {
-		return e, fs.ErrNotExist
+		return before, e, fs.ErrNotExist
 	}
 	err = j.change(ctx, func() error {
-		if e, err = j.read(kind, id); err != nil {
+		if before, err = j.read(kind, id); err != nil {
 			return err
 		}
+		e = before
 		if !j.owns(e) && j.alive(e) {
 			return &OwnedError{e}
 		}
@@ -122,9 +119,28 @@ func (j *Journal) adopt(ctx context.Context, kind, id string) (e Entry, err erro
 		return j.claim(e)
 	})
 	if err != nil {
-		return Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
+		return before, Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
 	}
-	return e, nil
+	return before, e, nil
+}
+
+// giveBack returns an entry that this owner adopted to its dead owner, as it was before. If that fails, the entry stays this owner's.
+func (j *Journal) giveBack(ctx context.Context, before Entry) error {
+	// Also after an interrupt: this process may go on without the sweep.
+	err := j.change(context.WithoutCancel(ctx), func() error {
+		if e, err := j.read(before.Kind, before.ID); err != nil || !j.owns(e) {
+			return err
+		}
+		if err := j.write(before); err != nil {
+			return err
+		}
+		delete(j.own, j.Path(before.Kind, before.ID))
+		return j.release()
+	})
+	if err != nil {
+		return fmt.Errorf("record %s %s again: %w", before.Kind, before.ID, err)
+	}
+	return nil
 }
 
 // Owns reports whether this owner has the entry, and its file was not removed or replaced. If it can't tell, the
@@ -157,7 +173,6 @@ func (j *Journal) Remove(kind, id string) error {
 		}
 	}
 	delete(j.own, path)
-	delete(j.failed, path)
 	return j.release()
 }
 

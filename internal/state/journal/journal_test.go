@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/host/procfs"
 )
 
 // files lists a folder's files, with those below it.
@@ -77,7 +76,7 @@ func TestPut(t *testing.T) {
 		if err := b.Put(t.Context(), "thing", id, nil); !errors.As(err, &owned) || owned.Entry.Owner.PID != os.Getpid() {
 			t.Errorf("Put(%q) of another's = %v, want an OwnedError with its owner", id, err)
 		}
-		if _, err := b.adopt(t.Context(), "thing", id); !errors.As(err, &owned) {
+		if _, _, err := b.adopt(t.Context(), "thing", id); !errors.As(err, &owned) {
 			t.Errorf("adopt(%q) of another's = %v, want an OwnedError", id, err)
 		}
 	}
@@ -147,11 +146,10 @@ func TestSweep(t *testing.T) {
 	if want := []string{"thing c", "thing e"}; !slices.Equal(removed, want) {
 		t.Errorf("Sweep() removed %q, want %q", removed, want)
 	}
-	// The entry still says which process made it, and when.
-	if e, err := sweeper.Get("thing", "d"); err != nil || e.Owner == e.Process() || e.Process() != procfs.Self() || !e.Made.Equal(made["d"]) {
+	// The entry is the dead owner's again: this process would be refused its own thing.
+	if e, err := sweeper.Get("thing", "d"); err != nil || e.Sweeper != nil || sweeper.Alive(e) || sweeper.Owns("thing", "d") || !e.Made.Equal(made["d"]) {
 		t.Errorf("what could not be undone is recorded as %+v, %v, and was made at %v", e, err, made["d"])
 	}
-	// Another's sweep leaves what this one still tries.
 	if removed, _ := Open(dir).Sweep(t.Context(), kinds); len(removed) > 0 {
 		t.Errorf("another Sweep() removed %q", removed)
 	}
@@ -176,14 +174,14 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	die(t, dead)
-	e, err := next.adopt(t.Context(), "thing", "a")
+	_, e, err := next.adopt(t.Context(), "thing", "a")
 	if err != nil || string(e.Payload) != "42" {
 		t.Errorf("adopt() = %+v, %v", e, err)
 	}
 	if removed, err := Open(dir).Sweep(t.Context(), map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { return []string{"it"}, nil }}); err != nil || removed != nil {
 		t.Errorf("a Sweep after that removed %q, %v", removed, err)
 	}
-	if _, err := next.adopt(t.Context(), "thing", "none"); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := next.adopt(t.Context(), "thing", "none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("adopt() of nothing = %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func live(dir string) error {
 	if _, err := j.Sweep(ctx, map[string]Undo{"swept": undoThing}); err != nil {
 		return err
 	}
-	if _, err := j.adopt(ctx, "thing", "adopted"); err != nil {
+	if _, _, err := j.adopt(ctx, "thing", "adopted"); err != nil {
 		return err
 	}
 	for _, id := range []string{"a", "b"} {
