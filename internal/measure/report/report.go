@@ -197,7 +197,7 @@ type Noise struct {
 	// Floor is how far the copies may differ: 0.03 is 3 %.
 	Floor Num    `json:"floor"`
 	Text  string `json:"text"`
-	// Loud is set when the floor is above the margin, so that no cell can be called equivalent.
+	// Loud is set when the floor is above the margin: the workload is not steady here.
 	Loud bool `json:"loud,omitempty"`
 }
 

@@ -29,7 +29,7 @@ func try(me method, w world, seed uint64, f family, blocks, reps int) outcome {
 		m, pairs, truth := w.draw(data, f, blocks)
 		ps := make([]paired, len(pairs))
 		for i := range pairs {
-			ps[i] = pair(m, pairs[i])
+			ps[i] = pair(m, pairs[i], nil)
 		}
 		c, h := me.run(ps, own)
 		all := true

@@ -29,7 +29,7 @@ type Pair struct {
 	Cell     int `json:"cell"`
 	Baseline int `json:"baseline"`
 	// Control marks an A/A control: Cell is the same thing as Baseline under another
-	// label. It sets the noise floor of all pairs with that Baseline.
+	// label. All other pairs with that Baseline are compared with both together.
 	Control bool `json:"control,omitempty"`
 }
 
@@ -97,7 +97,8 @@ type Comparison struct {
 	// Floor is the noise floor: 0.09 means that two identical cells may differ by a
 	// factor of up to 1.09. 0 without a control.
 	Floor float64 `json:"floor"`
-	// TooNoisy: Inconclusive for no other reason than the noise floor.
+	// TooNoisy: Inconclusive for no other reason than that the control differs from the
+	// baseline, which is the same thing.
 	TooNoisy bool `json:"too_noisy,omitempty"`
 	// More estimates how many more blocks would settle an inconclusive pair, if
 	// the ratio stays where it is; maxMore means that or more.
@@ -115,8 +116,9 @@ func Compare(m Matrix, pairs []Pair, opt Options) []Comparison {
 	out := make([]Comparison, len(pairs))
 	var ps []paired
 	var at []int
+	both := withControls(m, pairs)
 	for i, pr := range pairs {
-		p := pair(m, pr)
+		p := pair(m, pr, both)
 		out[i] = begin(m, pr, &p, opt)
 		if p.n() >= 2 {
 			ps = append(ps, p)
@@ -125,8 +127,13 @@ func Compare(m Matrix, pairs []Pair, opt Options) []Comparison {
 	}
 	spans := intervals(ps, opt)
 	floors := noiseFloors(pairs, at, spans)
+	excess := excessNoise(pairs, at, spans)
 	for k, i := range at {
-		out[i].settle(spans[k], floors[pairs[i].Baseline])
+		s := spans[k]
+		if !pairs[i].Control {
+			s = s.wider(excess)
+		}
+		out[i].settle(s, floors[pairs[i].Baseline])
 	}
 	return out
 }
@@ -166,8 +173,21 @@ func begin(m Matrix, pr Pair, p *paired, opt Options) Comparison {
 type span struct {
 	n      int
 	centre float64
-	// half is simultaneous, point holds for a single comparison.
-	half, point float64
+	// half is simultaneous, point holds for a single comparison. one is half for a bound on
+	// one side only, which equivalence needs on each (two one-sided tests): a ratio can't be
+	// beyond both.
+	half, point, one float64
+	// err is the standard error that is believed.
+	err float64
+}
+
+// wider returns a span whose errors are larger by a factor.
+func (s span) wider(f float64) span {
+	s.half *= f
+	s.point *= f
+	s.one *= f
+	s.err *= f
+	return s
 }
 
 // intervals returns a span for each pair, in order.
@@ -185,6 +205,8 @@ func intervals(ps []paired, opt Options) []span {
 			n: n, centre: ps[i].centre,
 			half:  cost * b.halfWidth(n, alpha),
 			point: cost * b.halfWidth(n, 1-opt.Confidence),
+			one:   cost * b.halfWidth(n, min(1, 2*alpha)),
+			err:   cost * b.deviation() / math.Sqrt(float64(n)),
 		}
 	}
 	return out

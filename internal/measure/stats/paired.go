@@ -33,9 +33,9 @@ type paired struct {
 // n is the number of blocks that count.
 func (p *paired) n() int { return len(p.logs) }
 
-// pair takes the blocks in which both rates are usable.
-func pair(m Matrix, pr Pair) paired {
-	cell, base, reason := rows(m, pr)
+// pair takes the blocks in which both rates are usable. both has the baselines that have controls: see withControls.
+func pair(m Matrix, pr Pair, both map[int][]float64) paired {
+	cell, base, reason := rows(m, pr, both)
 	if reason != "" {
 		return paired{reason: reason}
 	}
@@ -61,13 +61,16 @@ func pair(m Matrix, pr Pair) paired {
 }
 
 // rows returns the values of both cells, cut to the same length.
-func rows(m Matrix, pr Pair) (cell, base []float64, reason string) {
+func rows(m Matrix, pr Pair, both map[int][]float64) (cell, base []float64, reason string) {
 	for _, i := range []int{pr.Cell, pr.Baseline} {
 		if i < 0 || i >= len(m.Values) {
 			return nil, nil, fmt.Sprintf("cell %d is not in the matrix", i)
 		}
 	}
 	cell, base = m.Values[pr.Cell], m.Values[pr.Baseline]
+	if row := both[pr.Baseline]; row != nil && !pr.Control {
+		base = row
+	}
 	n := min(len(cell), len(base))
 	return cell[:n], base[:n], ""
 }

@@ -192,6 +192,15 @@ func correlation(x, y []float64) float64 {
 	return xy / math.Sqrt(xx*yy)
 }
 
+// deviation is the standard deviation that is believed, all in all.
+func (b belief) deviation() float64 {
+	var ss float64
+	for g, s := range b.sigma {
+		ss += b.weight[g] * s * s
+	}
+	return math.Sqrt(ss)
+}
+
 // halfWidth returns h such that the mean of n logs lies further than h from the
 // truth with probability alpha, over all that is believed of sigma.
 func (b belief) halfWidth(n int, alpha float64) float64 {

@@ -8,11 +8,11 @@ type Verdict string
 // The verdicts. Faster and Slower are finds; Inconclusive says that neither a find nor
 // equivalence is proved yet. sentence.go has their sentences.
 const (
-	// Faster and Slower: the whole interval lies on one side of 1, outside the
-	// noise floor, and reaches beyond the margin of equivalence.
+	// Faster and Slower: the whole interval lies on one side of 1, and reaches beyond the
+	// margin of equivalence.
 	Faster Verdict = "faster"
 	Slower Verdict = "slower"
-	// Equivalent: the whole interval lies within the margin, and the noise floor too.
+	// Equivalent: the bounds on both sides lie within the margin.
 	Equivalent   Verdict = "equivalent"
 	Inconclusive Verdict = "inconclusive"
 	// NoData: there is nothing to compare; Reason says why.
@@ -57,56 +57,51 @@ func (s span) reach() float64 {
 
 // grown predicts the span after there are n blocks, if the centre stays. Its width
 // falls with the root of n; that fewer cells' noise must be borrowed then is left out.
-func (s span) grown(n int, from int) span {
-	f := math.Sqrt(float64(from) / float64(n))
-	s.half *= f
-	s.point *= f
-	return s
-}
+func (s span) grown(n int) span { return s.wider(math.Sqrt(float64(s.n) / float64(n))) }
 
 // settle gives the verdict. floor is the control's span, zero when there is none.
 func (c *Comparison) settle(s, floor span) {
 	if c.Pair.Control {
-		floor = span{}
 		c.Floor = ratio(s.reach()) - 1
+		floor = span{}
 	} else {
 		c.Floor = ratio(floor.reach()) - 1
 	}
 	c.Floor = min(c.Floor, math.MaxFloat64)
 	c.Low, c.High = ratio(s.centre-s.half), ratio(s.centre+s.half)
 	c.PointLow, c.PointHigh = ratio(s.centre-s.point), ratio(s.centre+s.point)
-	c.Verdict = decide(s, floor, c.Margin)
+	c.Verdict = decide(s, c.Margin)
 	c.More = 0
-	if c.Verdict != Inconclusive {
+	if c.Verdict != Inconclusive && floor.differs() {
+		c.Verdict, c.TooNoisy, c.More = Inconclusive, true, maxMore
 		return
 	}
-	c.TooNoisy = decide(s, span{}, c.Margin) != Inconclusive
-	c.More = max(leastBlocks-c.Blocks, blocksToSettle(s, floor, c.Margin))
+	if c.Verdict == Inconclusive {
+		c.More = max(leastBlocks-c.Blocks, blocksToSettle(s, c.Margin))
+	}
 }
 
+// differs reports whether a control differs from its baseline: their workload can't be trusted.
+func (s span) differs() bool { return s.n > 0 && math.Abs(s.centre) > s.half }
+
 // decide is the three-way verdict on a span.
-func decide(s, floor span, margin float64) Verdict {
-	lo, hi, noise := s.centre-s.half, s.centre+s.half, floor.reach()
+func decide(s span, margin float64) Verdict {
 	least, most := math.Log1p(-margin), math.Log1p(margin)
 	switch {
-	case lo >= least && hi <= most:
-		if noise > most {
-			return Inconclusive
-		}
+	case s.centre-s.one >= least && s.centre+s.one <= most:
 		return Equivalent
-	case lo > noise:
+	case s.centre-s.half > 0:
 		return Faster
-	case hi < -noise:
+	case s.centre+s.half < 0:
 		return Slower
 	}
 	return Inconclusive
 }
 
 // blocksToSettle returns how many more blocks decide needs, at most maxMore.
-func blocksToSettle(s, floor span, margin float64) int {
+func blocksToSettle(s span, margin float64) int {
 	for more := 1; more < maxMore; more++ {
-		n := s.n + more
-		if decide(s.grown(n, s.n), floor.grown(n, s.n), margin) != Inconclusive {
+		if decide(s.grown(s.n+more), margin) != Inconclusive {
 			return more
 		}
 	}
