@@ -19,7 +19,7 @@ import (
 
 // trial runs one cell once. It always returns a record, and the error if the trial failed.
 func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
-	spec := r.spec(cell)
+	spec := r.stretched(r.spec(cell), block)
 	t := &record.Trial{
 		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
 		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),

@@ -1,5 +1,5 @@
 // Package trial runs a plan: it opens a container for every combination of engine, place, limits and client, runs each cell
-// once a block in a fresh random order, and keeps a record of every trial as soon as it ends.
+// once a block, the cells of a workload together in a fresh random order, and keeps a record of every trial as soon as it ends.
 //
 // The unit of replication is a trial: one cell, one block, a fresh process for the I/O in a container that is new in each
 // block. A cell that can't be offered is skipped with the reason. A trial that fails is kept with its last log lines, and
@@ -171,7 +171,7 @@ func (r *Runner) measure(ctx context.Context) error {
 	all := r.Plan.Cells()
 	n := 0
 	for b := range r.Plan.Blocks {
-		for k, i := range order(r.run.Seed, b, len(all)) {
+		for k, i := range order(r.run.Seed, b, all) {
 			cell := all[i]
 			if !slices.Contains(r.cells, cell) {
 				continue

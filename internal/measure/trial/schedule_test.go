@@ -16,21 +16,37 @@ import (
 	"plimsoll/load"
 )
 
+// TestOrder: each block has every cell once, those of a workload together, in an order of its own.
 func TestOrder(t *testing.T) {
+	cells := func(workloads, each int) (all []record.Cell) {
+		for i := range workloads * each { // A plan's cells of a workload need not be neighbours.
+			all = append(all, record.Cell{Workload: fmt.Sprint(i % workloads), Place: fmt.Sprint(i / workloads)})
+		}
+		return all
+	}
 	seen := map[string]bool{}
-	for _, n := range []int{0, 1, 2, 7, 40} {
+	for _, size := range [][2]int{{0, 0}, {1, 1}, {1, 7}, {7, 1}, {5, 8}} {
+		all := cells(size[0], size[1])
 		for block := range 5 {
-			o := order(7, block, n)
-			if !slices.Equal(o, order(7, block, n)) {
-				t.Errorf("order(7, %d, %d) differs from itself", block, n)
+			o := order(7, block, all)
+			if !slices.Equal(o, order(7, block, all)) {
+				t.Errorf("order(7, %d, %v) differs from itself", block, size)
 			}
-			sorted := slices.Sorted(slices.Values(o))
-			for i, v := range sorted {
-				if i != v || len(o) != n {
-					t.Fatalf("order(7, %d, %d) = %v is not a permutation", block, n, o)
+			for i, v := range slices.Sorted(slices.Values(o)) {
+				if i != v || len(o) != len(all) {
+					t.Fatalf("order(7, %d, %v) = %v is not a permutation", block, size, o)
 				}
 			}
-			if n == 40 {
+			changes := 1
+			for i := 1; i < len(o); i++ {
+				if all[o[i]].Workload != all[o[i-1]].Workload {
+					changes++
+				}
+			}
+			if len(o) > 0 && changes != size[0] {
+				t.Errorf("order(7, %d, %v) has the workloads in %d groups", block, size, changes)
+			}
+			if len(o) == 40 {
 				seen[fmt.Sprint(o)] = true
 			}
 		}
@@ -38,7 +54,7 @@ func TestOrder(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("5 blocks had %d orders", len(seen))
 	}
-	if slices.Equal(order(7, 0, 40), order(8, 0, 40)) {
+	if all := cells(5, 8); slices.Equal(order(7, 0, all), order(8, 0, all)) {
 		t.Error("two seeds give the same order")
 	}
 }
