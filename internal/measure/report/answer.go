@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -215,7 +216,7 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 		parts = append(parts, fmt.Sprintf("%sequivalent within %.3g %% at %s", looks, 100*r.Run.Margin, names(s, len(a.Ratios))))
 	}
 	if s := by[Inconclusive]; len(s) > 0 {
-		parts = append(parts, fmt.Sprintf("no difference proven at %s (seen: %s)", names(s, len(a.Ratios)), spanOf(s)))
+		parts = append(parts, a.open(s))
 	}
 	if n := len(by[Missing]); n > 0 && len(parts) > 0 {
 		parts = append(parts, "not measured at "+names(by[Missing], len(a.Ratios)))
@@ -254,6 +255,40 @@ func lasting(path string) string {
 		}
 	}
 	return path
+}
+
+// open says what is known where neither a difference nor equivalence is proven: by how much the place may be slower, at the
+// workloads where that is least and most. Without intervals it is what was seen.
+func (a *Answer) open(s []Ratio) string {
+	at := names(s, len(a.Ratios))
+	least, most := s[0], s[0]
+	for _, x := range s {
+		if !x.Low.Known() || x.Low <= 0 || x.Tentative {
+			return fmt.Sprintf("no difference proven at %s (seen: %s)", at, spanOf(s))
+		}
+		if x.Low > least.Low {
+			least = x
+		}
+		if x.Low < most.Low {
+			most = x
+		}
+	}
+	switch low, high := slowerAtMost(least.Low), slowerAtMost(most.Low); {
+	case least.Low >= 1: // It is faster, or not.
+		return fmt.Sprintf("no difference proven at %s (seen: %s)", at, spanOf(s))
+	case low == high:
+		return fmt.Sprintf("not measurably different at %s: slower by %s at most", at, high)
+	default:
+		return fmt.Sprintf("not measurably different at %s: slower by %s (%s) to %s (%s) at most", at, low, least.Workload, high, most.Workload)
+	}
+}
+
+// slowerAtMost is by how much a place with at least this ratio is slower, rounded up.
+func slowerAtMost(low Num) string {
+	if low <= 0.5 {
+		return fmt.Sprintf("%.1f times", math.Ceil(10/float64(low))/10)
+	}
+	return fmt.Sprintf("%.0f %%", math.Ceil(100*max(0, 1-float64(low))))
 }
 
 // spanOf is the range of the ratios where nothing was proven, so that a reader sees whether a factor of 5 or a difference

@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// summary sums up the tables of interference and limits, a sentence each.
+// summary sums up the tables of interference and limits, and how small a difference can be told, a sentence each.
 func (r *Report) summary() {
-	for _, s := range []string{r.interferenceText(), r.limitsText()} {
+	for _, s := range []string{r.interferenceText(), r.limitsText(), r.resolutionText()} {
 		if s != "" {
 			r.Summary = append(r.Summary, s)
 		}
