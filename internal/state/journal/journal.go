@@ -1,6 +1,6 @@
 // Package journal records what outlives a process: a mount, a loop device, a limit in a shared group, a container, a virtual
 // machine. An entry is written before the thing is made, and removed after it is gone. So whatever kills Plimsoll in between,
-// the next start finds the entry, and undoes or adopts the thing (Sweep).
+// the next start finds the entry, and undoes the thing (Sweep) or adopts it.
 //
 // An entry has a kind and an id, an owner, and a payload that only its kind understands. The owner is a process. It holds a lock
 // file for as long as it lives; the kernel releases the lock however the process ends, and the lock can be tested from any PID namespace,
@@ -47,13 +47,13 @@ type Journal struct {
 	// while it has no entries, and on a file system without locks.
 	owner *os.File
 	name  string
-	// own are the paths of its entries, and failed those of entries that it adopted and could not undo.
-	own, failed map[string]bool
+	// own are the paths of its entries.
+	own map[string]bool
 }
 
 // Open returns the journal in folder dir, which is made with the first entry. An empty dir is a journal that records nothing.
 func Open(dir string) *Journal {
-	return &Journal{dir: dir, own: map[string]bool{}, failed: map[string]bool{}}
+	return &Journal{dir: dir, own: map[string]bool{}}
 }
 
 // In returns the journal of a state folder. An empty state is a journal that records nothing.
@@ -77,11 +77,7 @@ func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 			if err := j.free(kind, id); err != nil {
 				return err
 			}
-			if err := j.claim(e); err != nil {
-				return err
-			}
-			delete(j.failed, j.Path(kind, id)) // It records a new thing now.
-			return nil
+			return j.claim(e)
 		})
 	}
 	if err != nil {
@@ -104,27 +100,45 @@ func (j *Journal) free(kind, id string) error {
 	return nil
 }
 
-// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry. It still says which process made it, and when. The error
-// is an OwnedError if the owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
-func (j *Journal) adopt(ctx context.Context, kind, id string) (e Entry, err error) {
+// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry as it was before. The error is an OwnedError if the
+// owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
+func (j *Journal) adopt(ctx context.Context, kind, id string) (before Entry, err error) {
 	if j.dir == "" {
-		return e, fs.ErrNotExist
+		return before, fs.ErrNotExist
 	}
 	err = j.change(ctx, func() error {
-		if e, err = j.read(kind, id); err != nil {
+		if before, err = j.read(kind, id); err != nil {
 			return err
 		}
-		if !j.owns(e) && j.alive(e) {
-			return &OwnedError{e}
+		if j.alive(before) {
+			return &OwnedError{before}
 		}
-		self := procfs.Self()
+		e, self := before, procfs.Self()
 		e.Sweeper = &self
 		return j.claim(e)
 	})
 	if err != nil {
 		return Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
 	}
-	return e, nil
+	return before, nil
+}
+
+// giveBack undoes an adopt: the entry is again what it was before.
+func (j *Journal) giveBack(ctx context.Context, before Entry) error {
+	path := j.Path(before.Kind, before.ID)
+	err := j.change(ctx, func() error {
+		if e, err := j.read(before.Kind, before.ID); err == nil && j.owns(e) {
+			if err := errors.Join(j.restoreLock(before.Lock), j.write(before)); err != nil {
+				return err
+			}
+		}
+		delete(j.own, path)
+		return j.release()
+	})
+	if err != nil {
+		return fmt.Errorf("give back %s %s: %w", before.Kind, before.ID, err)
+	}
+	return nil
 }
 
 // Owns reports whether this owner has the entry, and its file was not removed or replaced. If it can't tell, the
@@ -157,7 +171,6 @@ func (j *Journal) Remove(kind, id string) error {
 		}
 	}
 	delete(j.own, path)
-	delete(j.failed, path)
 	return j.release()
 }
 

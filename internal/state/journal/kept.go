@@ -37,7 +37,6 @@ func (j *Journal) keep(ctx context.Context, kind, id string, payload any, but fu
 				return err
 			}
 			delete(j.own, path)
-			delete(j.failed, path)
 			return j.release()
 		})
 	}
@@ -80,7 +79,6 @@ func (j *Journal) discard(ctx context.Context, kind, id string, but func(error) 
 			return err
 		}
 		delete(j.own, path)
-		delete(j.failed, path)
 		return j.release()
 	})
 	if err != nil {

@@ -8,26 +8,19 @@ import (
 	"slices"
 )
 
-// hasFailed reports whether this owner has tried to undo the entry, in vain.
-func (j *Journal) hasFailed(e Entry) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.failed[j.Path(e.Kind, e.ID)]
-}
-
 // An Undo removes the thing that a dead owner left. It returns a description of each removed thing, and must be safe to repeat.
 type Undo func(context.Context, Entry) (removed []string, err error)
 
 // Sweep undoes the entries that dead owners left of the named kinds, each once even if several processes sweep. It goes on
-// after an error. An entry whose Undo fails stays and belongs to this owner from then on: its next Sweep tries again, or any
-// Sweep after its end. Entries of living owners stay. Unreadable entries stay too, and are an error.
+// after an error. An entry whose Undo fails stays as it was, and the next Sweep of any process tries again. Entries of living
+// owners stay. Unreadable entries stay too, and are an error.
 func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []string, err error) {
 	var errs []error
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		list, err := j.Entries(kind)
 		errs = append(errs, err)
 		for _, e := range list {
-			if j.Alive(e) && !j.hasFailed(e) {
+			if j.Alive(e) {
 				continue
 			}
 			did, err := j.undo(ctx, e, kinds[kind])
@@ -37,7 +30,7 @@ func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []s
 	return removed, errors.Join(append(errs, j.dropLocks(ctx), j.dropTemporary())...)
 }
 
-// undo undoes one thing of a dead owner. It adopts the entry first, so that no other sweep undoes the same thing.
+// undo undoes one thing of a dead owner. It adopts the entry for that time, so that no other sweep undoes the same thing.
 func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []string, err error) {
 	e, err = j.adopt(ctx, e.Kind, e.ID)
 	var owned *OwnedError
@@ -49,10 +42,8 @@ func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []strin
 	}
 	removed, err = undo(ctx, e)
 	if err != nil {
-		j.mu.Lock()
-		j.failed[j.Path(e.Kind, e.ID)] = true
-		j.mu.Unlock()
-		return removed, err
+		// An ended context may be why. If the entry can't be given back, it is swept after this process's end.
+		return removed, errors.Join(err, j.giveBack(context.WithoutCancel(ctx), e))
 	}
 	return removed, j.Remove(e.Kind, e.ID)
 }
