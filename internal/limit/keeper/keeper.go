@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -263,14 +264,25 @@ func (k *Keeper) stop() error {
 		e.mu.Unlock()
 	}
 	err := errors.Join(errs...)
-	switch left := k.store.countRecords(k.alive); {
-	case err != nil:
-	case left > 0:
-		k.logf("daemon %d ends; its limits are removed, but not those of %s, which an earlier daemon or a hook limited: it ended before it had found them; start it again, and stop it once it is ready", os.Getpid(), size.Plural(left, "group"))
-	default:
+	if err == nil {
+		err = k.leftovers()
+	}
+	if err == nil {
 		k.logf("daemon %d ends; its limits are removed", os.Getpid())
 	}
 	return err
+}
+
+// leftovers says which limits stay after stop has removed those of the groups that the keeper has found.
+func (k *Keeper) leftovers() error {
+	left, unread := k.store.countRecords(k.alive, func(group string) bool {
+		_, err := k.holder.Groups.At(group)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+	if left > 0 {
+		return errors.Join(fmt.Errorf("limits of %s stay, which an earlier daemon or a hook set: the daemon ended before it had found them; start it again, and stop it once it is ready", size.Plural(left, "group")), unread)
+	}
+	return unread
 }
 
 // spawn runs f beside the loop, unless the loop has ended, and reports whether it does.
