@@ -158,16 +158,17 @@ func New(opt Options) (*Keeper, error) {
 		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
 		root: &entry{held: map[Slot]*Limit{}, since: time.Now()},
 	}
-	var err error
+	err := k.firstPolicy()
+	if err != nil {
+		return nil, err
+	}
 	if k.store, err = newStore(opt.Run, opt.Holder.FS.Proc); err != nil {
 		return nil, err
 	}
 	if err = k.store.claim(); err != nil {
 		return nil, err
 	}
-	if err := k.firstPolicy(); err != nil {
-		return nil, errors.Join(err, k.store.release())
-	}
+	k.tellPolicy()
 	if k.opt.DeviceLimits == nil {
 		k.opt.DeviceLimits = opt.Holder.DeviceLimits(opt.Run)
 	}
@@ -339,10 +340,10 @@ func (k *Keeper) logOnce(key, format string, args ...any) {
 	}
 }
 
-// logLines logs an error with one line for each fault. Each other message is one line, so that a name with a line
+// logLines logs an error's text with one line for each fault. Each other message is one line, so that a name with a line
 // break can't imitate another message.
-func (k *Keeper) logLines(err error) {
-	for line := range strings.Lines(err.Error()) {
+func (k *Keeper) logLines(text string) {
+	for line := range strings.Lines(text) {
 		k.logf("%s", strings.TrimSuffix(line, "\n"))
 	}
 }
