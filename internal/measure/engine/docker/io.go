@@ -36,8 +36,7 @@ func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *co
 	}
 	for _, s := range devices {
 		ask.Devices = append(ask.Devices, engineapi.Device{
-			// sysfs writes "!" for the "/" in names such as cciss/c0d0.
-			Path: "/dev/" + strings.ReplaceAll(s.Name, "!", "/"), Number: s.Number,
+			Path: device.NodePath(s.Name), Number: s.Number,
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),
 		})
 	}
