@@ -231,7 +231,7 @@ func (s *session) create(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 				return cerr
 			}
 		default:
-			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err, d, spec)), spec, d)
+			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err)), spec, d)
 		}
 	}
 	return fmt.Errorf("make the container: %w", daemonErr(err))
@@ -262,7 +262,7 @@ const createTimeout = 30 * time.Second
 
 // createErr recognizes the error of a folder that the daemon doesn't see: the daemon's files may differ from this process's
 // although its socket is here.
-func (s *session) createErr(err error, d *daemonInfo, spec engine.Spec) error {
+func (s *session) createErr(err error) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}

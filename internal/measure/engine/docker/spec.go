@@ -10,7 +10,6 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 
-	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
@@ -63,18 +62,13 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		// Podman removes a nameless volume with any container that used it.
 		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
 	}
-	if err := checkLimits(spec.Limits); err != nil || !d.windows() {
-		return err
+	if err := spec.Limits.Check(); err != nil {
+		return fmt.Errorf("limits %s: %w", spec.Limits.Name, err)
+	}
+	if !d.windows() {
+		return nil
 	}
 	return checkWindows(spec, d)
-}
-
-// checkLimits refuses limits that are not numbers.
-func checkLimits(l limit.Limits) error {
-	if err := l.Check(); err != nil {
-		return fmt.Errorf("limits %s: %w", l.Name, err)
-	}
-	return nil
 }
 
 // workDir is the folder that the agent works in. In a volume it is a folder of its own, which the agent makes and removes:
