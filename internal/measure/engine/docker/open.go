@@ -75,7 +75,7 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 	if err != nil {
 		return err
 	}
-	if d.local {
+	if d.local() {
 		s.bound = boundFolders(spec)
 	}
 	if s.folder, s.sourceFolder, err = s.e.makeFolders(ctx, spec, s.bound); err != nil {
@@ -96,12 +96,12 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
 			return fmt.Errorf("volume %s: %w", spec.Volume, daemonErr(err))
 		}
-	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
+	} else if spec.Place.Kind == place.Volume && d.Name == "podman" {
 		if s.volume, err = s.podmanVolume(ctx, spec.Place, containerName(spec.ID)); err != nil {
 			return err
 		}
 	}
-	if spec.Source != nil && spec.Source.Kind == place.Volume && d.name == "podman" {
+	if spec.Source != nil && spec.Source.Kind == place.Volume && d.Name == "podman" {
 		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, containerName(spec.ID)+engine.SourceSuffix); err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ func (s *session) makeRoom(ctx context.Context, d *daemonInfo) error {
 		labels = in.Container.Config.Labels
 	}
 	if !s.e.owner.dead(labels) {
-		return fmt.Errorf("a container named %s exists already; if it is not in use: %s rm -f %s", name, d.name, name)
+		return fmt.Errorf("a container named %s exists already; if it is not in use: %s rm -f %s", name, d.Name, name)
 	}
 	return s.e.removeContainer(ctx, s.api, in.Container.ID, nil)
 }
@@ -314,7 +314,7 @@ func (s *session) describe(ctx context.Context, d *daemonInfo, spec engine.Spec,
 			s.sourceVolume = m.Name
 		}
 	}
-	if !d.local {
+	if !d.local() {
 		return
 	}
 	if c.State != nil {

@@ -38,8 +38,8 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		switch p.Kind {
 		case place.Layer, place.Volume, place.Tmpfs:
 		case place.Bind:
-			if !d.local {
-				return no("place bind", d.elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
+			if !d.local() {
+				return no("place bind", d.Elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
 			}
 		case place.Dir:
 			return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
@@ -159,11 +159,11 @@ func seccompOption(profile string, d *daemonInfo) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.name != "podman" {
+	if d.Name != "podman" {
 		return string(b), nil
 	}
-	if !d.local {
-		return "", &refusal.Error{Engine: "docker", What: "seccomp profile", Why: "Podman reads profiles from its own machine; " + d.elsewhere}
+	if !d.local() {
+		return "", &refusal.Error{Engine: "docker", What: "seccomp profile", Why: "Podman reads profiles from its own machine; " + d.Elsewhere}
 	}
 	return filepath.Abs(profile)
 }
