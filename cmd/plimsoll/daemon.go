@@ -63,7 +63,7 @@ When the daemon ends, the limits stay, unless --clear-on-stop is given. Each --r
 daemon. Two daemons share only the records of device-wide limits: never let both limit one container.
 --status shows what the daemon holds.
 
-Exit status: 0 done; 1 error; 2 a policy with faults; 5 nothing can be limited here.`,
+Exit status: 0 done; 1 error, or --clear-on-stop left limits; 2 a policy with faults; 5 nothing can be limited here.`,
 		Example: `  plimsoll daemon --check
   plimsoll daemon
   plimsoll daemon --status

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,7 +222,7 @@ func unreadable(t *testing.T, dir string) []string {
 }
 
 // TestDaemonRefuses: looks that would never end, times without a unit, folders that can't be, and files that are no policy, which are
-// neither waited for nor read.
+// neither waited for nor read. None leaves a folder; the ones without a policy did.
 func TestDaemonRefuses(t *testing.T) {
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "policy.yaml")
@@ -240,6 +242,9 @@ func TestDaemonRefuses(t *testing.T) {
 			t.Errorf("%q: status %d, want %d", flags, r.status, exitUsage)
 		}
 		said.add(append([]string{"daemon"}, flags...), r)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "run")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("daemons that have refused to start have made their folder: %v", err)
 	}
 	said.check(t, "daemon-refuses.txt", golden.Text(dir, "DIR"))
 }

@@ -56,7 +56,7 @@ func Leftovers(state, machine string) (list []Leftover, err error) {
 					err = errors.Join(err, &journal.DamagedError{Path: j.Path(e.Kind, e.ID), ID: e.ID, Err: bad})
 				}
 				l := Leftover{Kind: e.Kind, ID: e.ID, Name: name, PID: e.Owner.PID, Kept: e.Kept(), Since: e.Made}
-				// An earlier sweep, which may go on, found that the owner had ended.
+				// A sweep, which may go on, found that the owner had ended.
 				l.Ended = !l.Kept && (e.Sweeper != nil || !j.Alive(e))
 				known, _ := journal.KindOf(e.Kind)
 				l.Sweepable = l.Ended && known.Undone != ""

@@ -9,7 +9,7 @@ import (
 
 // backing asks the kernel for the file of a loop device (LOOP_GET_STATUS64). The caller must be allowed to open the device.
 func backing(name string) (dev, inode uint64, err error) {
-	f, err := os.Open("/dev/" + name)
+	f, err := os.Open(NodePath(name))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -38,6 +38,10 @@ type FS struct {
 // Host is where a Linux host mounts them.
 func Host() FS { return FS{Proc: "/proc", Sys: "/sys", Targets: targets, Backing: backing} }
 
+// NodePath returns the path of the node of a device with a name of the kernel's. sysfs writes "!" for the "/" in names such
+// as cciss/c0d0.
+func NodePath(name string) string { return "/dev/" + strings.ReplaceAll(name, "!", "/") }
+
 // A Device is a block device under a place.
 type Device struct {
 	Name   string `json:"name"`

@@ -11,6 +11,14 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
+func TestNodePath(t *testing.T) {
+	for name, want := range map[string]string{"sda": "/dev/sda", "cciss!c0d0": "/dev/cciss/c0d0"} {
+		if got := NodePath(name); got != want {
+			t.Errorf("NodePath(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestOfFixture(t *testing.T) {
 	f := fixture(t, disktest.BlockMounts, disktest.BlockFiles())
 	for _, tt := range []struct {

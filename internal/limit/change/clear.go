@@ -71,7 +71,7 @@ func (m *Maker) clearDeviceLimits(ctx context.Context, s *hold.Scope, list []hol
 		}
 		// A record may name a device that has gone.
 		node := filepath.Clean(where.Device)
-		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool { return w.Device != number && node != "/dev/"+w.Disk })
+		list = slices.DeleteFunc(list, func(w hold.DeviceLimit) bool { return w.Device != number && node != device.NodePath(w.Disk) })
 		if bad != nil && len(list) == 0 {
 			return nil, bad
 		}

@@ -105,3 +105,23 @@ func TestClearNamesADevice(t *testing.T) {
 		t.Errorf("the root group has %q, %v", has, err)
 	}
 }
+
+// TestClearNamesASlash: a device that has gone is named by its node if the kernel's name has "!" for "/". No record had it.
+func TestClearNamesASlash(t *testing.T) {
+	const file = "cg/blkio.throttle.write_bps_device"
+	m, root := tree(t, map[string]string{file: "254:0 1048576\n"})
+	err := m.DeviceLimits(m.Machine).AsDaemon(t.Context(), m.Run, func(d *hold.DaemonRecords) error {
+		return d.Record([]hold.DeviceLimit{{
+			Device: device.Number{Major: 254}, Disk: "plimsoll!gone", Limits: limit.Limits{WriteBPS: 1 << 20}, Rules: []hold.RuleLimit{{Key: limit.WriteBPS, Rule: "one"}},
+		}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.ClearAllDeviceLimits(t.Context(), Options{Where: hold.Where{Device: "/dev/plimsoll/gone"}}); err != nil {
+		t.Error(err)
+	}
+	if has, err := os.ReadFile(filepath.Join(root, file)); err != nil || len(has) > 0 {
+		t.Errorf("the root group has %q, %v", has, err)
+	}
+}

@@ -79,7 +79,7 @@ func (m *Maker) leftNotes(s *hold.Scope, c limit.Change) (notes []string) {
 			if keeper.Runs(n.Daemon) {
 				text += "; its policy says so"
 			} else {
-				text += "; plimsoll limit clear --device-wide --device " + clean.Shell("/dev/"+strings.ReplaceAll(n.Disk, "!", "/")) + " removes it"
+				text += "; plimsoll limit clear --device-wide --device " + clean.Shell(device.NodePath(n.Disk)) + " removes it"
 			}
 			notes = append(notes, text)
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -250,10 +250,10 @@ func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change
 	u := systemd.Change{Remove: c.Remove}
 	u.Set = systemd.Properties{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
 	for _, d := range s.Devices() {
-		u.Paths = append(u.Paths, node(d.Name))
+		u.Paths = append(u.Paths, device.NodePath(d.Name))
 		set := ratesOn(d, c.Set)
 		if x := (systemd.Device{
-			Path: node(d.Name), Latency: set.Latency, ReadBPS: uint64(set.ReadBPS), WriteBPS: uint64(set.WriteBPS),
+			Path: device.NodePath(d.Name), Latency: set.Latency, ReadBPS: uint64(set.ReadBPS), WriteBPS: uint64(set.WriteBPS),
 			ReadIOPS: uint64(set.ReadIOPS), WriteIOPS: uint64(set.WriteIOPS),
 		}); set.IO() {
 			u.Set.Devices = append(u.Set.Devices, x)
@@ -261,9 +261,9 @@ func (h *Holder) unitChange(s *Scope, p GroupSet, c limit.Change) systemd.Change
 	}
 	weights := s.Weights()
 	for _, w := range weights {
-		u.Paths = append(u.Paths, node(w.Name))
+		u.Paths = append(u.Paths, device.NodePath(w.Name))
 		if c.Set.Weight > 0 {
-			x := systemd.Device{Path: node(w.Name), Weight: uint64(c.Set.Weight)}
+			x := systemd.Device{Path: device.NodePath(w.Name), Weight: uint64(c.Set.Weight)}
 			if h.dividedBy(p, w) == weight.ByBFQ {
 				x.Weight = systemd.ForBFQ(x.Weight)
 			}
@@ -286,6 +286,3 @@ func (h *Holder) dividedBy(p GroupSet, w explain.Weight) string {
 	}
 	return h.Groups.WeightEffect(g, w.Number).By
 }
-
-// node returns the path of a device's node. In the kernel's names "!" stands for "/".
-func node(name string) string { return "/dev/" + strings.ReplaceAll(name, "!", "/") }

@@ -81,31 +81,42 @@ func TestFormerOfTheLiving(t *testing.T) {
 	k.untouched(t, "its release")
 }
 
-// TestSweptInVain: a killed run's limit can't be removed while its number is another disk's. A later run in the process that
-// tried so can limit that disk: it was refused, with its own process as the owner.
-func TestSweptInVain(t *testing.T) {
+// TestFormerAfterSweep: a limit of a killed run whose number belongs to another device stays recorded when a sweep can't
+// remove it. A later run of the same process, and of others, gets the device, and removes the limit. The process was
+// refused with itself as the owner, and others with it.
+func TestFormerAfterSweep(t *testing.T) {
 	k, becomes := withDiskseq(t)
 	spot := k.scope.Places[0].Explanation.Hard[0]
-	dead := k.DeviceLimits(k.state)
-	n, err := dead.Hold(t.Context(), "a run", spot, limit.Limits{WriteBPS: 7 << 20})
+	w := k.DeviceLimits(k.state)
+	n, err := w.Hold(t.Context(), "a killed run", spot, limit.Limits{WriteBPS: 7 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dead.journal.Remove(deviceLimitKind, n.Device.String()); err != nil {
+	if err := w.journal.Remove(deviceLimitKind, n.Device.String()); err != nil {
 		t.Fatal(err)
 	}
 	journaltest.Dead(t, k.state, deviceLimitKind, n.Device.String(), n)
 	becomes("2")
+	for range 2 {
+		if removed, err := SweepRuns(t.Context(), k.FS, k.state); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "when another device had that number") {
+			t.Errorf("SweepRuns() = %q, %v, want that the root group still has the limit", removed, err)
+		}
+	}
 	next := k.DeviceLimits(k.state)
-	if _, err := next.Sweep(t.Context()); err == nil {
-		t.Fatal("Sweep() removed the limit of another disk")
+	all, err := next.List()
+	if err != nil || len(all) != 1 || !all[0].Former || !all[0].Ended {
+		t.Fatalf("List() = %+v, %v, want a limit of an ended process", all, err)
 	}
-	held, err := next.Hold(t.Context(), "another run", spot, limit.Limits{WriteBPS: 3 << 20})
+	if err := next.Free(spot); err != nil {
+		t.Errorf("Free() = %v", err)
+	}
+	n, err = next.Hold(t.Context(), "another run", spot, limit.Limits{ReadBPS: 3 << 20})
 	if err != nil {
-		t.Fatalf("Hold() = %v", err)
+		t.Fatal(err)
 	}
-	if err := next.Release(t.Context(), held); err != nil {
+	if err := next.Release(t.Context(), n); err != nil {
 		t.Error(err)
 	}
+	becomes("1")
 	k.untouched(t, "its release")
 }

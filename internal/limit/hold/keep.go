@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
@@ -106,7 +107,7 @@ func (s *Scope) forAPI(l limit.Limits) engineapi.Resources {
 			continue
 		}
 		out.Devices = append(out.Devices, engineapi.Device{
-			Path: node(d.Name), Number: d.Number,
+			Path: device.NodePath(d.Name), Number: d.Number,
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),
 		})
 	}

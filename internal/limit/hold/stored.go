@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
@@ -84,7 +85,7 @@ func wordsOf(l limit.Limits, devices []engineapi.Device) []string {
 func (s *Scope) which(keys []limit.Key) engineapi.Which {
 	w := engineapi.Which{Keys: keys}
 	for _, d := range s.Devices() {
-		w.Devices = append(w.Devices, engineapi.Device{Path: node(d.Name), Number: d.Number})
+		w.Devices = append(w.Devices, engineapi.Device{Path: device.NodePath(d.Name), Number: d.Number})
 	}
 	return w
 }

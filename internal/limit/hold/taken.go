@@ -35,7 +35,7 @@ func (w DeviceLimit) fix() string {
 // cleared returns the command that removes w.
 func (w DeviceLimit) cleared() string {
 	if _, err := target.Parse(w.For); err != nil || w.By != nil || w.Daemon != "" {
-		return "plimsoll limit clear --device-wide --device " + clean.Shell(node(w.Disk))
+		return "plimsoll limit clear --device-wide --device " + clean.Shell(device.NodePath(w.Disk))
 	}
 	return "plimsoll limit clear " + clean.Shell(w.For)
 }
@@ -100,5 +100,5 @@ func free(recorded *DeviceLimit, has limit.Limits, disk string) error {
 	if has.IsZero() {
 		return nil
 	}
-	return taken(disk, "set by another program", has, "remove it: plimsoll limit clear TARGET --device-wide --device "+clean.Shell(node(disk)))
+	return taken(disk, "set by another program", has, "remove it: plimsoll limit clear TARGET --device-wide --device "+clean.Shell(device.NodePath(disk)))
 }

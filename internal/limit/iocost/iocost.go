@@ -60,7 +60,7 @@ func Disk(h *explain.Host, path string) (device.Number, string, error) {
 	if len(e.Weights) != 1 {
 		var names []string
 		for _, w := range e.Weights {
-			names = append(names, "/dev/"+w.Name)
+			names = append(names, device.NodePath(w.Name))
 		}
 		why := "no disk below it has a queue that weights could divide"
 		if len(names) > 0 {

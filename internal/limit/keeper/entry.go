@@ -20,7 +20,8 @@ type Limit struct {
 	Grant
 	// Since is when the keeper first set it.
 	Since time.Time `json:"since"`
-	// Was is the value before, in a policy's words. It is restored when no rule sets the limit any more.
+	// Was is the value before, in a policy's words. It is restored when no rule sets the limit any more. It is unknownWas if
+	// the record of the value can't be read; the limit is removed then.
 	Was string `json:"was"`
 	// Drift is how often the keeper found it changed, and restored it.
 	Drift int `json:"drift"`

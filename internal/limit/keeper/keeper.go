@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -157,16 +158,17 @@ func New(opt Options) (*Keeper, error) {
 		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
 		root: &entry{held: map[Slot]*Limit{}, since: time.Now()},
 	}
-	var err error
+	err := k.firstPolicy()
+	if err != nil {
+		return nil, err
+	}
 	if k.store, err = newStore(opt.Run, opt.Holder.FS.Proc); err != nil {
 		return nil, err
 	}
 	if err = k.store.claim(); err != nil {
 		return nil, err
 	}
-	if err := k.firstPolicy(); err != nil {
-		return nil, errors.Join(err, k.store.release())
-	}
+	k.tellPolicy()
 	if k.opt.DeviceLimits == nil {
 		k.opt.DeviceLimits = opt.Holder.DeviceLimits(opt.Run)
 	}
@@ -263,14 +265,25 @@ func (k *Keeper) stop() error {
 		e.mu.Unlock()
 	}
 	err := errors.Join(errs...)
-	switch left := k.store.countRecords(k.alive); {
-	case err != nil:
-	case left > 0:
-		k.logf("daemon %d ends; its limits are removed, but not those of %s, which an earlier daemon or a hook limited: it ended before it had found them; start it again, and stop it once it is ready", os.Getpid(), size.Plural(left, "group"))
-	default:
+	if err == nil {
+		err = k.leftovers()
+	}
+	if err == nil {
 		k.logf("daemon %d ends; its limits are removed", os.Getpid())
 	}
 	return err
+}
+
+// leftovers says which limits stay after stop has removed those of the groups that the keeper has found.
+func (k *Keeper) leftovers() error {
+	left, unread := k.store.countRecords(k.alive, func(group string) bool {
+		_, err := k.holder.Groups.At(group)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+	if left > 0 {
+		return errors.Join(fmt.Errorf("limits of %s stay, which an earlier daemon or a hook set: the daemon ended before it had found them; start it again, and stop it once it is ready", size.Plural(left, "group")), unread)
+	}
+	return unread
 }
 
 // spawn runs f beside the loop, unless the loop has ended, and reports whether it does.
@@ -327,10 +340,10 @@ func (k *Keeper) logOnce(key, format string, args ...any) {
 	}
 }
 
-// logLines logs an error with one line for each fault. Each other message is one line, so that a name with a line
+// logLines logs an error's text with one line for each fault. Each other message is one line, so that a name with a line
 // break can't imitate another message.
-func (k *Keeper) logLines(err error) {
-	for line := range strings.Lines(err.Error()) {
+func (k *Keeper) logLines(text string) {
+	for line := range strings.Lines(text) {
 		k.logf("%s", strings.TrimSuffix(line, "\n"))
 	}
 }

@@ -70,9 +70,10 @@ func PolicyError(err error) error {
 	return err
 }
 
-// firstPolicy loads the policy when a keeper starts.
+// firstPolicy reads the policy when a keeper starts, or in place of one with faults the copy of the last good one. It
+// writes nothing: a keeper that refuses to start makes no folder.
 func (k *Keeper) firstPolicy() error {
-	p, err := k.loadPolicy()
+	p, err := loadPolicy(k.opt.Policy)
 	if err == nil {
 		k.loaded = p
 		return nil
@@ -82,21 +83,28 @@ func (k *Keeper) firstPolicy() error {
 	if goodErr != nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	k.logLines(err)
-	k.logf("the last good policy is in force: %s", good)
 	k.loaded = loadedPolicy{policy: old, text: text, named: named(old), at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
 	return nil
 }
 
-// loadPolicy reads the policy, and keeps a copy of a good one.
-func (k *Keeper) loadPolicy() (loadedPolicy, error) {
-	stamp := stampOf(k.opt.Policy)
-	p, text, err := Load(k.opt.Policy)
+// tellPolicy keeps a copy of the first policy, or logs why an older one is in force.
+func (k *Keeper) tellPolicy() {
+	if k.loaded.fault == "" {
+		k.keepGood(k.loaded.text)
+		return
+	}
+	k.logLines(k.loaded.fault)
+	k.logf("the last good policy is in force: %s", k.loaded.from)
+}
+
+// loadPolicy reads a policy.
+func loadPolicy(path string) (loadedPolicy, error) {
+	stamp := stampOf(path)
+	p, text, err := Load(path)
 	if err != nil {
 		return loadedPolicy{}, err
 	}
-	k.keepGood(text)
-	return loadedPolicy{policy: p, text: text, named: named(p), at: time.Now(), from: k.opt.Policy, stamp: stamp}, nil
+	return loadedPolicy{policy: p, text: text, named: named(p), at: time.Now(), from: path, stamp: stamp}, nil
 }
 
 // keepGood keeps a copy of the policy in force.
@@ -136,15 +144,16 @@ func (k *Keeper) reloadPolicy(now bool) {
 	if !now && (unchanged || wait) {
 		return
 	}
-	p, err := k.loadPolicy()
+	p, err := loadPolicy(k.opt.Policy)
 	if err != nil {
-		k.logLines(err)
+		k.logLines(err.Error())
 		k.logf("the old policy stays in force; correct %s", k.opt.Policy)
 		k.mu.Lock()
 		k.loaded.stamp, k.loaded.fault = stamp, err.Error()
 		k.mu.Unlock()
 		return
 	}
+	k.keepGood(p.text)
 	k.mu.Lock()
 	p.pending = stamp
 	k.loaded, k.logged = p, nil

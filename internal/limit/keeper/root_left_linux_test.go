@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/treetest"
@@ -198,8 +200,9 @@ func TestRootTakenWhileCorrected(t *testing.T) {
 	}
 }
 
-// TestClearOnStopUnlisted: a keeper that ends before it has found the groups of a predecessor's shared budgets says that their
-// limits stay. It said that all limits were removed.
+// TestClearOnStopUnlisted: a keeper that ends before it has found the groups of a predecessor's shared budgets ends with an
+// error, which says that their limits stay, as it does for a record that can't be read. It said that all limits were
+// removed, and later ended without an error. Records of what has ended are none.
 func TestClearOnStopUnlisted(t *testing.T) {
 	dir := t.TempDir()
 	_, root := v2Holder(t, "/shop/web")
@@ -226,12 +229,37 @@ func TestClearOnStopUnlisted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ended := procfs.Process{PID: 1 << 30, Start: 7, Boot: next.store.boot}
+	torn := next.store.journal.Path(containerKind, "whose")
+	for _, err := range []error{
+		next.store.journal.Keep(t.Context(), groupKind, "budget /gone", record{Process: procfs.Process{Boot: next.store.boot}, Group: "/gone", Held: []recordedLimit{{}}}),
+		next.store.journal.Keep(t.Context(), containerKind, keyOf(target.Target{PID: ended.PID, StartTime: ended.Start}), record{Process: ended, Held: []recordedLimit{{}}}),
+		os.WriteFile(next.store.journal.Path(containerKind, "1073741824:9"), []byte("{"), 0o600),
+		os.WriteFile(torn, []byte("{"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	var log []string
 	next.opt.Log, next.opt.ClearOnStop = func(line string) { log = append(log, line) }, true
-	if err := errors.Join(next.stop(), next.Close()); err != nil {
+	err = next.stop()
+	if err == nil || !strings.Contains(err.Error(), "limits of 1 group stay") || !strings.Contains(err.Error(), torn) || strings.Contains(err.Error(), "1073741824") {
+		t.Errorf("stop() = %v, want that the limits of one group stay, and that %s can't be read", err, torn)
+	}
+	if strings.Contains(strings.Join(log, "\n"), "removed") {
+		t.Errorf("it says %q; the group still has its limit", log)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+	// Once it has found the group, nothing is left.
+	if next, err = newLived(dir); err != nil {
 		t.Fatal(err)
 	}
-	if last := log[len(log)-1]; !strings.Contains(last, "but not those of 1 group,") {
-		t.Errorf("its last words are %q; the group still has its limit", last)
+	next.opt.ClearOnStop = true
+	next.oldBudgets()
+	if err := errors.Join(os.Remove(torn), next.stop(), next.Close()); err != nil {
+		t.Error(err)
 	}
 }

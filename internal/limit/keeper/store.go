@@ -265,18 +265,30 @@ func (s *store) groups() (paths []string, unread map[string]error) {
 	return paths, unread
 }
 
-// countRecords counts the records of limits that are in force: of this boot, and of groups whose process runs or that containers
-// share. The root group's are not among them.
-func (s *store) countRecords(alive func(procfs.Process) bool) (n int) {
+// countRecords counts the records of limits that are in force: of this boot, and of groups that are there and whose process
+// runs, or that containers share. unread are the errors of records that may be among them and can't be read. The root
+// group's are in neither.
+func (s *store) countRecords(alive func(procfs.Process) bool, there func(group string) bool) (n int, unread error) {
 	for _, kind := range []string{containerKind, groupKind} {
-		list, _ := s.journal.Entries(kind) // What can't be read is logged elsewhere.
+		list, err := s.journal.Entries(kind)
+		damaged, other := journal.Damaged(err)
+		unread = errors.Join(unread, other)
 		for _, e := range list {
-			if k, err := s.parse(e); err == nil && !s.passed(k) && (kind == groupKind || alive(k.Process)) {
+			switch k, err := s.parse(e); {
+			case err != nil:
+				damaged = append(damaged, s.damaged(e, err))
+			case s.passed(k):
+			case kind == groupKind && there(k.Group), kind == containerKind && alive(k.Process):
 				n++
 			}
 		}
+		for _, d := range damaged {
+			if p, ok := processOf(d.ID); !ok || kind == groupKind || alive(p) {
+				unread = errors.Join(unread, d)
+			}
+		}
 	}
-	return n
+	return n, unread
 }
 
 // group is the path of a shared group, "" for other entries.

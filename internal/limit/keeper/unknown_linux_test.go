@@ -138,3 +138,36 @@ func sleeper(t *testing.T) (p procfs.Process, end func()) {
 	t.Cleanup(end)
 	return procfs.Of("/proc", child.Process.Pid), end
 }
+
+// TestUnknownBefore: where a record can't be read, a limit that equals the policy's counts as an earlier daemon's: its value
+// before is unknown, which the log and the state say, and no rule means no limit. It was taken for the value before, and
+// restored. Another value is another program's, and comes back.
+func TestUnknownBefore(t *testing.T) {
+	for name, row := range map[string]struct{ present, was, after string }{
+		"the policy's": {"1048576", "unknown", ""},
+		"another":      {"777", "777", "777"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, Options{ClearOnStop: true}, "rules: []\n")
+			b.stop()
+			note := b.k.store.journal.Path((&entry{key: keyOf(targetOf(b.group))}).entryID())
+			if err := errors.Join(os.MkdirAll(filepath.Dir(note), 0o700), os.WriteFile(note, []byte("{"), 0o600), b.group.Put("blkio.throttle.write_bps_device", b.number+" "+row.present)); err != nil {
+				t.Fatal(err)
+			}
+			b.begin()
+			b.k.Started(targetOf(b.group))
+			eventually(t, "the record is found damaged", func() bool { return b.said("its earlier limits can't be read") })
+			b.load(oneRule)
+			b.has("1048576")
+			eventually(t, "the state has the value before", func() bool {
+				c := b.k.Status().Containers
+				return len(c) == 1 && len(c[0].Held) == 1 && c[0].Held[0].Was == row.was
+			})
+			if said := b.said("the value of write_bps before is unknown"); said != (row.was == "unknown") {
+				t.Errorf("it says so: %v", said)
+			}
+			b.stop()
+			b.has(row.after)
+		})
+	}
+}

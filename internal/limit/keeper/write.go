@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
 
@@ -114,6 +115,11 @@ func (k *Keeper) take(e *entry, grants []Grant, before []cgroup.State) (changed 
 		} else {
 			h.was = wasLimit(before, g.Slot)
 			h.Was = h.was.Text(g.Key)
+			// An earlier keeper, whose record can't be read, may have set it. The root group's limits have an owner each.
+			if e.unknown != "" && e != k.root && h.was == g.limits {
+				h.was, h.Was = limit.Limits{}, unknownWas
+				k.logf("%s: %s is as the policy asks, and its record can't be read: the value of %s before is unknown, and without a rule the limit is removed", e.name(), h.at(), g.Key)
+			}
 		}
 		if h.identity == "" {
 			h.identity = k.identityOf(g.Slot)
@@ -122,6 +128,9 @@ func (k *Keeper) take(e *entry, grants []Grant, before []cgroup.State) (changed 
 	}
 	return changed
 }
+
+// unknownWas is Limit.Was where the value before is unknown.
+const unknownWas = "unknown"
 
 // keepOld restores the entry's old limits of a part that could not be written, unless the kernel has some of the new ones:
 // their record stays, so that they can be removed.

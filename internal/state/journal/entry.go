@@ -25,7 +25,7 @@ type Entry struct {
 	// Owner is the process that made it; zero for an entry that belongs to no process. Made is when the owner last wrote it.
 	Owner procfs.Process `json:"owner"`
 	Made  time.Time      `json:"made"`
-	// Sweeper is the process that has tried to undo it since the owner ended, nil if none has.
+	// Sweeper is the process that undoes it since the owner ended, or that was killed as it did; nil if there is none.
 	Sweeper *procfs.Process `json:"sweeper,omitempty"`
 	// Lock is the name of its process's lock file in the journal's folder. It is empty where there are no locks.
 	Lock string `json:"lock,omitempty"`

@@ -1,6 +1,6 @@
 // Package journal records what outlives a process: a mount, a loop device, a limit in a shared group, a container, a virtual
 // machine. An entry is written before the thing is made, and removed after it is gone. So whatever kills Plimsoll in between,
-// the next start finds the entry, and undoes or adopts the thing (Sweep).
+// the next start finds the entry, and undoes the thing (Sweep) or adopts it.
 //
 // An entry has a kind and an id, an owner, and a payload that only its kind understands. The owner is a process. It holds a lock
 // file for as long as it lives; the kernel releases the lock however the process ends, and the lock can be tested from any PID namespace,
@@ -100,45 +100,43 @@ func (j *Journal) free(kind, id string) error {
 	return nil
 }
 
-// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry as it was before and as it is then. It still says which
-// process made it, and when. The error is an OwnedError if the owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
-func (j *Journal) adopt(ctx context.Context, kind, id string) (before, e Entry, err error) {
+// adopt makes this owner the sweeper of an entry whose owner is dead, and returns the entry as it was before. The error is an OwnedError if the
+// owner or another sweeper lives, and wraps fs.ErrNotExist if there is no such entry.
+func (j *Journal) adopt(ctx context.Context, kind, id string) (before Entry, err error) {
 	if j.dir == "" {
-		return before, e, fs.ErrNotExist
+		return before, fs.ErrNotExist
 	}
 	err = j.change(ctx, func() error {
 		if before, err = j.read(kind, id); err != nil {
 			return err
 		}
-		e = before
-		if !j.owns(e) && j.alive(e) {
-			return &OwnedError{e}
+		if j.alive(before) {
+			return &OwnedError{before}
 		}
-		self := procfs.Self()
+		e, self := before, procfs.Self()
 		e.Sweeper = &self
 		return j.claim(e)
 	})
 	if err != nil {
-		return before, Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
+		return Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
 	}
-	return before, e, nil
+	return before, nil
 }
 
-// giveBack returns an entry that this owner adopted to its dead owner, as it was before. If that fails, the entry stays this owner's.
+// giveBack undoes an adopt: the entry is again what it was before.
 func (j *Journal) giveBack(ctx context.Context, before Entry) error {
-	// Also after an interrupt: this process may go on without the sweep.
-	err := j.change(context.WithoutCancel(ctx), func() error {
-		if e, err := j.read(before.Kind, before.ID); err != nil || !j.owns(e) {
-			return err
+	path := j.Path(before.Kind, before.ID)
+	err := j.change(ctx, func() error {
+		if e, err := j.read(before.Kind, before.ID); err == nil && j.owns(e) {
+			if err := errors.Join(j.restoreLock(before.Lock), j.write(before)); err != nil {
+				return err
+			}
 		}
-		if err := j.write(before); err != nil {
-			return err
-		}
-		delete(j.own, j.Path(before.Kind, before.ID))
+		delete(j.own, path)
 		return j.release()
 	})
 	if err != nil {
-		return fmt.Errorf("record %s %s again: %w", before.Kind, before.ID, err)
+		return fmt.Errorf("give back %s %s: %w", before.Kind, before.ID, err)
 	}
 	return nil
 }

@@ -13,16 +13,16 @@ import (
 // Keep is Put for a thing that is to outlive the process: the entry belongs to no process. No sweep undoes it, and
 // every process may replace or discard it.
 func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error {
-	return j.keep(ctx, kind, id, payload, func(err error) error { return err })
+	return j.keep(ctx, kind, id, payload, false)
 }
 
 // Rewrite is Keep for an entry that may be damaged: the caller knows what it recorded.
 func (j *Journal) Rewrite(ctx context.Context, kind, id string, payload any) error {
-	return j.keep(ctx, kind, id, payload, exceptDamaged)
+	return j.keep(ctx, kind, id, payload, true)
 }
 
-// keep is Keep. If there is an entry of that name for which but returns an error, that is the error, and the entry stays.
-func (j *Journal) keep(ctx context.Context, kind, id string, payload any, but func(error) error) error {
+// keep is Keep, or Rewrite if damaged is set.
+func (j *Journal) keep(ctx context.Context, kind, id string, payload any, damaged bool) error {
 	if j.dir == "" {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (j *Journal) keep(ctx context.Context, kind, id string, payload any, but fu
 	e, err := newEntry(kind, id, procfs.Process{}, payload)
 	if err == nil {
 		err = j.change(ctx, func() error {
-			if err := but(j.free(kind, id)); err != nil {
+			if err := j.replaceable(kind, id, damaged); err != nil {
 				return err
 			}
 			if err := j.write(e); err != nil {
@@ -49,30 +49,31 @@ func (j *Journal) keep(ctx context.Context, kind, id string, payload any, but fu
 // Discard removes an entry after the thing is gone, if it belongs to no process, to this one, or to one that has
 // ended. The error is an OwnedError if another living process owns it. Without such an entry Discard does nothing.
 func (j *Journal) Discard(ctx context.Context, kind, id string) error {
-	return j.discard(ctx, kind, id, func(err error) error { return err })
+	return j.discard(ctx, kind, id, false)
 }
 
 // DiscardDamaged is Discard for an entry that may be damaged: the caller knows that its thing is gone.
 func (j *Journal) DiscardDamaged(ctx context.Context, kind, id string) error {
-	return j.discard(ctx, kind, id, exceptDamaged)
+	return j.discard(ctx, kind, id, true)
 }
 
-// exceptDamaged returns err, or nil for the error of a damaged entry.
-func exceptDamaged(err error) error {
-	if errors.As(err, new(*DamagedError)) {
+// replaceable is free, for which a damaged entry is no error if damaged is set. j.mu is held.
+func (j *Journal) replaceable(kind, id string, damaged bool) error {
+	err := j.free(kind, id)
+	if damaged && errors.As(err, new(*DamagedError)) {
 		return nil
 	}
 	return err
 }
 
-// discard removes an entry. If but returns an error for it, that is the error, and the entry stays.
-func (j *Journal) discard(ctx context.Context, kind, id string, but func(error) error) error {
+// discard is Discard, or DiscardDamaged if damaged is set.
+func (j *Journal) discard(ctx context.Context, kind, id string, damaged bool) error {
 	if _, err := j.Get(kind, id); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	path := j.Path(kind, id)
 	err := j.change(ctx, func() error {
-		if err := but(j.free(kind, id)); err != nil {
+		if err := j.replaceable(kind, id, damaged); err != nil {
 			return err
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

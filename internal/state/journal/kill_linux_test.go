@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ func undoThing(_ context.Context, e Entry) ([]string, error) {
 	return []string{e.ID}, nil
 }
 
-// live is a life of an owner with each kind of write: it sweeps a thing, adopts another, makes two, changes the record of one, and removes it. It
+// live is a life of an owner with each kind of write: it sweeps a thing, fails to sweep one, adopts another, makes two, changes the record of one, and removes it. It
 // prints which things are recorded from then on, with a plus, and which may be gone, with a minus.
 func live(dir string) error {
 	ctx := context.Background()
@@ -41,7 +42,11 @@ func live(dir string) error {
 	if _, err := j.Sweep(ctx, map[string]Undo{"swept": undoThing}); err != nil {
 		return err
 	}
-	if _, _, err := j.adopt(ctx, "thing", "adopted"); err != nil {
+	busy := errors.New("busy")
+	if _, err := j.Sweep(ctx, map[string]Undo{"other": func(context.Context, Entry) ([]string, error) { return nil, busy }}); !errors.Is(err, busy) {
+		return fmt.Errorf("a sweep whose undo fails: %w", err)
+	}
+	if _, err := j.adopt(ctx, "thing", "adopted"); err != nil {
 		return err
 	}
 	for _, id := range []string{"a", "b"} {
@@ -68,13 +73,13 @@ func live(dir string) error {
 	return nil
 }
 
-// leaveTwo makes two things of an owner that is dead.
-func leaveTwo(t *testing.T, dir string) {
+// leaveThings makes things of an owner that is dead.
+func leaveThings(t *testing.T, dir string) {
 	if err := os.Mkdir(filepath.Join(dir, "things"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	dead := In(dir)
-	for kind, id := range map[string]string{"swept": "swept", "thing": "adopted"} {
+	for kind, id := range map[string]string{"swept": "swept", "other": "busy", "thing": "adopted"} {
 		path := filepath.Join(dir, "things", id)
 		if err := errors.Join(dead.Put(t.Context(), kind, id, path), os.WriteFile(path, nil, 0o600)); err != nil {
 			t.Fatal(err)
@@ -89,9 +94,9 @@ func TestKilled(t *testing.T) {
 	killed := killtest.Test{
 		Name:   "owner",
 		Calls:  []string{"openat", "mkdirat", "flock", "write", "sync_file_range", "renameat", "unlinkat"},
-		Before: leaveTwo,
+		Before: leaveThings,
 		After: func(t *testing.T, dir, at, said string) {
-			recorded := []string{"adopted", "swept"}
+			recorded := []string{"adopted", "busy", "swept"}
 			var mayBeGone []string
 			for line := range strings.Lines(said) {
 				switch id := strings.TrimSpace(line[1:]); line[0] {
@@ -103,7 +108,7 @@ func TestKilled(t *testing.T) {
 			}
 			next := In(dir)
 			var found []string
-			for _, kind := range []string{"swept", "thing"} {
+			for _, kind := range []string{"swept", "other", "thing"} {
 				list, err := next.Entries(kind)
 				if err != nil {
 					t.Errorf("killed at %s: %v", at, err)
@@ -121,7 +126,7 @@ func TestKilled(t *testing.T) {
 				}
 			}
 			for range 2 { // The second has nothing to do.
-				if _, err := next.Sweep(t.Context(), map[string]Undo{"swept": undoThing, "thing": undoThing}); err != nil {
+				if _, err := next.Sweep(t.Context(), map[string]Undo{"swept": undoThing, "other": undoThing, "thing": undoThing}); err != nil {
 					t.Errorf("killed at %s: %v", at, err)
 				}
 			}

@@ -96,6 +96,22 @@ func (j *Journal) dropLocks(ctx context.Context) error {
 	})
 }
 
+// restoreLock makes a dead owner's lock file again, unlocked, if a sweep has removed it while no entry named it. Without
+// the file, an owner of another PID namespace would pass for alive. name is empty where there are no locks.
+func (j *Journal) restoreLock(name string) error {
+	if !strings.HasSuffix(name, ownerSuffix) {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(j.dir, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return j.unwritten(err)
+	}
+	return f.Close()
+}
+
 // unnamed are the lock files that no entry names. It is empty if an entry can't be read, since that entry may name any.
 func (j *Journal) unnamed() (paths []string, err error) {
 	files, err := os.ReadDir(j.dir)

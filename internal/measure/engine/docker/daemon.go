@@ -12,19 +12,11 @@ import (
 	"plimsoll/internal/container/dockerapi"
 )
 
-// A daemonInfo is what a daemon reports about itself.
-type daemonInfo struct {
-	// name is docker or podman.
-	name                string
-	version, apiVersion string
-	os, arch            string
-	// local reports whether the daemon runs on this machine's kernel, so that its paths and process ids mean the same here.
-	local bool
-	// elsewhere says why it is not local.
-	elsewhere  string
-	info       system.Info
-	components []system.ComponentVersion
-}
+// A daemonInfo is what a daemon reports about itself. OS is never empty, and Arch is in the words of Go.
+type daemonInfo struct{ dockerapi.Daemon }
+
+// local reports whether the daemon runs on this machine's kernel, so that its paths and process ids mean the same here.
+func (d *daemonInfo) local() bool { return d.Elsewhere == "" }
 
 // askDaemon asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is over. source names where the
 // daemon's address comes from, "" for the default.
@@ -33,46 +25,43 @@ func askDaemon(ctx context.Context, api *client.Client, source string) (*daemonI
 	if err != nil {
 		return nil, err
 	}
-	return &daemonInfo{
-		name: d.Name, version: d.Version, apiVersion: d.APIVersion,
-		os: cmp.Or(d.OS, "linux"), arch: goArch(d.Info.Architecture, d.Arch),
-		local: d.Elsewhere == "", elsewhere: d.Elsewhere, info: d.Info, components: d.Components,
-	}, nil
+	d.OS, d.Arch = cmp.Or(d.OS, "linux"), goArch(d.Info.Architecture, d.Arch)
+	return &daemonInfo{*d}, nil
 }
 
 // host names the machine that the containers run on; empty if it is this one.
 func (d *daemonInfo) host() string {
-	if d.local {
+	if d.local() {
 		return ""
 	}
-	return d.info.Name
+	return d.Info.Name
 }
 
 // title names the daemon: "docker 20.10.24 (API 1.41)".
 func (d *daemonInfo) title() string {
-	return fmt.Sprintf("%s %s (API %s)", d.name, d.version, d.apiVersion)
+	return fmt.Sprintf("%s %s (API %s)", d.Name, d.Version, d.APIVersion)
 }
 
 // storage names the store of images and layers: "overlay2", or "overlayfs (containerd snapshotter)" if images live in
 // containerd's store.
 func (d *daemonInfo) storage() string {
-	for _, kv := range d.info.DriverStatus {
+	for _, kv := range d.Info.DriverStatus {
 		if kv[0] == "driver-type" && strings.Contains(kv[1], "snapshotter") {
-			return d.info.Driver + " (containerd snapshotter)"
+			return d.Info.Driver + " (containerd snapshotter)"
 		}
 	}
-	return d.info.Driver
+	return d.Info.Driver
 }
 
 // runtime names a runtime of the daemon, with its version if the daemon reports it.
 func (d *daemonInfo) runtime(name string) string {
 	if name == "" || name == "oci" {
-		name = d.info.DefaultRuntime
+		name = d.Info.DefaultRuntime
 	}
-	v, ok := component(d.components, name)
+	v, ok := component(d.Components, name)
 	if !ok {
 		// Podman's spelling, with a version of several lines.
-		if v, ok = component(d.components, "OCI Runtime ("+name+")"); ok {
+		if v, ok = component(d.Components, "OCI Runtime ("+name+")"); ok {
 			v, _, _ = strings.Cut(v, "\n")
 			v = strings.TrimPrefix(v, name+" version ")
 		}

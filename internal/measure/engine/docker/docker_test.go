@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/api/types/system"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
@@ -24,7 +25,7 @@ import (
 )
 
 func TestDockerCheck(t *testing.T) {
-	here, there := &daemonInfo{local: true}, &daemonInfo{elsewhere: "it is far away"}
+	here, there := &daemonInfo{}, &daemonInfo{dockerapi.Daemon{Elsewhere: "it is far away"}}
 	ok := func(k place.Kind) engine.Spec { return engine.Spec{ID: "a-1", Place: place.Spec{Kind: k}} }
 	with := func(l limit.Limits) engine.Spec { s := ok(place.Layer); s.Limits = l; return s }
 	for _, x := range []struct {
@@ -138,11 +139,11 @@ func TestDockerOwner(t *testing.T) {
 }
 
 func TestDockerDaemonWords(t *testing.T) {
-	d := &daemonInfo{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
-		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
-	p := &daemonInfo{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
-		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
-	here := &daemonInfo{local: true, info: system.Info{Name: "node1"}}
+	d := &daemonInfo{dockerapi.Daemon{Name: "docker", Version: "20.10.24", APIVersion: "1.41", Elsewhere: "far", Info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
+		Components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}}
+	p := &daemonInfo{dockerapi.Daemon{Info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
+		Components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}}
+	here := &daemonInfo{dockerapi.Daemon{Info: system.Info{Name: "node1"}}}
 	for _, x := range []struct{ got, want string }{
 		{d.title(), "docker 20.10.24 (API 1.41)"},
 		{d.host(), "node2"},

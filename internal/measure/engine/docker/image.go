@@ -63,7 +63,7 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, n
 	if name != "" {
 		return e.userImage(ctx, api, d, name)
 	}
-	worker, err := e.worker("linux", d.arch)
+	worker, err := e.worker("linux", d.Arch)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, n
 	if img.id, err = findImage(ctx, api, hash); err != nil || img.id != "" {
 		return img, err
 	}
-	if err := importImage(ctx, api, worker, hash, d.arch); err != nil {
+	if err := importImage(ctx, api, worker, hash, d.Arch); err != nil {
 		// If several plimsolls import it at the same time, the store of Docker 29 refuses all but one ("already exists, but
 		// accessing it also failed"), whose image appears a moment later.
 		for range 50 {
@@ -160,19 +160,19 @@ func readProgress(r io.Reader) error {
 func (e *Engine) userImage(ctx context.Context, api *client.Client, d *daemonInfo, name string) (*workerImage, error) {
 	in, err := api.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
-		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "the daemon doesn't have it, and plimsoll pulls no images", Fix: d.name + " pull " + name}
+		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "the daemon doesn't have it, and plimsoll pulls no images", Fix: d.Name + " pull " + name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
-	if in.Os != "" && in.Os != d.os {
-		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "it is for " + in.Os + ", and the daemon runs containers of " + d.os}
+	if in.Os != "" && in.Os != d.OS {
+		return nil, &refusal.Error{Engine: e.Name(), What: "image " + name, Why: "it is for " + in.Os + ", and the daemon runs containers of " + d.OS}
 	}
 	arch := in.Architecture
 	if arch == "" {
-		arch = d.arch
+		arch = d.Arch
 	}
-	worker, err := e.worker(d.os, arch)
+	worker, err := e.worker(d.OS, arch)
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}

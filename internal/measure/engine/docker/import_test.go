@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/container/dockerapi"
 )
 
 // TestDockerImportAtOnce: where another plimsoll imports the worker's image at the same moment, and the daemon refuses this one's
@@ -45,7 +47,7 @@ func TestDockerImportAtOnce(t *testing.T) {
 			}
 			defer api.Close()
 			e := New(Options{Worker: func(goos, goarch string) ([]byte, error) { return []byte("worker"), nil }}).(*Engine)
-			img, err := e.image(t.Context(), api, &daemonInfo{name: "docker", os: "linux", arch: "amd64"}, "")
+			img, err := e.image(t.Context(), api, &daemonInfo{dockerapi.Daemon{Name: "docker", OS: "linux", Arch: "amd64"}}, "")
 			if imports != 1 {
 				t.Errorf("%d imports", imports)
 			}

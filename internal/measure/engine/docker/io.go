@@ -8,7 +8,6 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 
-	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/engineapi"
@@ -17,11 +16,6 @@ import (
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/text/refusal"
 )
-
-// api is the daemon as package dockerapi describes it.
-func (d *daemonInfo) api() *dockerapi.Daemon {
-	return &dockerapi.Daemon{Name: d.name, Version: d.version, APIVersion: d.apiVersion, OS: d.os, Arch: d.arch, Elsewhere: d.elsewhere, Info: d.info, Components: d.components}
-}
 
 // setLimits adds a session's limits to the request that makes its container. devices are the devices of its rates. If the
 // daemon would refuse a limit, or accept it without effect, the error is a *refusal.Error with its words.
@@ -36,12 +30,11 @@ func setLimits(d *daemonInfo, spec engine.Spec, devices []explain.Spot, host *co
 	}
 	for _, s := range devices {
 		ask.Devices = append(ask.Devices, engineapi.Device{
-			// sysfs writes "!" for the "/" in names such as cciss/c0d0.
-			Path: "/dev/" + strings.ReplaceAll(s.Name, "!", "/"), Number: s.Number,
+			Path: device.NodePath(s.Name), Number: s.Number,
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),
 		})
 	}
-	err := engineapi.Create(d.api(), ask, host)
+	err := engineapi.Create(&d.Daemon, ask, host)
 	var u *refusal.Error
 	if errors.As(err, &u) {
 		return &refusal.Error{Engine: "docker", What: "limit " + u.What, Why: u.Why, Fix: u.Fix}
@@ -64,8 +57,8 @@ func limitedDevices(d *daemonInfo, spec engine.Spec, folder string) ([]explain.S
 	if len(keys) == 0 || d.windows() {
 		return nil, nil // checkSpec has refused those of a Windows container.
 	}
-	if !d.local {
-		return nil, l.No(keys, "the device under the place can't be found: "+d.elsewhere, "run plimsoll on that machine")
+	if !d.local() {
+		return nil, l.No(keys, "the device under the place can't be found: "+d.Elsewhere, "run plimsoll on that machine")
 	}
 	path, err := pathOnDevice(l, keys, d, spec, folder)
 	if err != nil {
@@ -84,7 +77,7 @@ func pathOnDevice(l *engine.IOLimits, keys []limit.Key, d *daemonInfo, spec engi
 	case place.Bind:
 		return folder, nil
 	case place.Layer:
-		return d.info.DockerRootDir, nil
+		return d.Info.DockerRootDir, nil
 	case place.Tmpfs:
 		return "", l.No(keys, engine.MemoryPlace, engine.IOLimitsFix)
 	}
@@ -94,7 +87,7 @@ func pathOnDevice(l *engine.IOLimits, keys []limit.Key, d *daemonInfo, spec engi
 	// In the form of mount(8) (https://docs.docker.com/reference/cli/docker/volume/create/, "Driver-specific options").
 	switch kind, dev := spec.Place.DriverOpts["type"], spec.Place.DriverOpts["device"]; {
 	case dev == "":
-		return filepath.Join(d.info.DockerRootDir, "volumes"), nil
+		return filepath.Join(d.Info.DockerRootDir, "volumes"), nil
 	case strings.HasPrefix(dev, "/") && (kind == "none" || strings.HasPrefix(dev, "/dev/")):
 		return dev, nil
 	default:

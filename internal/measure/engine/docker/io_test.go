@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
@@ -13,8 +14,8 @@ import (
 
 // TestDockerVolumeDevice: what a volume's device is, as far as its options say.
 func TestDockerVolumeDevice(t *testing.T) {
-	d := &daemonInfo{local: true}
-	d.info.DockerRootDir = "/var/lib/docker"
+	d := &daemonInfo{}
+	d.Info.DockerRootDir = "/var/lib/docker"
 	l := &engine.IOLimits{Engine: "docker"}
 	for _, x := range []struct {
 		spec       place.Spec
@@ -34,7 +35,7 @@ func TestDockerVolumeDevice(t *testing.T) {
 			t.Errorf("%+v: %q, %v", x.spec, got, err)
 		}
 	}
-	if _, err := limitedDevices(&daemonInfo{elsewhere: "it is far away"}, engine.Spec{Limits: limit.Limits{WriteBPS: 1 << 20}}, ""); err == nil || !strings.Contains(err.Error(), "it is far away") {
+	if _, err := limitedDevices(&daemonInfo{dockerapi.Daemon{Elsewhere: "it is far away"}}, engine.Spec{Limits: limit.Limits{WriteBPS: 1 << 20}}, ""); err == nil || !strings.Contains(err.Error(), "it is far away") {
 		t.Errorf("a daemon elsewhere: %v", err)
 	}
 }
@@ -42,7 +43,7 @@ func TestDockerVolumeDevice(t *testing.T) {
 // TestDockerNoLimitsInMemory: no device is under a tmpfs, and the reason is said before anything is made.
 func TestDockerNoLimitsInMemory(t *testing.T) {
 	spec := engine.Spec{Place: place.Spec{Kind: place.Tmpfs}, Limits: limit.Limits{Name: "slow", ReadBPS: 1 << 20}}
-	_, err := limitedDevices(&daemonInfo{local: true}, spec, "")
+	_, err := limitedDevices(&daemonInfo{}, spec, "")
 	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "the place is memory (tmpfs)") {
 		t.Error(err)

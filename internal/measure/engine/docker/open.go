@@ -78,7 +78,7 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 	if other, ok := spec.Beside.(*session); ok {
 		s.beside, spec.Volume = true, other.volume
 	}
-	if d.local {
+	if d.local() {
 		s.bound = boundFolders(spec)
 	}
 	if s.folder, s.sourceFolder, err = s.e.makeFolders(ctx, spec, s.bound); err != nil {
@@ -99,12 +99,12 @@ func (s *session) open(ctx context.Context, d *daemonInfo, spec engine.Spec) err
 		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
 			return fmt.Errorf("volume %s: %w", spec.Volume, daemonErr(err))
 		}
-	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
+	} else if spec.Place.Kind == place.Volume && d.Name == "podman" {
 		if s.volume, err = s.podmanVolume(ctx, spec.Place, containerName(spec.ID)); err != nil {
 			return err
 		}
 	}
-	if spec.Source != nil && spec.Source.Kind == place.Volume && d.name == "podman" {
+	if spec.Source != nil && spec.Source.Kind == place.Volume && d.Name == "podman" {
 		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, containerName(spec.ID)+engine.SourceSuffix); err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (s *session) create(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 				return cerr
 			}
 		default:
-			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err, d, spec)), spec, d)
+			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err)), spec, d)
 		}
 	}
 	return fmt.Errorf("make the container: %w", daemonErr(err))
@@ -265,7 +265,7 @@ const createTimeout = 30 * time.Second
 
 // createErr recognizes the error of a folder that the daemon doesn't see: the daemon's files may differ from this process's
 // although its socket is here.
-func (s *session) createErr(err error, d *daemonInfo, spec engine.Spec) error {
+func (s *session) createErr(err error) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}
@@ -290,7 +290,7 @@ func (s *session) makeRoom(ctx context.Context, d *daemonInfo) error {
 		labels = in.Container.Config.Labels
 	}
 	if !s.e.owner.dead(labels) {
-		return fmt.Errorf("a container named %s exists already; if it is not in use: %s rm -f %s", name, d.name, name)
+		return fmt.Errorf("a container named %s exists already; if it is not in use: %s rm -f %s", name, d.Name, name)
 	}
 	return s.e.removeContainer(ctx, s.api, in.Container.ID, nil)
 }
@@ -317,7 +317,7 @@ func (s *session) describe(ctx context.Context, d *daemonInfo, spec engine.Spec,
 			s.sourceVolume = m.Name
 		}
 	}
-	if !d.local {
+	if !d.local() {
 		return
 	}
 	if c.State != nil {

@@ -74,9 +74,9 @@ func containerRoot(host string, d *daemonInfo) (uid, gid int) {
 	if uid, gid, ok := socketPeer(host); ok && uid != 0 {
 		return uid, gid
 	}
-	for _, option := range d.info.SecurityOptions {
+	for _, option := range d.Info.SecurityOptions {
 		if option == "name=userns" {
-			if n, err := fmt.Sscanf(filepath.Base(d.info.DockerRootDir), "%d.%d", &uid, &gid); err == nil && n == 2 {
+			if n, err := fmt.Sscanf(filepath.Base(d.Info.DockerRootDir), "%d.%d", &uid, &gid); err == nil && n == 2 {
 				return uid, gid
 			}
 		}

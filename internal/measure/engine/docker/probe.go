@@ -35,8 +35,8 @@ func (e *Engine) Probe(ctx context.Context) engine.Probe {
 		return p
 	}
 	p.Version, p.Notes = d.title(), daemonNotes(d)
-	if _, err := e.worker(d.os, d.arch); err != nil {
-		p.Missing, p.Fix = err.Error(), "build plimsoll with a worker for "+d.os+"/"+d.arch
+	if _, err := e.worker(d.OS, d.Arch); err != nil {
+		p.Missing, p.Fix = err.Error(), "build plimsoll with a worker for "+d.OS+"/"+d.Arch
 		if d.windows() {
 			p.Fix = "use plimsoll.exe, which carries it, on Windows; or switch the daemon to Linux containers"
 		}
@@ -47,12 +47,12 @@ func (e *Engine) Probe(ctx context.Context) engine.Probe {
 	}
 	if err := e.tryContainer(ctx, api, d); err != nil {
 		p.Failed, p.Missing = true, "a container can't be run: "+err.Error()
-		p.Fix = "look at the daemon's log (journalctl -u docker) and try: " + d.name + " info"
+		p.Fix = "look at the daemon's log (journalctl -u docker) and try: " + d.Name + " info"
 		return p
 	}
 	p.OK = true
 	for _, k := range places {
-		if k != place.Bind || d.local {
+		if k != place.Bind || d.local() {
 			p.Places = append(p.Places, k)
 		}
 	}
@@ -100,8 +100,8 @@ func (e *Engine) tryContainer(ctx context.Context, api *client.Client, d *daemon
 
 // daemonNotes are facts about a daemon.
 func daemonNotes(d *daemonInfo) []string {
-	i := d.info
-	system := []string{d.os + "/" + d.arch, "kernel " + i.KernelVersion}
+	i := d.Info
+	system := []string{d.OS + "/" + d.Arch, "kernel " + i.KernelVersion}
 	if i.OperatingSystem != "" {
 		system = append([]string{i.OperatingSystem}, system...)
 	}
@@ -113,11 +113,11 @@ func daemonNotes(d *daemonInfo) []string {
 	if len(i.SecurityOptions) > 0 {
 		notes = append(notes, "security "+strings.Join(i.SecurityOptions, " "))
 	}
-	if d.name == "podman" {
+	if d.Name == "podman" {
 		notes = append(notes, "this is Podman behind Docker's API")
 	}
-	if d.elsewhere != "" {
-		notes = append(notes, "not on this machine: "+d.elsewhere)
+	if d.Elsewhere != "" {
+		notes = append(notes, "not on this machine: "+d.Elsewhere)
 	}
 	return notes
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/moby/moby/api/types/system"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/dockertest"
@@ -79,7 +80,7 @@ func TestDockerRoot(t *testing.T) {
 		{"/var/lib/docker/100000.100001", nil, 0, 0},
 		{"/var/lib/docker", []string{"name=userns"}, 0, 0},
 	} {
-		d := &daemonInfo{info: system.Info{DockerRootDir: row.dir, SecurityOptions: row.options}}
+		d := &daemonInfo{dockerapi.Daemon{Info: system.Info{DockerRootDir: row.dir, SecurityOptions: row.options}}}
 		if uid, gid := containerRoot("tcp://far:1", d); uid != row.uid || gid != row.gid {
 			t.Errorf("containerRoot(%s, %v) = %d, %d, want %d, %d", row.dir, row.options, uid, gid, row.uid, row.gid)
 		}

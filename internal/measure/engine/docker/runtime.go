@@ -20,10 +20,10 @@ func checkRuntime(spec engine.Spec, d *daemonInfo) error {
 		return nil
 	case d.windows():
 		return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation sets how a container is isolated there"}
-	case len(d.info.Runtimes) == 0 || strings.ContainsAny(name, "./"):
+	case len(d.Info.Runtimes) == 0 || strings.ContainsAny(name, "./"):
 		return nil
 	}
-	if _, ok := d.info.Runtimes[name]; ok {
+	if _, ok := d.Info.Runtimes[name]; ok {
 		return nil
 	}
 	return noRuntime(name, d)
@@ -32,10 +32,10 @@ func checkRuntime(spec engine.Spec, d *daemonInfo) error {
 // noRuntime is the error that the daemon has no such runtime, with the list of those it has.
 func noRuntime(name string, d *daemonInfo) error {
 	fix := "install it, name it under \"runtimes\" in the daemon's daemon.json, and restart the daemon"
-	if d.name == "podman" {
+	if d.Name == "podman" {
 		fix = "install it, and name it under [engine.runtimes] in containers.conf"
 	}
-	return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: fmt.Sprintf("the daemon does not know it (it has %s)", strings.Join(slices.Sorted(maps.Keys(d.info.Runtimes)), ", ")), Fix: fix}
+	return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: fmt.Sprintf("the daemon does not know it (it has %s)", strings.Join(slices.Sorted(maps.Keys(d.Info.Runtimes)), ", ")), Fix: fix}
 }
 
 // runtimeWords are parts of the error for a missing runtime: of Docker 20.10 and current ones, of containerd without the

@@ -9,6 +9,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/system"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/dockertest"
@@ -57,8 +58,8 @@ func testDockerRuntime(t *testing.T, l *labDaemon) {
 
 // TestDockerRuntimeWindows: Windows has no runtimes, and isolation in their place; a daemon of Linux has no such isolation.
 func TestDockerRuntimeWindows(t *testing.T) {
-	windows := &daemonInfo{name: "docker", os: "windows", info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{}}}
-	linux := &daemonInfo{name: "docker", os: "linux", info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}}
+	windows := &daemonInfo{dockerapi.Daemon{Name: "docker", OS: "windows", Info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{}}}}
+	linux := &daemonInfo{dockerapi.Daemon{Name: "docker", OS: "linux", Info: system.Info{Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}}}
 	layer := place.Spec{Name: "layer", Kind: place.Layer}
 	for _, row := range []struct {
 		name string

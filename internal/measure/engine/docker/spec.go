@@ -10,7 +10,6 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 
-	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
@@ -39,8 +38,8 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		switch p.Kind {
 		case place.Layer, place.Volume, place.Tmpfs:
 		case place.Bind:
-			if !d.local {
-				return no("place bind", d.elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
+			if !d.local() {
+				return no("place bind", d.Elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
 			}
 		case place.Dir:
 			return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
@@ -63,18 +62,13 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		// Podman removes a nameless volume with any container that used it.
 		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
 	}
-	if err := checkLimits(spec.Limits); err != nil || !d.windows() {
-		return err
+	if err := spec.Limits.Check(); err != nil {
+		return fmt.Errorf("limits %s: %w", spec.Limits.Name, err)
+	}
+	if !d.windows() {
+		return nil
 	}
 	return checkWindows(spec, d)
-}
-
-// checkLimits refuses limits that are not numbers.
-func checkLimits(l limit.Limits) error {
-	if err := l.Check(); err != nil {
-		return fmt.Errorf("limits %s: %w", l.Name, err)
-	}
-	return nil
 }
 
 // workDir is the folder that the agent works in. In a volume it is a folder of its own, which the agent makes and removes:
@@ -173,11 +167,11 @@ func seccompOption(profile string, d *daemonInfo) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.name != "podman" {
+	if d.Name != "podman" {
 		return string(b), nil
 	}
-	if !d.local {
-		return "", &refusal.Error{Engine: "docker", What: "seccomp profile", Why: "Podman reads profiles from its own machine; " + d.elsewhere}
+	if !d.local() {
+		return "", &refusal.Error{Engine: "docker", What: "seccomp profile", Why: "Podman reads profiles from its own machine; " + d.Elsewhere}
 	}
 	return filepath.Abs(profile)
 }

@@ -89,7 +89,7 @@ func (e *Engine) sweepVolumes(ctx context.Context, api *client.Client) (did []st
 // sweepImages removes the images of other versions of the worker, and nameless copies of this one's. An image that a
 // container uses stays.
 func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *daemonInfo) (did []string, errs []error) {
-	worker, err := e.worker("linux", d.arch)
+	worker, err := e.worker("linux", d.Arch)
 	if err != nil {
 		// Without a worker, old images can't be recognized.
 		return nil, nil

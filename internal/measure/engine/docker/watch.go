@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -21,7 +20,6 @@ type eventWatch struct {
 	oom    bool
 	killed string // the number of a signal sent through the daemon
 	exit   int
-	err    error
 }
 
 // eventsTimeout is how long the daemon may take to begin with events. Podman 4 sends no header before the first one.
@@ -54,12 +52,7 @@ func (w *eventWatch) listen(res client.EventsResult) {
 		select {
 		case m := <-res.Messages:
 			w.note(m)
-		case err := <-res.Err:
-			w.mu.Lock()
-			if w.err = err; err == nil {
-				w.err = errors.New("the daemon ended its events")
-			}
-			w.mu.Unlock()
+		case <-res.Err:
 			close(w.lost)
 			return
 		}
@@ -107,13 +100,12 @@ type containerEnd struct {
 	exit   int
 	oom    bool
 	killed string
-	err    error
 }
 
 func (w *eventWatch) end() containerEnd {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := containerEnd{exit: w.exit, oom: w.oom, killed: w.killed, err: w.err}
+	e := containerEnd{exit: w.exit, oom: w.oom, killed: w.killed}
 	select {
 	case <-w.died:
 		e.died = true

@@ -17,7 +17,7 @@ import (
 // before the daemon is asked, in its daemon's words if there are any (package engineapi).
 
 // windows reports whether the daemon runs Windows containers.
-func (d *daemonInfo) windows() bool { return d.os == "windows" }
+func (d *daemonInfo) windows() bool { return d.OS == "windows" }
 
 const (
 	// windowsRoot is the folder of the worker and the place.
@@ -57,7 +57,7 @@ func (e *Engine) probeWindows(p engine.Probe, d *daemonInfo) engine.Probe {
 	p.OK = true
 	p.Notes = append(p.Notes, "Windows containers need an image of Windows, which a plan's engine or --image names; none was tried")
 	p.Places = []place.Kind{place.Layer, place.Volume}
-	if d.local {
+	if d.local() {
 		p.Places = append(p.Places, place.Bind)
 	}
 	return p

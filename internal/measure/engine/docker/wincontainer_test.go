@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/engine/seccomp"
@@ -192,8 +193,8 @@ func TestDockerWindowsProbe(t *testing.T) {
 
 // TestWindowsLimitsElsewhere: Docker on Linux refuses what Windows alone has, in its own words.
 func TestWindowsLimitsElsewhere(t *testing.T) {
-	linux := &daemonInfo{name: "docker", os: "linux"}
-	linux.info.NCPU = 2
+	linux := &daemonInfo{dockerapi.Daemon{Name: "docker", OS: "linux"}}
+	linux.Info.NCPU = 2
 	docker := func(s engine.Spec) error {
 		_, _, err := (&Engine{}).containerConfig(s, linux, &workerImage{}, nil, nil)
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/mount"
 
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/contracttest"
@@ -152,7 +153,7 @@ func TestOnDrive(t *testing.T) {
 			t.Errorf("onDrive(%s) = %v", path, got)
 		}
 	}
-	d := &daemonInfo{name: "docker", os: "windows", local: true}
+	d := &daemonInfo{dockerapi.Daemon{Name: "docker", OS: "windows"}}
 	err := checkSpec(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `\\server\share`}}, d)
 	var u *refusal.Error
 	if !errors.As(err, &u) || !strings.Contains(u.What, `\\server\share`) || !strings.Contains(u.Fix, "New-SmbGlobalMapping") {
