@@ -19,6 +19,11 @@ import (
 func TestResultsRefuses(t *testing.T) {
 	state, _ := recordedRuns(t)
 	empty := filepath.Join(t.TempDir(), "none")
+	files := t.TempDir()
+	torn, newer, none := filepath.Join(files, "torn.json"), filepath.Join(files, "newer.json"), filepath.Join(files, "none.json")
+	mustDo(t, os.WriteFile(torn, []byte(`{"schema_version":2,"reports":[{"ru`), 0o600))
+	mustDo(t, os.WriteFile(newer, []byte(`{"schema_version":99,"reports":[]}`), 0o600))
+	mustDo(t, os.WriteFile(none, []byte(`{"schema_version":2,"reports":[]}`), 0o600))
 	var said transcript
 	for _, tt := range []struct {
 		state string
@@ -34,6 +39,14 @@ func TestResultsRefuses(t *testing.T) {
 		{state, []string{"show", "last", "--block", "1", "--trial", ""}},
 		{state, []string{"show", "last", "--block", "0", "--trial", "mixed/host/dir"}},
 		{state, []string{"show", "last", "--block", "9", "--trial", "mixed/host/dir"}},
+		{state, []string{"compare", "last"}},
+		{state, []string{"compare", "last", "last"}},
+		{state, []string{"compare", "last~1", "nonesuch"}},
+		{state, []string{"compare", "last~1", "last~2", "--fail-if", "slower"}},
+		{state, []string{"compare", "last~1", "last~2", "--fail-if", ""}},
+		{state, []string{"compare", "last", torn}},
+		{state, []string{"compare", "last", newer}},
+		{state, []string{"compare", "last", none}},
 		{state, []string{"export"}},
 		{state, []string{"export", "last", "--format", "xml"}},
 		{state, []string{"export", "last", "-o", filepath.Join(state, "x.pdf")}},
@@ -54,7 +67,7 @@ func TestResultsRefuses(t *testing.T) {
 		}
 		said.add(append([]string{"results"}, tt.args...), r)
 	}
-	said.check(t, "results-refuses.txt", golden.Text(state, "STATE"), golden.Text(empty, "EMPTY"))
+	said.check(t, "results-refuses.txt", golden.Text(state, "STATE"), golden.Text(empty, "EMPTY"), golden.Text(files, "FILES"))
 	if ids, err := openState(t, state).IDs(); err != nil || len(ids) != 3 {
 		t.Errorf("a refused command removed something: %v, %v", ids, err)
 	}

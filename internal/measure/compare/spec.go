@@ -1,0 +1,35 @@
+package compare
+
+import (
+	"encoding/json"
+
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/report"
+)
+
+// specOf is what a run asked of a workload, by key; nil if its plan isn't known.
+func specOf(r *report.Report, name string) map[string]any {
+	p, err := plan.Parse(r.Run.Plan, []byte(r.Run.PlanText))
+	if err != nil {
+		return nil
+	}
+	w, ok := p.Workload(name)
+	if !ok {
+		return nil
+	}
+	b, err := json.Marshal(w.WithDefaults())
+	if err != nil {
+		return nil
+	}
+	var keys map[string]any
+	if json.Unmarshal(b, &keys) != nil {
+		return nil
+	}
+	if job, ok := keys["job"].(map[string]any); ok {
+		delete(keys, "job")
+		for k, v := range job {
+			keys[k] = v
+		}
+	}
+	return keys
+}
