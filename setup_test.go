@@ -159,7 +159,7 @@ func TestSetupVirtioFS(t *testing.T) {
 		{"no root", "1000", true, false, true, 0, "apt-get install --no-install-recommends virtiofsd\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
+			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "sqlite3", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
 			if tt.qemu {
 				have = append(have, "qemu-system-x86_64")
 			}
