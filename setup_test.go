@@ -180,8 +180,12 @@ func TestSetupVirtioFS(t *testing.T) {
 				}
 			}
 			status, calls, said := m.setup("guest")
-			if wantStatus := map[string]int{"0": 0, "1000": 1}[tt.uid]; status != wantStatus || len(calls) != tt.calls || !strings.HasSuffix(said, tt.want) || tt.want == "" && said != "" {
-				t.Errorf("status %d, calls %q, said %q; want %d, %d calls and %q", status, calls, said, wantStatus, tt.calls, tt.want)
+			wantStatus := map[string]int{"0": 0, "1000": 1}[tt.uid]
+			if status != wantStatus || len(calls) != tt.calls {
+				t.Errorf("status %d, calls %q; want %d and %d calls", status, calls, wantStatus, tt.calls)
+			}
+			if !strings.HasSuffix(said, tt.want) || tt.want == "" && said != "" {
+				t.Errorf("said %q, want %q", said, tt.want)
 			}
 		})
 	}
@@ -236,8 +240,11 @@ func TestSetupOthers(t *testing.T) {
 			m.addApt()
 		}
 		status, calls, said := m.setup(tt.target)
-		if status != tt.status || len(calls) > 0 || !strings.Contains(said, tt.want) || tt.want == "" && said != "" {
-			t.Errorf("%s: status %d, calls %q, said %q; want %d and %q", tt.name, status, calls, said, tt.status, tt.want)
+		if status != tt.status || len(calls) > 0 {
+			t.Errorf("%s: status %d, calls %q; want %d and none", tt.name, status, calls, tt.status)
+		}
+		if !strings.Contains(said, tt.want) || tt.want == "" && said != "" {
+			t.Errorf("%s: said %q, want %q", tt.name, said, tt.want)
 		}
 	}
 }

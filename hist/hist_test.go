@@ -95,8 +95,8 @@ func TestRecordAgainstSortedValues(t *testing.T) {
 	for _, v := range vals {
 		sq += (float64(v) - mean) * (float64(v) - mean)
 	}
-	if h.Count() != 20001 || h.Min() != vals[0] || h.Max() != vals[20000] || h.Sum() != uint64(sum) {
-		t.Errorf("count, min, max, sum = %d, %d, %d, %d", h.Count(), h.Min(), h.Max(), h.Sum())
+	if got, want := totalsOf(&h), (totals{20001, vals[0], vals[20000], uint64(sum)}); got != want {
+		t.Errorf("totals %+v, want %+v", got, want)
 	}
 	near := func(what string, got, want, tol float64) {
 		if math.Abs(got-want) > want*tol {
@@ -133,8 +133,8 @@ func TestRecordExtremes(t *testing.T) {
 	h.Record(math.MaxInt64)
 	h.Record(math.MaxInt64)
 	h.Record(math.MaxInt64)
-	if h.Min() != 0 || h.Max() != math.MaxInt64 || h.Sum() != math.MaxUint64 || h.Count() != 5 {
-		t.Errorf("min, max, sum, count = %d, %d, %d, %d", h.Min(), h.Max(), h.Sum(), h.Count())
+	if got, want := totalsOf(&h), (totals{5, 0, math.MaxInt64, math.MaxUint64}); got != want {
+		t.Errorf("totals %+v, want %+v", got, want)
 	}
 }
 
@@ -237,3 +237,12 @@ func BenchmarkMerge1000(b *testing.B) {
 		}
 	}
 }
+
+// totals are the exact figures of a histogram.
+type totals struct {
+	count    uint64
+	min, max int64
+	sum      uint64
+}
+
+func totalsOf(h *Histogram) totals { return totals{h.Count(), h.Min(), h.Max(), h.Sum()} }

@@ -42,8 +42,11 @@ func TestRandomOffsetsAreUniform(t *testing.T) {
 	const n = 100000
 	for range n {
 		op, off := draw(&g)
-		if op != opRead || off < 8192 || (off-8192)%4096 != 0 || off >= 8192+100*4096 {
-			t.Fatalf("next = %d, %d", op, off)
+		if op != opRead {
+			t.Fatalf("the operation is %d, want a read", op)
+		}
+		if off < 8192 || (off-8192)%4096 != 0 || off >= 8192+100*4096 {
+			t.Fatalf("offset %d is not of the region's blocks", off)
 		}
 		seen[(off-8192)/4096]++
 	}

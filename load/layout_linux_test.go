@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,9 +33,10 @@ func TestLayoutWritesIncompressibleUniqueData(t *testing.T) {
 		if size < 4096 {
 			continue
 		}
-		if res.Reused || res.Rate <= 0 || res.Info.Unwritten > 0 || res.Info.HoleBytes > 0 {
-			t.Errorf("Layout(%d) = %+v", size, res)
+		if res.Reused || res.Rate <= 0 {
+			t.Errorf("Layout(%d) = %+v, want it written", size, res)
 		}
+		wantFilled(t, res.Info)
 		var out bytes.Buffer
 		w, _ := flate.NewWriter(&out, flate.BestCompression)
 		w.Write(data)
@@ -58,6 +58,14 @@ func TestLayoutWritesIncompressibleUniqueData(t *testing.T) {
 	}
 }
 
+// wantFilled fails unless all of a file is data that was written.
+func wantFilled(t *testing.T, info FileInfo) {
+	t.Helper()
+	if info.HoleBytes > 0 || info.Unwritten > 0 {
+		t.Errorf("a file with %d bytes of holes and %d unwritten extents, want none", info.HoleBytes, info.Unwritten)
+	}
+}
+
 func TestLayoutReuse(t *testing.T) {
 	path := written(t, 1<<20)
 	stat := func() uint64 {
@@ -69,8 +77,14 @@ func TestLayoutReuse(t *testing.T) {
 	}
 	first := stat()
 	res, err := Layout(context.Background(), path, 1<<20, LayoutOptions{Reuse: true})
-	if err != nil || !res.Reused || res.Rate != 0 || stat() != first {
-		t.Errorf("complete file: %+v, %v", res, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Reused || res.Rate != 0 {
+		t.Errorf("complete file: %+v, want it reused", res)
+	}
+	if n := stat(); n != first {
+		t.Errorf("complete file: inode %d, want %d", n, first)
 	}
 	// Another size, or a hole, means a new file.
 	for _, spoil := range []func() error{
@@ -125,8 +139,15 @@ func TestLayoutKeepsAnEmptyFile(t *testing.T) {
 	check := func(what string, size int64) {
 		t.Helper()
 		for _, p := range []string{path, link} {
-			if st, err := os.Stat(p); err != nil || !os.SameFile(before, st) || st.Mode() != before.Mode() || st.Size() != size {
-				t.Errorf("%s: %s is %+v, %v, want the file that was there with %d bytes", what, p, st, err, size)
+			st, err := os.Stat(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !os.SameFile(before, st) || st.Mode() != before.Mode() {
+				t.Errorf("%s: %s is %+v, want the file that was there", what, p, st)
+			}
+			if st.Size() != size {
+				t.Errorf("%s: %s has %d bytes, want %d", what, p, st.Size(), size)
 			}
 		}
 	}
@@ -137,9 +158,10 @@ func TestLayoutKeepsAnEmptyFile(t *testing.T) {
 	}
 	check("after one that was broken off", 0)
 	res, err := Layout(t.Context(), path, 1<<20+777, LayoutOptions{})
-	if err != nil || res.Reused || res.Info.HoleBytes > 0 || res.Info.Unwritten > 0 {
+	if err != nil || res.Reused {
 		t.Errorf("Layout = %+v, %v", res, err)
 	}
+	wantFilled(t, res.Info)
 	check("after the layout", 1<<20+777)
 	fresh, err := Layout(t.Context(), filepath.Join(dir, "fresh"), 1<<20+777, LayoutOptions{})
 	if err != nil || fresh.Direct != res.Direct {
@@ -222,91 +244,6 @@ func TestLayoutInMissingAndReadOnlyFolder(t *testing.T) {
 		if p.OK != (p.Engine == Null) || (!p.OK && !strings.Contains(p.Reason, "read-only")) {
 			t.Errorf("probe of a read-only file system = %+v", p)
 		}
-	}
-}
-
-func TestInspectAndRefusalOfUnwritten(t *testing.T) {
-	for name, dir := range map[string]string{"disk": t.TempDir(), "tmpfs": disktest.Tmpfs(t, "size=8m")} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, "f")
-			if _, err := Layout(context.Background(), path, 1<<20, LayoutOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			info, err := Inspect(path, 0, 0)
-			if err != nil || info.Size != 1<<20 || info.HoleBytes != 0 || info.Unwritten > 0 {
-				t.Errorf("laid out: %+v, %v", info, err)
-			}
-			if err := os.Truncate(path, 2<<20); err != nil {
-				t.Fatal(err)
-			}
-			info, err = Inspect(path, 512<<10, 1<<20)
-			if err != nil || info.HoleBytes != 512<<10 {
-				t.Errorf("half a hole: %+v, %v", info, err)
-			}
-			for _, rw := range []string{Read, RandRead, RW, RandRW} {
-				var u *UnwrittenError
-				if _, err := Prepare(Job{RW: rw, Filename: path, IOEngine: PSync}); !errors.As(err, &u) || u.Holes != 1<<20 {
-					t.Errorf("rw=%s over a hole: %v", rw, err)
-				}
-			}
-			for _, j := range []Job{{RW: Write}, {RW: Read, Size: 1 << 20}} {
-				j.Filename, j.IOEngine = path, PSync
-				start(t, j)
-			}
-		})
-	}
-}
-
-func TestPreallocatedIsUnwritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := unix.Fallocate(int(f.Fd()), 0, 0, 1<<20); err != nil {
-		t.Skipf("needs a file system with fallocate: %v", err)
-	}
-	info, err := Inspect(path, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Extents < 0 {
-		t.Skip("needs a file system with FIEMAP")
-	}
-	if info.Unwritten < 1 || info.UnwrittenBytes != 1<<20 {
-		t.Errorf("preallocated: %+v", info)
-	}
-	var u *UnwrittenError
-	if _, err := Prepare(Job{RW: Read, Filename: path, IOEngine: PSync}); !errors.As(err, &u) || u.Unwritten != 1<<20 {
-		t.Errorf("read of preallocated: %v", err)
-	}
-	// Written but dirty counts as written: Prepare settles it.
-	if _, err := io.CopyN(f, bytes.NewReader(make([]byte, 1<<20)), 1<<20); err != nil {
-		t.Fatal(err)
-	}
-	start(t, Job{RW: Read, Filename: path, IOEngine: PSync})
-}
-
-func TestInspectResident(t *testing.T) {
-	path := written(t, 1<<20)
-	if _, err := os.ReadFile(path); err != nil {
-		t.Fatal(err)
-	}
-	info, err := Inspect(path, 4096+1, 100000)
-	if err != nil || info.Resident != 1 {
-		t.Errorf("after a read: %+v, %v", info, err)
-	}
-	for _, bad := range [][2]int64{{-1, 0}, {0, -1}} {
-		if _, err := Inspect(path, bad[0], bad[1]); err == nil {
-			t.Errorf("Inspect(%v) was accepted", bad)
-		}
-	}
-	if info, err := Inspect(path, 1<<30, 0); err != nil || info.Extents > 0 {
-		t.Errorf("beyond the end: %+v, %v", info, err)
-	}
-	if _, err := Inspect(path+"x", 0, 0); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("missing file: %v", err)
 	}
 }
 

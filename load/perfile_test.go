@@ -33,8 +33,10 @@ func TestPerFile(t *testing.T) {
 						t.Errorf("%s: job %d did %d %ss in one of two files", engine, k, n, one.Classes[c].Name)
 					}
 				}
-				if w := one.Classes[c]; ops != w.Ops || bytes != w.Bytes || lat.Sum() != w.Lat.Sum() || lat.Count() != w.Lat.Count() {
-					t.Errorf("%s: job %d did %d %ss, %d in its files", engine, k, w.Ops, w.Name, ops)
+				w := one.Classes[c]
+				got := [...]uint64{uint64(ops), uint64(bytes), lat.Sum(), lat.Count()}
+				if want := [...]uint64{uint64(w.Ops), uint64(w.Bytes), w.Lat.Sum(), w.Lat.Count()}; got != want {
+					t.Errorf("%s: job %d: %ss, bytes, sum and number of latencies in the files are %d, want %d", engine, k, w.Name, got, want)
 				}
 			}
 		}

@@ -56,8 +56,18 @@ func wantWhole(t *testing.T, round time.Duration, rounds []Round, res *Result) {
 	}
 	for _, c := range res.Classes {
 		s := sums[c.Name]
-		if s == nil || s.Ops != c.Ops || s.Bytes != c.Bytes || !s.Lat.Equal(c.Lat) || !s.Response.Equal(c.Response) {
-			t.Errorf("%s: the rounds hold %+v, the result %d of %d bytes", c.Name, s, c.Ops, c.Bytes)
+		if s == nil {
+			t.Errorf("%s: in no round", c.Name)
+			continue
+		}
+		if got, want := [2]int64{s.Ops, s.Bytes}, [2]int64{c.Ops, c.Bytes}; got != want {
+			t.Errorf("%s: the rounds hold I/Os and bytes %d, the result %d", c.Name, got, want)
+		}
+		if !s.Lat.Equal(c.Lat) {
+			t.Errorf("%s: the rounds hold %d latencies, the result %d, or they differ", c.Name, s.Lat.Count(), c.Lat.Count())
+		}
+		if !s.Response.Equal(c.Response) {
+			t.Errorf("%s: the response times in the rounds are not the result's", c.Name)
 		}
 	}
 }

@@ -65,8 +65,14 @@ func TestClockJump(t *testing.T) {
 		if d := res.Start.Sub(begin).Abs(); d > time.Minute {
 			t.Errorf("the window began %v after the test", d)
 		}
-		if c := res.Class("read"); c.Ops == 0 || c.Lat.Max() > int64(time.Minute) || c.Response.Max() > int64(time.Minute) || res.MaxLate > time.Minute {
-			t.Errorf("%d I/Os, the slowest %v", c.Ops, time.Duration(c.Lat.Max()))
+		c := res.Class("read")
+		if c.Ops == 0 {
+			t.Error("no I/Os")
+		}
+		for what, d := range map[string]time.Duration{"latency": time.Duration(c.Lat.Max()), "response time": time.Duration(c.Response.Max()), "lateness": res.MaxLate} {
+			if d > time.Minute {
+				t.Errorf("the longest %s is %v", what, d)
+			}
 		}
 	}
 }

@@ -154,11 +154,22 @@ func TestDaemon(t *testing.T) {
 	}
 	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container held", "in the last ", "1 idle"}, "--status")
 	do(exitFailure, []string{"another daemon runs here", "--status"})
-	if s := status(); s.PID != d.cmd.Process.Pid || len(s.Containers) != 1 || len(s.Containers[0].Faults) != 1 || len(s.Containers[0].Held) < 2 {
-		t.Errorf("state %+v", s)
+	s := status()
+	if s.PID != d.cmd.Process.Pid {
+		t.Errorf("PID %d, want %d", s.PID, d.cmd.Process.Pid)
 	}
-	if u := status().Usage; u == nil || u.Seconds < 1 || len(u.Subjects) != 1 || u.Subjects[0].Ref != "docker:web" || len(u.Subjects[0].Rates) < 2 {
-		t.Errorf("what it does: %+v", u)
+	if len(s.Containers) != 1 {
+		t.Fatalf("containers %+v, want one", s.Containers)
+	}
+	if c := s.Containers[0]; len(c.Faults) != 1 || len(c.Held) < 2 {
+		t.Errorf("faults %+v, held %+v; want one, and at least 2", c.Faults, c.Held)
+	}
+	u := status().Usage
+	if u == nil || u.Seconds < 1 {
+		t.Fatalf("usage %+v, want one of a second or more", u)
+	}
+	if len(u.Subjects) != 1 || u.Subjects[0].Ref != "docker:web" || len(u.Subjects[0].Rates) < 2 {
+		t.Errorf("subjects %+v, want docker:web with at least 2 rates", u.Subjects)
 	}
 	// After a kill it knows its limits again, and removes those whose rule has gone meanwhile.
 	d.end(syscall.SIGKILL)

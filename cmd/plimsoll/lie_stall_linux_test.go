@@ -255,8 +255,11 @@ func TestLieHang(t *testing.T) {
 		for _, engine := range []string{"io_uring", "linux-aio", "psync"} {
 			tests = append(tests, subtest{e.name + "/" + engine, func(t *testing.T) {
 				e.run(t, workload, "io_engine: "+engine+"\n", blocks, func(class load.Class, elapsed time.Duration) string {
-					if depth > 1 && (elapsed != stallWindow || class.InFlight == 0 || class.Ops < 10) {
-						return fmt.Sprintf("%d I/Os in %v, and %d in flight", class.Ops, elapsed, class.InFlight)
+					if depth > 1 && elapsed != stallWindow {
+						return fmt.Sprintf("a window of %v, want %v", elapsed, stallWindow)
+					}
+					if depth > 1 && (class.InFlight == 0 || class.Ops < 10) {
+						return fmt.Sprintf("%d I/Os, and %d in flight", class.Ops, class.InFlight)
 					}
 					return ""
 				})

@@ -35,8 +35,18 @@ func tryStalled(t *testing.T, fs *disktest.SlowFS, workload, more string) (trial
 	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
 	_, trials := records(t, dir)
 	// After a trial whose storage hangs, the run may fail.
-	if fs.Left() > 0 || len(trials) == 0 || trials[0].Status != record.Done || r.status != exitDone && trials[0].Results[0].AtLeast() == 0 {
-		return record.Trial{}, "", fmt.Sprintf("status %d, %d stalls left: %s%s", r.status, fs.Left(), r.stdout, r.stderr)
+	switch {
+	case fs.Left() > 0:
+		said = fmt.Sprintf("%d stalls left", fs.Left())
+	case len(trials) == 0:
+		said = "no trial"
+	case trials[0].Status != record.Done:
+		said = "the trial is " + string(trials[0].Status)
+	case r.status != exitDone && trials[0].Results[0].AtLeast() == 0:
+		said = "no operation hangs"
+	}
+	if said != "" {
+		return record.Trial{}, "", fmt.Sprintf("status %d, %s: %s%s", r.status, said, r.stdout, r.stderr)
 	}
 	return trials[0], plimsoll(t, t.Context(), dir, "", "report", "last", "--full").stdout, ""
 }
@@ -184,9 +194,17 @@ func TestLieStallSteady(t *testing.T) {
 				"{rw: randwrite, bs: 4KiB, iodepth: 2, direct: true, size: 1MiB, runtime: 1s, steady_state: {round: 200ms}}", "io_engine: "+engine+"\n")
 			one := trial.Results[0]
 			class := one.Classes[0]
-			if one.Rounds == nil || one.Rounds.From != 0 || one.Rounds.To != 5 || class.InFlight == 0 || class.Ops < 10 || class.Lat.Max() < int64(1900*time.Millisecond) ||
-				one.Elapsed < 900*time.Millisecond || one.Elapsed > 1500*time.Millisecond {
-				t.Errorf("%+v: %d I/Os in %v, %d in flight, at most %v", one.Rounds, class.Ops, one.Elapsed, class.InFlight, time.Duration(class.Lat.Max()))
+			if r := one.Rounds; r == nil || r.From != 0 || r.To != 5 {
+				t.Errorf("rounds %+v, want 0 to 5", r)
+			}
+			if class.InFlight == 0 || class.Ops < 10 {
+				t.Errorf("%d I/Os, %d in flight", class.Ops, class.InFlight)
+			}
+			if most := time.Duration(class.Lat.Max()); most < 1900*time.Millisecond {
+				t.Errorf("at most %v, want the stall", most)
+			}
+			if one.Elapsed < 900*time.Millisecond || one.Elapsed > 1500*time.Millisecond {
+				t.Errorf("a window of %v, want about 1 s", one.Elapsed)
 			}
 			if !strings.Contains(report, "The last operation of the window") {
 				t.Errorf("the report does not say it:\n%s", report)
@@ -240,8 +258,11 @@ func TestLieStallLine(t *testing.T) {
 			t.Fatalf("it ended with %d: %s", r.status, r.stderr)
 		}
 		ours, n := fioLatency(t, []byte(r.stdout), "write")
-		if n != 1 || total != 1 || ours.Max < stall.Nanoseconds() || theirs.Max < stall.Nanoseconds() {
-			t.Errorf("%d I/Os, at most %v; fio: %d, at most %v", n, time.Duration(ours.Max), total, time.Duration(theirs.Max))
+		if n != 1 || total != 1 {
+			t.Errorf("%d I/Os, fio %d; want 1", n, total)
+		}
+		if ours.Max < stall.Nanoseconds() || theirs.Max < stall.Nanoseconds() {
+			t.Errorf("at most %v, fio %v; want %v", time.Duration(ours.Max), time.Duration(theirs.Max), stall)
 		}
 	}}, {"only write", func(t *testing.T) {
 		path, plan := stallable(t)
@@ -336,8 +357,14 @@ func TestLieMissed(t *testing.T) {
 	missed, most := doc.Jobs[0].OpenLoop.Missed, time.Duration(doc.Jobs[0].Write.Response.Max)
 	t.Logf("fio did %d, plimsoll %d and missed %d of %d; response %v at most", theirs, ours, missed, due, most)
 	// From the stall's begin on nothing could be started, which may be later than planned by what a busy machine takes.
-	if sum := ours + missed; sum < due-2 || sum > due+2 || missed < due/10 || most < 900*time.Millisecond {
-		t.Errorf("%d done and %d missed of %d, response %v at most", ours, missed, due, most)
+	if sum := ours + missed; sum < due-2 || sum > due+2 {
+		t.Errorf("%d done and %d missed of %d", ours, missed, due)
+	}
+	if missed < due/10 {
+		t.Errorf("%d missed of %d", missed, due)
+	}
+	if most < 900*time.Millisecond {
+		t.Errorf("response %v at most", most)
 	}
 	if theirs > due-due/10 {
 		t.Errorf("fio did %d of %d: the stall did not hold it up", theirs, due)

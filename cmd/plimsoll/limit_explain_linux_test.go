@@ -58,18 +58,35 @@ func TestLimitExplain(t *testing.T) {
 	}
 	disk := filepath.Base(loop)
 	for i, p := range x.Paths[:2] {
-		if !p.Possible || len(p.Hard) != 1 || p.Hard[0].Name != disk || !strings.Contains(p.Hard[0].Why, filepath.Base(parts[i])+" is a partition") {
-			t.Errorf("%+v, want a limit on the whole %s of %s", p, disk, parts[i])
+		part := filepath.Base(parts[i])
+		if !p.Possible || len(p.Hard) != 1 || p.Hard[0].Name != disk {
+			t.Errorf("%+v, want a limit on the whole %s of %s", p.Hard, disk, part)
+		} else {
+			texttest.Has(t, p.Hard[0].Why, []string{part + " is a partition"})
 		}
-		if len(p.Modes) != 5 || p.Modes[0].Group != explain.Covered || len(p.Tree.Below) != 1 || p.Tree.Below[0].Name != filepath.Base(parts[i]) || p.Tree.Below[0].Limit {
-			t.Errorf("%+v, want five modes, and a partition at the top that takes no limit", p)
+		if len(p.Modes) != 5 || p.Modes[0].Group != explain.Covered {
+			t.Errorf("modes %+v, want five, and the first covered", p.Modes)
+		}
+		if below := p.Tree.Below; len(below) != 1 || below[0].Name != part || below[0].Limit {
+			t.Errorf("the tree begins with %+v, want %s without a limit", below, part)
 		}
 	}
-	if p := x.Paths[2]; !p.Possible || p.Tree.Kind != "mount" || len(p.Hard) == 0 || p.Hard[0].Name == disk {
-		t.Errorf("%+v, want a limit on the disk of the upper folder", p)
+	p := x.Paths[2]
+	if !p.Possible || p.Tree.Kind != "mount" {
+		t.Errorf("%+v, want a limit on a mount", p)
 	}
-	if len(x.Shared) == 0 || !x.Shared[0].OneLimit || x.Shared[0].Disks[0].Name != disk || !slices.Equal(x.Shared[0].Paths, dirs[:]) {
-		t.Errorf("shared %+v, want that the two partitions have one limit", x.Shared)
+	if len(p.Hard) == 0 || p.Hard[0].Name == disk {
+		t.Errorf("%+v, want a limit on the disk of the upper folder", p.Hard)
+	}
+	if len(x.Shared) == 0 {
+		t.Fatal("nothing is shared, want that the two partitions have one limit")
+	}
+	s := x.Shared[0]
+	if !s.OneLimit || s.Disks[0].Name != disk {
+		t.Errorf("shared %+v, want one limit on %s", s, disk)
+	}
+	if !slices.Equal(s.Paths, dirs[:]) {
+		t.Errorf("shared by %q, want %q", s.Paths, dirs)
 	}
 
 	r = plimsoll(t, t.Context(), t.TempDir(), "", "limit", "explain", loop, layer)

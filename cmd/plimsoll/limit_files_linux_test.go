@@ -195,8 +195,15 @@ func TestLimitShowJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if len(got.GroupSets) != 1 || len(got.Shown) != 1 || got.GroupSets[0].Name != p.name || got.Shown[0].GroupSet.Name != p.name || got.Shown[0].Stored != nil || fmt.Sprintf("pid:%d", got.Target.PID) != p.name {
-		t.Fatalf("group sets: %s", text)
+	if len(got.GroupSets) != 1 || len(got.Shown) != 1 {
+		t.Fatalf("%d group sets, %d shown, want 1: %s", len(got.GroupSets), len(got.Shown), text)
+	}
+	names := [...]string{got.GroupSets[0].Name, got.Shown[0].GroupSet.Name, fmt.Sprintf("pid:%d", got.Target.PID)}
+	if want := [...]string{p.name, p.name, p.name}; names != want {
+		t.Fatalf("the names of the group set, of the one shown and of the target are %q, want %q", names, want)
+	}
+	if got.Shown[0].Stored != nil {
+		t.Fatalf("stored %v, want nothing", got.Shown[0].Stored)
 	}
 	var plain limit.Limits
 	devices := map[string]limit.Limits{}

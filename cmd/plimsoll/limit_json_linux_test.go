@@ -58,16 +58,28 @@ func TestLimitJSON(t *testing.T) {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}
+	did := func(when string, c changeJSON, dryRun bool, writes int, kernel string) {
+		t.Helper()
+		got := [...]any{c.DryRun, c.Done[0].Writes, l.kernel(t)}
+		if want := [...]any{dryRun, writes, kernel}; got != want {
+			t.Errorf("%s: dry_run, writes and the kernel's limits are %v, want %v", when, got, want)
+		}
+	}
 	set := []string{"set", l.name, "--device", l.loop, "--write-bps", "8MiB", "--write-iops", "100", "--read-iops", "77"}
 	got := do(append(set, "--dry-run")...)
 	is("--dry-run", edits(got), "write_bps 8388608 was 1048576", "write_iops 100 was 0")
-	if d := got.Done[0]; !got.DryRun || d.Writes != 0 || d.Diff.Held != 1 || l.kernel(t) != before {
-		t.Errorf("--dry-run: %+v; the kernel has %s", got, l.kernel(t))
+	did("--dry-run", got, true, 0, before)
+	if n := got.Done[0].Diff.Held; n != 1 {
+		t.Errorf("--dry-run: %d unchanged, want 1", n)
 	}
 	got = do(set...)
 	is("set", edits(got), "write_bps 8388608 was 1048576", "write_iops 100 was 0")
-	if d := got.Done[0]; got.DryRun || d.Writes != 2 || d.Diff.Held != 1 || got.Set["write_bps"] != 8388608.0 || l.kernel(t) != "|8388608|77|100" {
-		t.Errorf("set: %+v; the kernel has %s", got, l.kernel(t))
+	did("set", got, false, 2, "|8388608|77|100")
+	if n := got.Done[0].Diff.Held; n != 1 {
+		t.Errorf("set: %d unchanged, want 1", n)
+	}
+	if got.Set["write_bps"] != 8388608.0 {
+		t.Errorf("set: %v", got.Set)
 	}
 	// Of 4 KiB the I/Os bind, of 1 MiB the bytes.
 	small := slices.IndexFunc(got.Implied, func(i limit.Implied) bool { return i.Direction == "write" && i.BlockSize == 4<<10 })
@@ -87,13 +99,12 @@ func TestLimitJSON(t *testing.T) {
 	clear := []string{"clear", l.name, "--device", l.loop, "--only", "write_iops,write_bps"}
 	got = do(append(clear, "--dry-run")...)
 	is("clear --dry-run", edits(got), "write_bps 0 was 8388608", "write_iops 0 was 100")
-	if !got.DryRun || got.Done[0].Writes != 0 || l.kernel(t) != "|8388608|77|100" {
-		t.Errorf("clear --dry-run: %+v; the kernel has %s", got, l.kernel(t))
-	}
+	did("clear --dry-run", got, true, 0, "|8388608|77|100")
 	got = do(clear...)
 	is("clear", edits(got), "write_bps 0 was 8388608", "write_iops 0 was 100")
 	is("clear removes", slices.Sorted(slices.Values(got.Remove)), "write_bps", "write_iops")
-	if got.DryRun || got.Done[0].Writes != 2 || len(got.Set) != 0 || len(got.Implied) != 0 || l.kernel(t) != "||77|" {
-		t.Errorf("clear: %+v; the kernel has %s", got, l.kernel(t))
+	did("clear", got, false, 2, "||77|")
+	if len(got.Set) != 0 || len(got.Implied) != 0 {
+		t.Errorf("clear sets %v and implies %+v, want nothing", got.Set, got.Implied)
 	}
 }

@@ -182,8 +182,11 @@ func TestLimit(t *testing.T) {
 	var got []struct {
 		Rows []struct{ Verdict, Mode string }
 	}
-	if err := json.Unmarshal([]byte(out[strings.Index(out, "["):strings.LastIndex(out, "]")+1]), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 || got[0].Rows[0].Verdict != "held" {
-		t.Errorf("verify --json: %+v, %v", got, err)
+	if err := json.Unmarshal([]byte(out[strings.Index(out, "["):strings.LastIndex(out, "]")+1]), &got); err != nil {
+		t.Fatalf("verify --json: %v", err)
+	}
+	if len(got) != 1 || len(got[0].Rows) != 1 || got[0].Rows[0].Verdict != "held" {
+		t.Errorf("verify --json: %+v, want one row that is held", got)
 	}
 	do(exitDone, []string{"docker:web, volume data (/data)", "volume:docker:data, "}, "explain", "docker:web", "volume:data")
 	do(exitDone, []string{"set for volume:docker:data", "write_bps=8MiB"}, "show", "volume:data")

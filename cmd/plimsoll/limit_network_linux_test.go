@@ -47,8 +47,15 @@ func TestLimitNetworkMount(t *testing.T) {
 			for _, path := range []string{share, below} {
 				l.says(t, exitCannot, append(words, "can't be limited here"), "set", name, "--path", path, "--write-bps", "2MiB", "--read-iops", "99")
 				l.says(t, exitCannot, words, "explain", path)
-				if e := l.explainsOne(t, exitCannot, path); e.Possible || len(e.Hard)+len(e.Modes) > 0 || e.Why != why || !strings.HasPrefix(e.Instead, instead) || !strings.Contains(string(e.Tree), `"`+tt.kind+`"`) {
-					t.Errorf("the JSON of explain has %+v", e)
+				e := l.explainsOne(t, exitCannot, path)
+				if e.Possible || len(e.Hard)+len(e.Modes) > 0 {
+					t.Errorf("the JSON of explain has it possible: %+v", e)
+				}
+				if e.Why != why || !strings.HasPrefix(e.Instead, instead) {
+					t.Errorf("the JSON of explain has why %q and instead %q, want %q and %q", e.Why, e.Instead, why, instead)
+				}
+				if !strings.Contains(string(e.Tree), `"`+tt.kind+`"`) {
+					t.Errorf("the JSON of explain lacks %s: %s", tt.kind, e.Tree)
 				}
 				if now := ratesOf(t, group); now != before {
 					t.Errorf("%s: the kernel has %q, want %q", path, now, before)

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure/report"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // needThrottle skips where the machine doesn't throttle by version 1, whose leaks these tests are about.
@@ -108,9 +109,13 @@ func TestNeighbours(t *testing.T) {
 	if seen[judge.NotHeld] != 2 || len(held) != 3 || len(r.Limits) != 12 {
 		t.Errorf("limits %v, want 2 not held, and of the others one held of each kind: %v", seen, held)
 	}
-	if len(r.Summary) != 2 || !strings.Contains(r.Summary[0], "without limits") && !strings.Contains(r.Summary[0], "is not proved") || !strings.Contains(r.Summary[1], "2 NOT held, worst write_bps of buffered at ") {
-		t.Errorf("summary %q", r.Summary)
+	if len(r.Summary) != 2 {
+		t.Fatalf("summary %q, want two lines", r.Summary)
 	}
+	if first := r.Summary[0]; !strings.Contains(first, "without limits") && !strings.Contains(first, "is not proved") {
+		t.Errorf("the summary begins with %q", first)
+	}
+	texttest.Has(t, r.Summary[1], []string{"2 NOT held, worst write_bps of buffered at "}, "summary")
 	for _, tr := range trials {
 		if tr.Cell.Limits == "none" {
 			continue
@@ -120,8 +125,11 @@ func TestNeighbours(t *testing.T) {
 			by = limit.ByEngine
 		}
 		for _, w := range tr.Where {
-			if w.Held == nil || len(w.Held.Applied) == 0 || w.Held.Applied[0].By != by || !strings.HasPrefix(w.Held.Applied[0].Device, "loop") {
-				t.Errorf("%s: held %+v", tr.Key, w.Held)
+			if w.Held == nil || len(w.Held.Applied) == 0 {
+				t.Fatalf("%s: held %+v", tr.Key, w.Held)
+			}
+			if a := w.Held.Applied[0]; a.By != by || !strings.HasPrefix(a.Device, "loop") {
+				t.Errorf("%s: by %s on %s, want by %s on a loop device", tr.Key, a.By, a.Device, by)
 			}
 		}
 	}
@@ -292,8 +300,11 @@ func TestDialectLimitsOnIO(t *testing.T) {
 			tr = trials[0]
 			rows = limitverdict.Of(&tr)
 		}
-		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held || tr.Where[0].Held.Applied[0].Number.String() != disktest.Number(t, loop) {
-			t.Errorf("%v: %v, held %+v", where, rows, tr.Where[0].Held)
+		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != judge.Held {
+			t.Fatalf("%v: %+v, want %s held", where, rows, limit.WriteIOPS)
+		}
+		if got, want := tr.Where[0].Held.Applied[0].Number.String(), disktest.Number(t, loop); got != want {
+			t.Errorf("%v: limited is %s, want %s", where, got, want)
 		}
 		checkClean(t, state)
 	}

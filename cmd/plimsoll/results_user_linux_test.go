@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // TestResultsOfAnotherUser: a user who may read the database may list its runs, also beside locks that an older version
@@ -49,8 +50,12 @@ func TestResultsOfAnotherUser(t *testing.T) {
 		}
 		mustDo(t, unix.Flock(int(f.Fd()), how))
 		status, out, talk := asNobody(t, dir, "", "results", "ls", "--state", state)
-		if status != exitDone || !strings.Contains(out, badRun) || !strings.Contains(out, oldRun) || strings.Contains(out, "broken") != tt.wantBroken {
-			t.Errorf("%s: status %d: %s%s", tt.name, status, out, talk)
+		if status != exitDone {
+			t.Errorf("%s: status %d: %s", tt.name, status, talk)
+		}
+		texttest.Has(t, out, []string{badRun, oldRun}, tt.name)
+		if strings.Contains(out, "broken") != tt.wantBroken {
+			t.Errorf("%s: want a broken run: %v; got\n%s", tt.name, tt.wantBroken, out)
 		}
 	}
 }

@@ -176,8 +176,14 @@ func TestRepeatStandardInput(t *testing.T) {
 		t.Fatalf("%s: %v\n%s", first.Command, err, out)
 	}
 	again, after := records(t, dir)
-	if again.ID == first.ID || again.PlanText != first.PlanText || again.Seed != first.Seed || len(after) != len(before) {
-		t.Errorf("%s ran plan\n%s\nwith seed %d and %d trials, want\n%s\n%d and %d", first.Command, again.PlanText, again.Seed, len(after), first.PlanText, first.Seed, len(before))
+	if again.ID == first.ID {
+		t.Errorf("%s is the run %s again", first.Command, first.ID)
+	}
+	if again.PlanText != first.PlanText {
+		t.Errorf("%s ran plan\n%s\nwant\n%s", first.Command, again.PlanText, first.PlanText)
+	}
+	if again.Seed != first.Seed || len(after) != len(before) {
+		t.Errorf("%s ran with seed %d and %d trials, want %d and %d", first.Command, again.Seed, len(after), first.Seed, len(before))
 	}
 	for i := range min(len(after), len(before)) {
 		if after[i].Key != before[i].Key {

@@ -157,8 +157,15 @@ blocks: 1
 		}
 		found = true
 		var e struct{ Arrivals, Late, Missed int64 }
-		if err := json.Unmarshal(w.Evidence, &e); err != nil || e.Late != res.Late || e.Missed != res.Missed || e.Arrivals != c.Ops+res.Missed || w.Severity != record.Doubt {
-			t.Errorf("warning %+v with evidence %s, want a doubt with %d late and %d missed", w, w.Evidence, res.Late, res.Missed)
+		if err := json.Unmarshal(w.Evidence, &e); err != nil {
+			t.Fatalf("evidence %s: %v", w.Evidence, err)
+		}
+		got := [...]int64{e.Arrivals, e.Late, e.Missed}
+		if want := [...]int64{c.Ops + res.Missed, res.Late, res.Missed}; got != want {
+			t.Errorf("the evidence has arrivals, late and missed %d, want %d", got, want)
+		}
+		if w.Severity != record.Doubt {
+			t.Errorf("%s %q, want a doubt", w.Severity, w.Text)
 		}
 	}
 	full := plimsoll(t, t.Context(), dir, "", "report", "last", "--full")
@@ -216,9 +223,12 @@ blocks: 2
 				t.Fatalf("%d trials failed, want 1", len(failed))
 			}
 			f := failed[0]
-			if f.Phase != "run" || !strings.Contains(f.Error, "exit status 2") || !strings.Contains(f.Log, "goroutine ") || !strings.Contains(f.Progress, "operations and") {
-				t.Errorf("failed in %q with %q, got as far as %q, log:\n%s", f.Phase, f.Error, f.Progress, f.Log)
+			if f.Phase != "run" {
+				t.Errorf("failed in %q, want run", f.Phase)
 			}
+			texttest.Has(t, f.Error, []string{"exit status 2"}, "the error")
+			texttest.Has(t, f.Log, []string{"goroutine "}, "the log")
+			texttest.Has(t, f.Progress, []string{"operations and"}, "the progress")
 			lines := strings.Split(strings.TrimRight(f.Log, "\n"), "\n")
 			show := plimsoll(t, t.Context(), dir, "", "results", "show", run.ID)
 			for _, want := range append([]string{f.Error, f.Progress}, lines...) {

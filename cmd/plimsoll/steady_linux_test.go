@@ -133,8 +133,14 @@ blocks: 1
 			t.Errorf("client %d: %d in the first round, %d in the steady ones: the test shows nothing", i+1, first, res.Ops())
 		}
 		c := res.Classes[0]
-		if c.Lat.Count() != uint64(c.Ops+c.InFlight) || res.Elapsed < 4*time.Second || res.Elapsed > 20*time.Second || res.Worked() < res.Elapsed+time.Second/2 {
-			t.Errorf("client %d: %d operations with %d latencies in %v of %v", i+1, c.Ops, c.Lat.Count(), res.Elapsed, res.Worked())
+		if n := c.Lat.Count(); n != uint64(c.Ops+c.InFlight) {
+			t.Errorf("client %d: %d operations, %d in flight and %d latencies", i+1, c.Ops, c.InFlight, n)
+		}
+		if res.Elapsed < 4*time.Second || res.Elapsed > 20*time.Second {
+			t.Errorf("client %d: a window of %v", i+1, res.Elapsed)
+		}
+		if res.Worked() < res.Elapsed+time.Second/2 {
+			t.Errorf("client %d: it worked for %v, the window is %v of it", i+1, res.Worked(), res.Elapsed)
 		}
 		// At 300 reads a second the eight in flight take 27 ms each (Little's law); before, much less.
 		if mean := time.Duration(c.Lat.Mean()); mean < 15*time.Millisecond {
@@ -236,8 +242,17 @@ blocks: 1
 				continue
 			}
 			found = true
-			if err := json.Unmarshal(w.Evidence, &e); err != nil || w.Severity != record.Doubt || e.Rounds != len(res.Rounds.Each) || e.Range <= steady.MaxRange && math.Abs(e.Slope) <= steady.MaxSlope {
-				t.Errorf("%s %q with evidence %s", w.Severity, w.Text, w.Evidence)
+			if err := json.Unmarshal(w.Evidence, &e); err != nil {
+				t.Fatalf("evidence %s: %v", w.Evidence, err)
+			}
+			if w.Severity != record.Doubt {
+				t.Errorf("%s %q, want a doubt", w.Severity, w.Text)
+			}
+			if e.Rounds != len(res.Rounds.Each) {
+				t.Errorf("evidence of %d rounds, want %d", e.Rounds, len(res.Rounds.Each))
+			}
+			if e.Range <= steady.MaxRange && math.Abs(e.Slope) <= steady.MaxSlope {
+				t.Errorf("the evidence is of a steady job: %s", w.Evidence)
 			}
 		}
 		if !found {

@@ -116,8 +116,14 @@ func TestWatch(t *testing.T) {
 	if u.Write == nil || u.Write.Bytes < 100*mib || u.Write.Bytes > 104*mib {
 		t.Errorf("100 MiB through a loop device are %+v\n%s", u.Write, text)
 	}
-	if u.App == nil || u.App.StorageWritten < 100*mib || u.App.StorageWritten > 101*mib || u.App.WriteCalls.Bytes < 100*mib {
-		t.Errorf("the application: %+v", u.App)
+	if u.App == nil {
+		t.Fatal("the application is unknown")
+	}
+	if n := u.App.StorageWritten; n < 100*mib || n > 101*mib {
+		t.Errorf("the application wrote %d bytes to storage, want 100 MiB", n)
+	}
+	if n := u.App.WriteCalls.Bytes; n < 100*mib {
+		t.Errorf("the application's calls wrote %d bytes, want 100 MiB", n)
 	}
 	// Tests beside this one have volumes, too.
 	n := slices.IndexFunc(i.Volumes, func(v watch.VolumeUse) bool {
@@ -144,8 +150,11 @@ func TestWatch(t *testing.T) {
 		}
 		wait() // The machine was too busy to reach the limit.
 	}
-	if len(u.Rates) != 1 || u.Rates[0].Standing != watch.At || u.Rates[0].Asked != 4*mib || u.Rates[0].Seen == nil {
-		t.Errorf("limits: %s", text)
+	if len(u.Rates) != 1 {
+		t.Fatalf("%d limits, want 1: %s", len(u.Rates), text)
+	}
+	if r := u.Rates[0]; r.Standing != watch.At || r.Asked != 4*mib || r.Seen == nil {
+		t.Errorf("standing %s, asked %d, seen %v; want %s, %d and a rate", r.Standing, r.Asked, r.Seen, watch.At, 4*mib)
 	}
 	if _, err := os.Stat("/sys/fs/cgroup/unified" + w.group + "/io.pressure"); err == nil && (u.Waits == nil || u.Waits.Some < 1) {
 		t.Errorf("waits: %+v, of a process that only waits\n%s", u.Waits, text)

@@ -34,8 +34,13 @@ func TestBeyond(t *testing.T) {
 			t.Fatalf("%s: %+v", x.name, u.Rates)
 		}
 		r := u.Rates[0]
-		if r.Group != "/pod" || r.Asked != 10*mib || r.Standing != x.at || x.want > 0 && (r.Seen == nil || *r.Seen != x.want) {
-			t.Errorf("%s: %+v", x.name, r)
+		want := r
+		want.Group, want.Asked, want.Standing = "/pod", 10*mib, x.at
+		if r != want {
+			t.Errorf("%s: %+v, want %+v", x.name, r, want)
+		}
+		if x.want > 0 && (r.Seen == nil || *r.Seen != x.want) {
+			t.Errorf("%s: %+v, want %.0f seen", x.name, r, x.want)
 		}
 		if u.Write == nil || u.Write.Bytes != 20*mib {
 			t.Errorf("%s: the subject wrote %+v", x.name, u.Write)

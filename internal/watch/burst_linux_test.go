@@ -193,8 +193,12 @@ func TestSubmittedBeforeOnKernel(t *testing.T) {
 		if r.Key != limit.WriteBPS || "/dev/"+r.Device != loop {
 			continue
 		}
-		if n++; r.Standing == Below || r.Standing == Unknown && (r.Seen != nil || len(i.Subjects[0].Notes) == 0) {
-			t.Errorf("who waits at its limit: %+v, notes %q", r, i.Subjects[0].Notes)
+		n++
+		if r.Standing == Below {
+			t.Errorf("a process that waits at its limit is below it: %+v", r)
+		}
+		if r.Standing == Unknown && (r.Seen != nil || len(i.Subjects[0].Notes) == 0) {
+			t.Errorf("unknown, want nothing seen and a note: %+v, notes %q", r, i.Subjects[0].Notes)
 		}
 	}
 	if n != 1 {

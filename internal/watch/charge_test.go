@@ -1,6 +1,10 @@
 package watch
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // TestLiePolling: of a subject that is at a limit and looks for its completions without sleeping, such as a ring of io_uring with a
 // thread of the kernel's, the pressure is 0. It was said to wait for 0 %.
@@ -20,8 +24,11 @@ func TestLiePolling(t *testing.T) {
 			u.Waits = &Waits{Some: row.some}
 		}
 		got := u.waitTime(&Reading{}, &Reading{})
-		if (got == nil) != (row.want == nil) || got != nil && *got != *row.want || (len(u.Notes) == 1) != (got == nil) {
-			t.Errorf("%s, with a pressure of %g: %+v, notes %q; want %+v", row.standing, row.some, got, u.Notes, row.want)
+		if d := cmp.Diff(row.want, got); d != "" {
+			t.Errorf("%s, with a pressure of %g: %s", row.standing, row.some, d)
+		}
+		if (len(u.Notes) == 1) != (got == nil) {
+			t.Errorf("%s, with a pressure of %g: %+v, notes %q", row.standing, row.some, got, u.Notes)
 		}
 	}
 }

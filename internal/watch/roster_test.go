@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
@@ -50,12 +52,17 @@ func TestPlaceOf(t *testing.T) {
 		Hard:  []explain.Spot{{Number: device.Number{Major: 7}}, {Number: device.Number{Major: 8, Minor: 16}}},
 		Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Covered}, {Name: explain.Buffered, Group: explain.Leaks}},
 	}})
-	if p.Name != "/srv" || len(p.Devices) != 2 || p.Devices[1] != sdb || p.Buffered != explain.Leaks {
-		t.Errorf("PlaceOf() = %+v", p)
+	if d := cmp.Diff(Place{Name: "/srv", Devices: []device.Number{{Major: 7}, sdb}, Buffered: explain.Leaks}, p); d != "" {
+		t.Errorf("PlaceOf(): %s", d)
 	}
 	s := &Subject{Places: []Place{p, {Name: "ro", Devices: []device.Number{sdb}, Buffered: explain.Never}, {Name: "late", Devices: []device.Number{vda}, Buffered: explain.Late}}, Buffered: explain.Leaks}
-	if s.buffered(sdb) != explain.Leaks || s.buffered(vda) != explain.Late || s.buffered(device.Number{Major: 9, Minor: 9}) != explain.Leaks || !s.leaks() {
-		t.Errorf("buffered: %s, %s, %s", s.buffered(sdb), s.buffered(vda), s.buffered(device.Number{Major: 9, Minor: 9}))
+	for n, want := range map[device.Number]explain.Verdict{sdb: explain.Leaks, vda: explain.Late, {Major: 9, Minor: 9}: explain.Leaks} {
+		if got := s.buffered(n); got != want {
+			t.Errorf("buffered(%v) = %s, want %s", n, got, want)
+		}
+	}
+	if !s.leaks() {
+		t.Error("leaks() = false")
 	}
 	if n := PlaceOf(hold.Place{Name: "/tmp", Explanation: &explain.Explanation{Why: "memory"}}); n.Why != "memory" || len(n.Devices) > 0 {
 		t.Errorf("PlaceOf() = %+v", n)

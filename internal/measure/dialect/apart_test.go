@@ -38,8 +38,14 @@ func TestApart(t *testing.T) {
 		}
 		err := Apart(outputs, inputs)
 		var usage *UsageError
-		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("outputs %q, inputs %q: %v, want %q", c.outputs, c.inputs, err, c.want)
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("outputs %q, inputs %q: %v", c.outputs, c.inputs, err)
+			}
+			continue
+		}
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("outputs %q, inputs %q: %v, want a usage error with %q", c.outputs, c.inputs, err, c.want)
 		}
 	}
 }

@@ -33,8 +33,12 @@ func TestMeterInFlight(t *testing.T) {
 	r := m.finish()
 	checkClasses(t, r, load.Class{Name: "commit", Ops: 5, Bytes: 500}, load.Class{Name: "write", Ops: 6, Bytes: 600}, load.Class{Name: "sync", Ops: 5})
 	checkSamples(t, r, r.Samples, 5, 600)
-	if r.Elapsed != 20*time.Millisecond || r.Drained != 480*time.Millisecond || r.InFlight() != 1 || r.Classes[0].Lat.Max() < int64(490*time.Millisecond) {
-		t.Errorf("%v, drained %v, %d in flight, at most %v", r.Elapsed, r.Drained, r.InFlight(), time.Duration(r.Classes[0].Lat.Max()))
+	got := [...]time.Duration{r.Elapsed, r.Drained}
+	if want := [...]time.Duration{20 * time.Millisecond, 480 * time.Millisecond}; got != want {
+		t.Errorf("the window and the rest took %v, want %v", got, want)
+	}
+	if most := time.Duration(r.Classes[0].Lat.Max()); r.InFlight() != 1 || most < 490*time.Millisecond {
+		t.Errorf("%d in flight, at most %v", r.InFlight(), most)
 	}
 	if d := r.WallElapsed - r.Elapsed; d < -10*time.Millisecond || d > 10*time.Millisecond {
 		t.Errorf("%v by the wall clock", r.WallElapsed)
@@ -70,8 +74,12 @@ func TestMeterHangs(t *testing.T) {
 		r := <-told
 		checkClasses(t, r, load.Class{Name: "commit", Ops: 1, Bytes: 100}, load.Class{Name: "write", Ops: 2, Bytes: 200}, load.Class{Name: "sync", Ops: 1})
 		c := r.Classes[0]
-		if c.AtLeast != 1 || c.InFlight != 1 || r.AtLeast() != 2 || r.Elapsed != 20*time.Millisecond || time.Duration(c.Lat.Max()) < least {
-			t.Errorf("%+v in %v, at most %v", c, r.Elapsed, time.Duration(c.Lat.Max()))
+		got := [...]int64{c.AtLeast, c.InFlight, r.AtLeast(), int64(r.Elapsed)}
+		if want := [...]int64{1, 1, 2, int64(20 * time.Millisecond)}; got != want {
+			t.Errorf("commits that hang and in flight, all that hang, and the window are %d, want %d", got, want)
+		}
+		if most := time.Duration(c.Lat.Max()); most < least {
+			t.Errorf("at most %v, want %v", most, least)
 		}
 	}
 	m.step(time.Now(), 0, ended{2, 0}, ended{0, 100})
@@ -94,8 +102,13 @@ func TestMeterStarved(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if c := res.Classes[0]; c.Ops != 1 || c.InFlight != 0 || c.Lat.Count() != 1 || res.Elapsed < time.Duration(c.Lat.Max())/2 || len(res.Samples) != 1 {
-			t.Errorf("%s: %+v in %v, %d samples; want one %s", kind, c, res.Elapsed, len(res.Samples), c.Name)
+		c := res.Classes[0]
+		got := [...]int64{c.Ops, c.InFlight, int64(c.Lat.Count()), int64(len(res.Samples))}
+		if want := [...]int64{1, 0, 1, 1}; got != want {
+			t.Errorf("%s: the %ss, those in flight, latencies and samples are %d, want %d", kind, c.Name, got, want)
+		}
+		if most := time.Duration(c.Lat.Max()); res.Elapsed < most/2 {
+			t.Errorf("%s: a window of %v, and a latency of %v", kind, res.Elapsed, most)
 		}
 	}
 	m := ended20(t, 0)

@@ -72,8 +72,13 @@ func TestSteadinessIsOfTheRoundsThatCount(t *testing.T) {
 	each := perRound(900, 700, 500, 100, 101, 99, 100, 100)
 	result := func(from, to int) Result { return Result{Rounds: &Rounds{Each: each, From: from, To: to}} }
 	f, ok := Steadiness([]Result{result(3, 8)}, iops)
-	if !ok || !f.Steady || f.After != 3*time.Second || math.Abs(f.Throughput.Mean-100) > 1e-9 || math.Abs(f.Latency.Mean-1000) > 1e-9 {
-		t.Errorf("Steadiness = %+v, %v", f, ok)
+	if !ok || !f.Steady || f.After != 3*time.Second {
+		t.Errorf("Steadiness = %+v, %v; want it steady after 3 s", f, ok)
+	}
+	for what, m := range map[string][2]float64{"throughput": {f.Throughput.Mean, 100}, "latency": {f.Latency.Mean, 1000}} {
+		if math.Abs(m[0]-m[1]) > 1e-9 {
+			t.Errorf("the mean %s is %v, want %v", what, m[0], m[1])
+		}
 	}
 	if f, ok := Steadiness([]Result{result(2, 7)}, iops); !ok || f.Steady || f.Throughput.Range < 0.2 {
 		t.Errorf("Steadiness of a window with the end of the fall = %+v, %v", f, ok)
@@ -122,11 +127,16 @@ func TestOnlyTheChosenRoundsCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.Classes[0]
-	if r.Ops() != 500 || c.Bytes != 500*4096 || c.Lat.Count() != 500 || c.Lat.Min() != 3000 || c.Lat.Max() != 7000 {
-		t.Errorf("%d I/Os of %d bytes, latencies of %d from %d to %d", r.Ops(), c.Bytes, c.Lat.Count(), c.Lat.Min(), c.Lat.Max())
+	got := [...]int64{r.Ops(), c.Bytes, int64(c.Lat.Count()), c.Lat.Min(), c.Lat.Max()}
+	if want := [...]int64{500, 500 * 4096, 500, 3000, 7000}; got != want {
+		t.Errorf("I/Os, bytes, latencies, the least and the most are %d, want %d", got, want)
 	}
-	if r.Elapsed != 5*time.Second || r.WallElapsed != 5*time.Second || !r.Start.Equal(time.Unix(1002, 0)) || r.Worked() != 8*time.Second {
-		t.Errorf("%v from %v on, %v by the wall clock, of %v", r.Elapsed, r.Start, r.WallElapsed, r.Worked())
+	took := [...]time.Duration{r.Elapsed, r.WallElapsed, r.Worked()}
+	if want := [...]time.Duration{5 * time.Second, 5 * time.Second, 8 * time.Second}; took != want {
+		t.Errorf("the window, by the wall clock, and the work took %v, want %v", took, want)
+	}
+	if want := time.Unix(1002, 0); !r.Start.Equal(want) {
+		t.Errorf("the window starts at %v, want %v", r.Start, want)
 	}
 	if r.ProcRead != 500*4096 {
 		t.Errorf("the process read %d", r.ProcRead)
@@ -144,8 +154,12 @@ func TestOnlyTheChosenRoundsCount(t *testing.T) {
 
 func TestNeverSteadyLeavesTheLastRounds(t *testing.T) {
 	var r Result
-	if err := keeperOf(64, 32, 16, 8, 4, 2, 1).fill(&r, new(load.Result)); err != nil || r.Ops() != 16+8+4+2+1 || r.Rounds.From != 2 || r.Rounds.To != 7 {
-		t.Errorf("%d I/Os of rounds %+v, %v", r.Ops(), r.Rounds, err)
+	if err := keeperOf(64, 32, 16, 8, 4, 2, 1).fill(&r, new(load.Result)); err != nil {
+		t.Fatal(err)
+	}
+	got := [...]int64{r.Ops(), int64(r.Rounds.From), int64(r.Rounds.To)}
+	if want := [...]int64{16 + 8 + 4 + 2 + 1, 2, 7}; got != want {
+		t.Errorf("I/Os, the first round and the end are %d, want %d", got, want)
 	}
 	// Fewer than a window has, as rounds of a stuck thread get longer.
 	if err := keeperOf(64, 32).fill(&r, new(load.Result)); err != nil || r.Ops() != 96 || r.Rounds.To != 2 {
@@ -169,7 +183,13 @@ func TestAChoiceThatCameTooLate(t *testing.T) {
 		k, r := keeperOf(ops...), Result{}
 		k.finish(row.from)
 		err := k.fill(&r, new(load.Result))
-		if (err != nil) != (row.want < 0) || err == nil && r.Ops() != row.want || err != nil && !strings.Contains(err.Error(), "not kept") {
+		if row.want < 0 {
+			if err == nil || !strings.Contains(err.Error(), "not kept") {
+				t.Errorf("from %d: %v, want that they are not kept", row.from, err)
+			}
+			continue
+		}
+		if err != nil || r.Ops() != row.want {
 			t.Errorf("from %d: %d I/Os, %v; want %d", row.from, r.Ops(), err, row.want)
 		}
 	}
@@ -214,8 +234,11 @@ func TestJobWithRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Rounds.From != from || r.Rounds.To != from+steady.WindowRounds || r.Elapsed < 4*round || last < r.Elapsed {
-		t.Errorf("rounds %d to %d count, %v of %v", r.Rounds.From, r.Rounds.To, r.Elapsed, last)
+	if got, want := [2]int{r.Rounds.From, r.Rounds.To}, [2]int{from, from + steady.WindowRounds}; got != want {
+		t.Errorf("rounds %d count, want %d", got, want)
+	}
+	if r.Elapsed < 4*round || last < r.Elapsed {
+		t.Errorf("%v of %v count, want at least %v", r.Elapsed, last, 4*round)
 	}
 	var ops int64
 	for i, s := range r.Rounds.Each[from:r.Rounds.To] {
@@ -225,8 +248,13 @@ func TestJobWithRounds(t *testing.T) {
 		}
 	}
 	c := r.Classes[0]
-	if ops != c.Ops || c.Lat.Count() != uint64(ops+c.InFlight) || c.Response.Count() != uint64(ops+c.InFlight) || ops == 0 {
-		t.Errorf("%d I/Os in the rounds, %d in the class, with %d latencies and %d response times", ops, c.Ops, c.Lat.Count(), c.Response.Count())
+	if ops == 0 || ops != c.Ops {
+		t.Errorf("%d I/Os in the rounds, %d in the class", ops, c.Ops)
+	}
+	for what, h := range map[string]*hist.Histogram{"latencies": c.Lat, "response times": c.Response} {
+		if n := ops + c.InFlight; h.Count() != uint64(n) {
+			t.Errorf("%d %s, want %d", h.Count(), what, n)
+		}
 	}
 	ops = 0
 	for _, s := range r.Samples {

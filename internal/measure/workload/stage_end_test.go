@@ -73,8 +73,15 @@ func TestStageSaysWhatNeverWasSteady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := res.Stage[0]; s.Steady == nil || s.Steady.Attained || len(s.Steady.Lat) != 3 || s.Elapsed < 450*time.Millisecond {
-		t.Errorf("%+v after %v", s.Steady, s.Elapsed)
+	s := res.Stage[0]
+	if s.Steady == nil {
+		t.Fatal("it is not told whether it was steady")
+	}
+	if s.Steady.Attained || len(s.Steady.Lat) != 3 {
+		t.Errorf("%+v, want a window of 3 that is not steady", s.Steady)
+	}
+	if s.Elapsed < 450*time.Millisecond {
+		t.Errorf("it ended after %v", s.Elapsed)
 	}
 }
 
@@ -115,8 +122,9 @@ func TestStageRegionInPercent(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := res.Stage[0].Job
-	if j.Offset != 512<<10 || j.Size != 256<<10 || j.IOSize != 128<<10 || res.Stage[0].Ops() != 32 {
-		t.Errorf("%+v did %d I/Os", j, res.Stage[0].Ops())
+	got := [...]int64{j.Offset, j.Size, j.IOSize, res.Stage[0].Ops()}
+	if want := [...]int64{512 << 10, 256 << 10, 128 << 10, 32}; got != want {
+		t.Errorf("offset, size, io_size and I/Os are %d, want %d", got, want)
 	}
 	// To the end of the file, which is nearer than the size.
 	job.OffsetPercent, job.SizePercent, job.IOPercent = 90, 25, 100

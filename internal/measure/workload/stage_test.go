@@ -45,8 +45,12 @@ func TestStageRunsItsJobsTogether(t *testing.T) {
 	if d := large.Start.Sub(small.Start); d > 150*time.Millisecond || d < -150*time.Millisecond {
 		t.Errorf("the jobs started %v apart", d)
 	}
-	if len(res.Classes) != 2 || res.Classes[0].Ops != small.Ops() || res.Classes[1].Bytes != large.Classes[0].Bytes || res.Classes[1].Lat.Count() != uint64(large.Ops()+large.InFlight()) {
-		t.Errorf("sums %+v of %+v", res.Classes, res.Stage)
+	if len(res.Classes) != 2 {
+		t.Fatalf("%d classes, want 2: %+v", len(res.Classes), res.Classes)
+	}
+	sums := [...]int64{res.Classes[0].Ops, res.Classes[1].Bytes, int64(res.Classes[1].Lat.Count())}
+	if want := [...]int64{small.Ops(), large.Classes[0].Bytes, large.Ops() + large.InFlight()}; sums != want {
+		t.Errorf("the sums of reads, bytes written and latencies are %d, want %d", sums, want)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
 		t.Error(err)

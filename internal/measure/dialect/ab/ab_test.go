@@ -77,8 +77,12 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := Parse(strings.Fields("-n 10 -t 3 127.0.0.1/")); err != nil || got.Requests != 50000 || got.Port != 80 || got.hostPort() != "127.0.0.1" {
-		t.Errorf("%+v, %v", got, err)
+	got, err = Parse(strings.Fields("-n 10 -t 3 127.0.0.1/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Requests != 50000 || got.Port != 80 || got.hostPort() != "127.0.0.1" {
+		t.Errorf("%d requests to %s, port %d; want 50000 to 127.0.0.1, port 80", got.Requests, got.hostPort(), got.Port)
 	}
 }
 
@@ -182,8 +186,16 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	lines = strings.Split(gnuplot([]httpload.Timing{threeTimes[2], threeTimes[0]}), "\n")
-	if len(lines) != 4 || lines[0] != "starttime\tseconds\tctime\tdtime\tttime\twait" || !strings.HasSuffix(lines[1], "\t1795246154\t0\t2\t2\t2") || !strings.HasSuffix(lines[2], "\t1795246155\t2\t9\t10\t5") {
-		t.Errorf("%q", lines)
+	if len(lines) != 4 {
+		t.Fatalf("%d lines, want 4: %q", len(lines), lines)
+	}
+	if lines[0] != "starttime\tseconds\tctime\tdtime\tttime\twait" {
+		t.Errorf("the heading is %q", lines[0])
+	}
+	for i, want := range []string{1: "\t1795246154\t0\t2\t2\t2", 2: "\t1795246155\t2\t9\t10\t5"} {
+		if !strings.HasSuffix(lines[i], want) {
+			t.Errorf("line %d is %q, want %q at its end", i, lines[i], want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +94,7 @@ func TestOptionsAreWhatTheTableSays(t *testing.T) {
 		if line == "" {
 			at := strings.IndexAny(o.Form, "<[")
 			line = o.Form[:at]
-			if o.prefix == "c" || o.prefix == "b" || o.prefix == "f" || o.prefix == "Z" || o.prefix == "r" {
+			if slices.Contains([]string{"c", "b", "f", "Z", "r"}, o.prefix) {
 				line += "64K"
 			} else {
 				line += "5"

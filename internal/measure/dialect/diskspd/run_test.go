@@ -42,8 +42,9 @@ func TestKnownComparison(t *testing.T) {
 	})
 	res := s.Results[0].Stage[0]
 	t.Logf("(%s)\n%s", res.Engine, out)
-	if !res.Job.Direct || res.Job.Sync != "dsync" || len(res.Jobs) != 8 || res.Job.IODepth != 4 {
-		t.Errorf("the job was %+v", res.Job)
+	got := [...]any{res.Job.Direct, res.Job.Sync, res.Job.IODepth, len(res.Jobs)}
+	if want := [...]any{true, "dsync", 4, 8}; got != want {
+		t.Errorf("direct, sync, depth and jobs are %v, want %v", got, want)
 	}
 	rows := regexp.MustCompile(`(?m)^ +([0-7]) \| +(\d+) \| +(\d+) \| +[\d.]+ \| +[\d.]+ \| +[\d.]+ \| +[\d.N/A]+ \| C:`).FindAllStringSubmatch(out, -1)
 	if len(rows) != 24 {
@@ -147,11 +148,17 @@ func TestXMLIsWhatProgramsRead(t *testing.T) {
 		}
 	}
 	r := s.Results[0]
-	if reads != r.Classes[0].Ops || writes != r.Classes[1].Ops || bytes != r.Classes[0].Bytes+r.Classes[1].Bytes || reads == 0 {
-		t.Errorf("%d reads, %d writes, %d bytes; the run had %+v", reads, writes, bytes, r.Classes)
+	got := [...]int64{reads, writes, bytes}
+	if want := [...]int64{r.Classes[0].Ops, r.Classes[1].Ops, r.Classes[0].Bytes + r.Classes[1].Bytes}; got != want || reads == 0 {
+		t.Errorf("the threads have reads, writes and bytes %d, the run %d", got, want)
 	}
-	if n := len(ts.Latency.Bucket); n != 108 || ts.Latency.Bucket[99].Percentile != "99" || ts.Latency.Bucket[107].Percentile != "100" || ts.Latency.Bucket[100].Percentile != "99.9" {
-		t.Errorf("%d percentiles", n)
+	if n := len(ts.Latency.Bucket); n != 108 {
+		t.Fatalf("%d percentiles, want 108", n)
+	}
+	for i, want := range map[int]string{99: "99", 100: "99.9", 107: "100"} {
+		if got := ts.Latency.Bucket[i].Percentile; got != want {
+			t.Errorf("percentile %d is of %s, want %s", i, got, want)
+		}
 	}
 	for i, q := range ts.Latency.Bucket[1:] {
 		if q.TotalMilliseconds < ts.Latency.Bucket[i].TotalMilliseconds {

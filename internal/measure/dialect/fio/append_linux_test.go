@@ -28,8 +28,14 @@ func TestFileAppendIsFios(t *testing.T) {
 				}
 				out := do(t, dir, append([]string{"--name=a", "--filename=f", "--file_append=1"}, args...)...)
 				after, err := os.ReadFile(filepath.Join(dir, "f"))
-				if err != nil || len(after) != 36384 || !bytes.Equal(after[:20000], before) || bytes.Contains(after[20000:], make([]byte, 4096)) {
-					t.Errorf("%s: %d bytes, %v", who, len(after), err)
+				if err != nil || len(after) != 36384 {
+					t.Fatalf("%s: %d bytes, %v; want 36384", who, len(after), err)
+				}
+				if !bytes.Equal(after[:20000], before) {
+					t.Errorf("%s changed the bytes that were there", who)
+				}
+				if bytes.Contains(after[20000:], make([]byte, 4096)) {
+					t.Errorf("%s left zeros behind the bytes that were there", who)
 				}
 				if got := issued(out); len(got) != 1 || got[0] != "0,4,0" {
 					t.Errorf("%s did %v", who, got)

@@ -297,8 +297,14 @@ func TestTableIsSound(t *testing.T) {
 			}
 			seen[n] = true
 		}
-		if o.Text == "" || strings.Contains(o.Text, "|") || (o.set == nil) != (o.Support == Refused) || len(o.Off) > 0 && o.Support != Refused {
-			t.Errorf("%+v", o)
+		if o.Text == "" || strings.Contains(o.Text, "|") {
+			t.Errorf("%s: text %q, want one without |", o.Name, o.Text)
+		}
+		if (o.set == nil) != (o.Support == Refused) {
+			t.Errorf("%s is %v, but has a setter: %v", o.Name, o.Support, o.set != nil)
+		}
+		if len(o.Off) > 0 && o.Support != Refused {
+			t.Errorf("%s is %v, but is off with %q", o.Name, o.Support, o.Off)
 		}
 	}
 }

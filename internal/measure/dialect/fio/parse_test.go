@@ -61,8 +61,11 @@ startdelay=1500ms
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(test.stages) != 2 || len(test.stages[0]) != 2 || len(test.stages[1]) != 1 || strings.Join(test.Formats, " ") != "normal json+" {
-		t.Fatalf("stages %v, formats %v", test.stages, test.Formats)
+	if len(test.stages) != 2 || len(test.stages[0]) != 2 || len(test.stages[1]) != 1 {
+		t.Fatalf("stages %v, want one of 2 jobs and one of 1", test.stages)
+	}
+	if got := strings.Join(test.Formats, " "); got != "normal json+" {
+		t.Fatalf("formats %s", got)
 	}
 	a, b := test.stages[0][1], test.stages[1][0]
 	j := a.spec.Job
@@ -222,8 +225,11 @@ func TestParseLineAsGetoptDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(test.jobs) != 1 || test.jobs[0].name != "b" || test.jobs[0].bs.read != 8192 || test.jobs[0].rw != load.RandRead {
-		t.Errorf("%+v", test.jobs[0])
+	if len(test.jobs) != 1 {
+		t.Fatalf("%d jobs, want 1", len(test.jobs))
+	}
+	if j := test.jobs[0]; j.name != "b" || j.bs.read != 8192 || j.rw != load.RandRead {
+		t.Errorf("job %s, bs %d, rw %s; want b, 8192 and randread", j.name, j.bs.read, j.rw)
 	}
 }
 

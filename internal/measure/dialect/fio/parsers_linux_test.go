@@ -141,8 +141,12 @@ func TestJSONIsReadByAGoToolsStructs(t *testing.T) {
 		"--name=iops", "--rw=randrw", "--rate_iops=2000", "--time_based", "--runtime=2100ms", "--bs=4k", "--iodepth=64", "--ramp_time=100ms")
 	var r goResult
 	readJSON(t, filepath.Join(dir, "r.json"), &r)
-	if len(r.Jobs) != 1 || r.Version != version || r.Global["randrepeat"] != "0" || r.Jobs[0].Options["rw"] != "randrw" || r.Jobs[0].Depth != 64 {
-		t.Fatalf("%+v", r)
+	if len(r.Jobs) != 1 {
+		t.Fatalf("%d jobs, want 1: %+v", len(r.Jobs), r)
+	}
+	got := [...]any{r.Version, r.Global["randrepeat"], r.Jobs[0].Options["rw"], r.Jobs[0].Depth}
+	if want := [...]any{version, "0", "randrw", int32(64)}; got != want {
+		t.Fatalf("version, randrepeat, rw and depth are %v, want %v", got, want)
 	}
 	for name, s := range map[string]goStats{"read": r.Jobs[0].Read, "write": r.Jobs[0].Write} {
 		near := func(what string, got, want float64) {

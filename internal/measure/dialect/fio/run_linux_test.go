@@ -292,8 +292,14 @@ func TestLogsAreFios(t *testing.T) {
 		for _, l := range lines {
 			f := strings.Split(l, ", ")
 			v, err := strconv.ParseFloat(f[1], 64)
-			if err != nil || strings.Contains(name, "iops") && (v < 400 || v > 600) || strings.Contains(name, "bw") && (v < 1600 || v > 2400) {
-				t.Errorf("%s: %q, %v", name, l, err)
+			if err != nil {
+				t.Errorf("%s: %q: %v", name, l, err)
+			}
+			if strings.Contains(name, "iops") && (v < 400 || v > 600) {
+				t.Errorf("%s: %q, want about 500 IOPS", name, l)
+			}
+			if strings.Contains(name, "bw") && (v < 1600 || v > 2400) {
+				t.Errorf("%s: %q, want about 2000 KiB/s", name, l)
 			}
 		}
 	}

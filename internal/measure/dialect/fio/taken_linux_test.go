@@ -189,8 +189,11 @@ func TestVerifyOfEveryKind(t *testing.T) {
 			if _, err := f.ReadAt(held, 7*4096); err != nil {
 				t.Fatal(err)
 			}
-			if name == "pattern" && strings.Count(string(held), "abcd") != 1024 || name == "meta" && strings.Count(string(held), "\xaa\x55\x5a\xa5") < 1000 {
-				t.Errorf("a block holds % x...", held[:64])
+			if n := strings.Count(string(held), "abcd"); name == "pattern" && n != 1024 {
+				t.Errorf("a block holds the pattern %d times, want 1024: % x...", n, held[:64])
+			}
+			if n := strings.Count(string(held), "\xaa\x55\x5a\xa5"); name == "meta" && n < 1000 {
+				t.Errorf("a block holds the pattern %d times, want at least 1000: % x...", n, held[:64])
 			}
 			if _, err := f.WriteAt([]byte("x"), 7*4096+1000); err != nil {
 				t.Fatal(err)

@@ -209,8 +209,11 @@ func TestPointsReadOtherBlocks(t *testing.T) {
 	seen := map[uint64]bool{}
 	for _, p := range test.matrix.points {
 		for _, j := range test.jobs(&dialecttest.Local{Dir: "/d"}, p) {
-			if seen[j.Job.RandSeed] || j.Job.Offset != 0 || j.Job.Size != 0 || j.Job.Distribution != "" {
-				t.Errorf("%v: %+v", p, j.Job)
+			if seen[j.Job.RandSeed] {
+				t.Errorf("%v: the seed %d of another point", p, j.Job.RandSeed)
+			}
+			if j.Job.Offset != 0 || j.Job.Size != 0 || j.Job.Distribution != "" {
+				t.Errorf("%v: not the whole file at random: %+v", p, j.Job)
 			}
 			seen[j.Job.RandSeed] = true
 		}

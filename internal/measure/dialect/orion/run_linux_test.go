@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/measure/dialect/dialecttest"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/texttest"
 )
 
 // run runs a line in a folder of its own and returns what it printed and what its files hold, by kind.
@@ -142,8 +143,12 @@ func TestRunSparesData(t *testing.T) {
 
 func TestRunNeedsTheFiles(t *testing.T) {
 	_, files, s, err := run(t, context.Background(), "missing\n", nil, "-run simple")
-	if err == nil || !strings.Contains(err.Error(), "missing does not exist") || !strings.Contains(err.Error(), "--lun-size") || len(s.Stages) != 0 || len(files) != 0 {
-		t.Errorf("%v, %v", err, files)
+	if err == nil {
+		t.Fatal("it runs without the file")
+	}
+	texttest.Has(t, err.Error(), []string{"missing does not exist", "--lun-size"})
+	if len(s.Stages) != 0 || len(files) != 0 {
+		t.Errorf("%d stages ran, and left %v", len(s.Stages), files)
 	}
 }
 
