@@ -55,7 +55,7 @@ func TestWeightEffect(t *testing.T) {
 		if e.By != tt.by || e.Works() != (tt.by != "") {
 			t.Errorf("%s: works %v, by %q, want %q", tt.name, e.Works(), e.By, tt.by)
 		}
-		sheet.Add(tt.name, strings.ReplaceAll("why: "+e.Why+"\nfix: "+e.Fix, f.root, "ROOT"))
+		sheet.Add(tt.name, strings.ReplaceAll(strings.TrimSuffix("why: "+e.Why+"\nfix: "+e.Fix, "\nfix: "), f.root, "ROOT"))
 		if tt.afterwards == "" {
 			continue
 		}

@@ -68,7 +68,7 @@ func TestEffect(t *testing.T) {
 		if e.By != tt.any || e.Ready != tt.ready {
 			t.Errorf("%s, no group: by %q, ready %v, want %q, %v", tt.name, e.By, e.Ready, tt.any, tt.ready)
 		}
-		sheet.Add(tt.name, strings.ReplaceAll("why: "+e.Why+"\nfix: "+e.Fix, dir, "DIR"))
+		sheet.Add(tt.name, strings.ReplaceAll(strings.TrimSuffix("why: "+e.Why+"\nfix: "+e.Fix, "\nfix: "), dir, "DIR"))
 		if e := (Place{Root: root, Group: &group}).Effect(d); e.By != tt.group || e.Works() != (tt.group != "") {
 			t.Errorf("%s, group: %+v", tt.name, e)
 		}
