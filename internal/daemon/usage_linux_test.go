@@ -67,12 +67,22 @@ func TestUsage(t *testing.T) {
 		t.Errorf("the application wrote %d bytes directly, the device %d", u.App.StorageWritten, u.Write.Bytes)
 	}
 	volumes := s.Usage.Volumes
-	if len(volumes) != 2 || volumes[0].Name != "data" || volumes[0].Write == nil || volumes[1].Name != "folder" || volumes[1].Write != nil || volumes[1].Why == "" {
+	if len(volumes) != 2 {
 		t.Fatalf("the volumes: %+v", volumes)
 	}
+	data, folder := volumes[0], volumes[1]
+	if data.Name != "data" || data.Write == nil {
+		t.Fatalf("the first volume: %+v, want data with writes", data)
+	}
+	if folder.Name != "folder" || folder.Write != nil || folder.Why == "" {
+		t.Fatalf("the second volume: %+v, want folder without writes, and why", folder)
+	}
 	// A write counts for the group when it is sent, for the device when it is complete: one is on its way.
-	if v := volumes[0]; v.Write.Bytes < u.Write.Bytes-64<<10 || v.Write.Bytes > u.Write.Bytes+1<<20 || len(v.Users) != 1 || v.Users[0] != u.Ref {
-		t.Errorf("its device wrote %d bytes for the container, and %d for the volume: %+v", u.Write.Bytes, v.Write.Bytes, v)
+	if data.Write.Bytes < u.Write.Bytes-64<<10 || data.Write.Bytes > u.Write.Bytes+1<<20 {
+		t.Errorf("its device wrote %d bytes for the container, and %d for the volume", u.Write.Bytes, data.Write.Bytes)
+	}
+	if len(data.Users) != 1 || data.Users[0] != u.Ref {
+		t.Errorf("the volume's users are %v, want %s", data.Users, u.Ref)
 	}
 	// Another container's volume is on the device now: what is whose can't be told.
 	second := disktest.NewBlkioGroup(t)
@@ -113,8 +123,11 @@ func TestLieLimitRaisedAndBack(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 	}
 	s, err := Ask(b.opt.Run)
-	if err != nil || s.Usage == nil || len(s.Usage.Subjects) != 1 || len(s.Usage.Subjects[0].Rates) != 1 {
+	if err != nil || s.Usage == nil {
 		t.Fatalf("the state: %+v, %v", s, err)
+	}
+	if all := s.Usage.Subjects; len(all) != 1 || len(all[0].Rates) != 1 {
+		t.Fatalf("the subjects: %+v, want one with one rate", all)
 	}
 	if got := s.Usage.Subjects[0].Rates[0]; got.Standing != watch.Changed || *got.Seen < 5<<20 {
 		t.Errorf("%s, %.0f a second; want more than was asked, and that the limit changed", got.Standing, *got.Seen)

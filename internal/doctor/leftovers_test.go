@@ -18,7 +18,13 @@ func TestLeftoversDamagedPayload(t *testing.T) {
 	}
 	list, err := Leftovers(state, state)
 	damaged, other := journal.Damaged(err)
-	if len(list) != 4 || list[0].Name != "vda" || other != nil || len(damaged) != 2 || damaged[0].ID != "b" || damaged[1].ID != "c" {
-		t.Errorf("Leftovers() = %+v, %v", list, err)
+	if len(list) != 4 || list[0].Name != "vda" {
+		t.Errorf("Leftovers() = %+v, want four, vda first", list)
+	}
+	if other != nil {
+		t.Error(other)
+	}
+	if len(damaged) != 2 || damaged[0].ID != "b" || damaged[1].ID != "c" {
+		t.Errorf("Leftovers() has the damaged records %v, want b and c", damaged)
 	}
 }

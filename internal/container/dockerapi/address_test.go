@@ -58,8 +58,14 @@ func TestFind(t *testing.T) {
 				}
 				return
 			}
-			if want := x.want; err != nil || want != "" && got != want || want == "" && !strings.Contains(got, "docker") {
-				t.Errorf("Find(%q) = %q, %v, want %q", x.asked, got, err, want)
+			if err != nil {
+				t.Errorf("Find(%q) = %v", x.asked, err)
+			}
+			if x.want == "" && !strings.Contains(got, "docker") {
+				t.Errorf("Find(%q) = %q, want docker's", x.asked, got)
+			}
+			if x.want != "" && got != x.want {
+				t.Errorf("Find(%q) = %q, want %q", x.asked, got, x.want)
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestAskAtOnce: a daemon that is slow to tell of itself is asked for both at once: each answer waits here until the other is
@@ -37,7 +39,9 @@ func TestAskAtOnce(t *testing.T) {
 		both.Add(-1) // What was asked for alone still waits for the other.
 		t.Fatal(err)
 	}
-	if d.Name != "podman" || d.Version != "5.4.0" || d.Info.Name != "box" || d.OS != "linux" {
-		t.Errorf("Ask = %+v", d)
+	want := *d
+	want.Name, want.Version, want.Info.Name, want.OS = "podman", "5.4.0", "box", "linux"
+	if diff := cmp.Diff(want, *d); diff != "" {
+		t.Errorf("Ask (-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/testkit/winetest"
@@ -37,8 +38,10 @@ func TestPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Name != "docker" || d.Version != "27.3.1" || d.Info.Name != "box" || d.OS != "windows" || d.Elsewhere != "" {
-		t.Errorf("Ask = %+v", d)
+	want := *d
+	want.Name, want.Version, want.Info.Name, want.OS, want.Elsewhere = "docker", "27.3.1", "box", "windows", ""
+	if diff := cmp.Diff(want, *d); diff != "" {
+		t.Errorf("Ask (-want +got):\n%s", diff)
 	}
 	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Names[0] != "/web" {
@@ -55,8 +58,14 @@ func TestPipeMissing(t *testing.T) {
 	defer api.Close()
 	_, err = Ask(t.Context(), api, "")
 	var m *Missing
-	if !errors.As(err, &m) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(m.Missing, "no daemon's pipe at //./pipe/plimsoll-none") || !strings.Contains(m.Fix, "Start-Service docker") {
-		t.Errorf("Ask without a pipe: %v", err)
+	if !errors.As(err, &m) || !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("Ask without a pipe: %v", err)
+	}
+	if !strings.Contains(m.Missing, "no daemon's pipe at //./pipe/plimsoll-none") {
+		t.Errorf("Ask without a pipe: %q", m.Missing)
+	}
+	if !strings.Contains(m.Fix, "Start-Service docker") {
+		t.Errorf("Ask without a pipe: the fix is %q", m.Fix)
 	}
 }
 

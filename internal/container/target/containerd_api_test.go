@@ -3,6 +3,9 @@ package target
 import (
 	"errors"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // field encodes a field with a length.
@@ -14,8 +17,12 @@ func TestParseContainers(t *testing.T) {
 	answer := field(1, field(1, "web")+label+field(2, field(1, "empty"))+field(3, "image:1")+field(8, "x")+"\x48\x96\x01") +
 		field(1, field(1, "bare")) + "\x11 12345678"[:9] + "\x15 123"[:5]
 	got, err := parseContainers([]byte(answer))
-	if err != nil || len(got) != 2 || got["web"].labels["team"] != "blue" || got["web"].image != "image:1" || len(got["web"].labels) != 2 || len(got["bare"].labels) != 0 {
-		t.Errorf("parseContainers = %+v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]containerdContainer{"web": {image: "image:1", labels: map[string]string{"team": "blue", "empty": ""}}, "bare": {}}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(containerdContainer{}), cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("parseContainers (-want +got):\n%s", d)
 	}
 	for _, bad := range []string{"\x0a", "\x0a\x7f", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x00", "\x0b", "\x08", "\x09123", "\xff", field(1, "\x0a\x05a")} {
 		if got, err := parseContainers([]byte(bad)); !errors.Is(err, errProto) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/moby/moby/api/types/container"
 
 	"plimsoll/internal/container/dockerapi"
@@ -102,8 +104,13 @@ func TestElsewhere(t *testing.T) {
 	f := finder(t, Options{Daemons: []dockerapi.Address{{Host: host, Source: "DOCKER_HOST"}}})
 	for _, s := range []string{"web", "docker:web"} {
 		got := resolve(t, f, s)
-		if got.PID != 0 || len(got.Groups) > 0 || !strings.Contains(got.Elsewhere, "over the network") || got.OS != "windows" || got.Host != host || !got.Running || got.Labels["team"] != "blue" {
-			t.Errorf("Resolve(%s) = %+v", s, got)
+		want := got
+		want.PID, want.Groups, want.OS, want.Host, want.Running, want.Labels = 0, nil, "windows", host, true, map[string]string{"team": "blue"}
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(Target{}), cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("Resolve(%s) (-want +got):\n%s", s, d)
+		}
+		if !strings.Contains(got.Elsewhere, "over the network") {
+			t.Errorf("Resolve(%s) is elsewhere: %q", s, got.Elsewhere)
 		}
 		if err := f.Alive(got); err != nil {
 			t.Errorf("Alive = %v", err)
@@ -143,8 +150,14 @@ func TestForeignPID(t *testing.T) {
 	here := *is
 	here.Elsewhere = ""
 	got, err := d.inspect(t.Context(), api, &here, "web")
-	if err != nil || got.Running || got.PID != 0 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "PID namespace") {
-		t.Errorf("a stranger's number: %+v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Running || got.PID != 0 {
+		t.Errorf("a stranger's number: running %v, process %d", got.Running, got.PID)
+	}
+	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "PID namespace") {
+		t.Errorf("a stranger's number: notes %q", got.Notes)
 	}
 	if said := (&NotRunningError{Target: got}).Error(); !strings.Contains(said, "docker says that it runs, but its process is not visible from here") || strings.Contains(said, "start it") {
 		t.Errorf("a stranger's number: %q", said)
@@ -160,8 +173,14 @@ func TestForeignPID(t *testing.T) {
 	// A process whose start time is the daemon's is the container's, even without a group of its own.
 	bodies["/containers/web/json"] = inspect("2023-11-14T22:13:22.5Z")
 	got, err = d.inspect(t.Context(), api, &here, "web")
-	if err != nil || !got.Running || got.PID != 4242 || len(got.Groups) != 1 || !got.Groups[0].Shared {
-		t.Errorf("a container without a group: %+v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Running || got.PID != 4242 {
+		t.Errorf("a container without a group: running %v, process %d", got.Running, got.PID)
+	}
+	if len(got.Groups) != 1 || !got.Groups[0].Shared {
+		t.Errorf("a container without a group: groups %+v, want a shared one", got.Groups)
 	}
 	x.process(4242, "S", 100, "0::/docker/"+id)
 	bodies["/containers/web/json"] = inspect("2030-01-01T00:00:00Z")

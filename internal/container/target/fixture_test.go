@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/testkit/texttest"
@@ -134,8 +135,11 @@ func TestCrunStatus(t *testing.T) {
 	x.process(77, "S", 500, "0::/machine/farm/inner")
 	f := x.finder(Options{Crun: []string{x.path("crun")}})
 	got := resolve(t, f, "oci:web")
-	if got.PID != 77 || got.Labels["team"] != "blue" || len(got.Mounts) != 1 || got.Mounts[0].Source != "/srv/data" || len(got.Notes) > 0 {
-		t.Errorf("%+v", got)
+	want := got
+	want.PID, want.Labels, want.Notes = 77, map[string]string{"team": "blue"}, nil
+	want.Mounts = []Mount{{Source: "/srv/data", Destination: "/data"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Target{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([]Group{{Version: 2, Path: "/machine/farm"}}, got.Groups); diff != "" {
 		t.Error(diff)
@@ -258,8 +262,16 @@ func TestHost(t *testing.T) {
 	t.Setenv("CONTAINER_HOST", "unix://"+socket)
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	o := Host(nil)
-	if len(o.Daemons) != 2 || o.Daemons[0].Source != "DOCKER_HOST" || len(o.Unasked) > 0 || len(o.Runc) == 0 || len(o.Crun) == 0 || len(o.Containerd) == 0 || len(o.Storage) == 0 {
-		t.Errorf("Host(nil) = %+v", o)
+	if len(o.Daemons) != 2 || o.Daemons[0].Source != "DOCKER_HOST" {
+		t.Errorf("Host(nil) has the daemons %+v, want two, the first of DOCKER_HOST", o.Daemons)
+	}
+	if len(o.Unasked) > 0 {
+		t.Errorf("Host(nil) does not ask: %v", o.Unasked)
+	}
+	for name, n := range map[string]int{"runc": len(o.Runc), "crun": len(o.Crun), "containerd": len(o.Containerd), "storage": len(o.Storage)} {
+		if n == 0 {
+			t.Errorf("Host(nil) has no place for %s", name)
+		}
 	}
 	daemons := 0
 	for _, s := range New(o).sources {

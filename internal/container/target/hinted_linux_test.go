@@ -56,7 +56,14 @@ func testPodmanLateEvents(t *testing.T, l *apiLab) {
 	l.start(t, id)
 	e := on.next(Started, id)
 	wantRunning(t, f, e.Target, l.pid(t, id))
-	if g := e.Target; g.Name != "late" || g.Labels["team"] != "red" || g.Host != host || g.Partial || len(g.Mounts) != 1 || g.Mounts[0].Volume != "late-data" {
-		t.Errorf("event %+v", g)
+	g := e.Target
+	if g.Name != "late" || g.Labels["team"] != "red" {
+		t.Errorf("event of %s with labels %v", g.Name, g.Labels)
+	}
+	if g.Host != host || g.Partial {
+		t.Errorf("event from %s, partial %v, want all from %s", g.Host, g.Partial, host)
+	}
+	if len(g.Mounts) != 1 || g.Mounts[0].Volume != "late-data" {
+		t.Errorf("event with mounts %+v, want the volume late-data", g.Mounts)
 	}
 }

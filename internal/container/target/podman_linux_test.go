@@ -42,8 +42,10 @@ func testPodmanStorage(t *testing.T, l *apiLab) {
 			t.Errorf("Resolve(%s): mount %+v, want the volume filed-data", s, m)
 		}
 	}
-	if all, err := f.List(t.Context()); err != nil || len(all) != 1 || all[0].ID != id || all[0].Labels["team"] != "blue" {
-		t.Errorf("List() = %+v, %v; want %s", all, err, id)
+	if all, err := f.List(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("List() = %+v, %v; want one", all, err)
+	} else if c := all[0]; c.ID != id || c.Labels["team"] != "blue" {
+		t.Errorf("List() has %s with labels %v, want %s of team blue", c.ID, c.Labels, id)
 	}
 	v := resolve(t, f, "volume:filed-data")
 	if v.Engine != Podman || len(v.Users) != 1 || v.Users[0].ID != id {

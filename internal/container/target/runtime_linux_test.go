@@ -59,9 +59,7 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 	for _, s := range []string{id, "oci:" + id} {
 		got := resolve(t, f, s)
 		wantRunning(t, f, got, e.Target.PID)
-		if got.Engine != OCI || got.ID != id || got.Name != id || got.Labels["team"] != "blue" || len(got.Notes) > 0 {
-			t.Errorf("Resolve(%s) = %+v", s, got)
-		}
+		wantTold(t, s, got, told{Engine: OCI, ID: id, Name: id, Team: "blue"})
 		if !slices.ContainsFunc(got.Mounts, func(m Mount) bool { return m.Destination == "/data" }) {
 			t.Errorf("Resolve(%s): mounts %+v", s, got.Mounts)
 		}
@@ -113,8 +111,12 @@ func testMovedInit(t *testing.T, f *Finder, got Target) {
 			groups, err := f.Groups(got)
 			move(parent)
 			os.Remove(below)
-			if err != nil || !slices.ContainsFunc(groups, func(o Group) bool { return o.Path == g.Path && !o.Shared && o.Version == g.Version }) {
-				t.Errorf("Groups() = %+v, %v; want %s", groups, err, g.Path)
+			if err != nil {
+				t.Error(err)
+			}
+			own := func(o Group) bool { return o.Path == g.Path && !o.Shared && o.Version == g.Version }
+			if !slices.ContainsFunc(groups, own) {
+				t.Errorf("Groups() = %+v; want %s", groups, g.Path)
 			}
 			return
 		}
@@ -157,8 +159,14 @@ func TestProcess(t *testing.T) {
 	f := finder(t, Options{})
 	s := fmt.Sprintf("pid:%d", cmd.Process.Pid)
 	got := resolve(t, f, s)
-	if got.Kind != Process || got.PID != cmd.Process.Pid || !got.Running || len(got.Groups) == 0 || got.Ref() != s {
-		t.Errorf("Resolve(%s) = %+v", s, got)
+	if got.Kind != Process || got.Ref() != s {
+		t.Errorf("Resolve(%s) is the %s %s", s, got.Kind, got.Ref())
+	}
+	if got.PID != cmd.Process.Pid || !got.Running {
+		t.Errorf("Resolve(%s): process %d, running %v", s, got.PID, got.Running)
+	}
+	if len(got.Groups) == 0 {
+		t.Errorf("Resolve(%s): no groups", s)
 	}
 	for _, g := range got.Groups {
 		if !g.Shared || !strings.Contains("\n"+procsOf(g), fmt.Sprintf("\n%d\n", got.PID)) {
@@ -198,8 +206,11 @@ func TestCgroup(t *testing.T) {
 	f := finder(t, Options{})
 	for _, s := range []string{"cgroup:" + name, "cgroup:" + folder, "cgroup:" + folder + "/"} {
 		got := resolve(t, f, s)
-		if got.Kind != Cgroup || got.Name != name || len(got.Groups) != made || got.Groups[0].Path != name {
-			t.Errorf("Resolve(%s) = %+v, want %d groups", s, got, made)
+		if got.Kind != Cgroup || got.Name != name {
+			t.Errorf("Resolve(%s) is the %s %s", s, got.Kind, got.Name)
+		}
+		if len(got.Groups) != made || got.Groups[0].Path != name {
+			t.Errorf("Resolve(%s): groups %+v, want %d, %s first", s, got.Groups, made, name)
 		}
 	}
 	for s, want := range map[string]string{

@@ -66,8 +66,14 @@ func TestReadCgroupIOHybrid(t *testing.T) {
 		{"counted, nothing done", 13, vda, 0, 0, 1, nil},
 	} {
 		read, written, version, err := ReadCgroupIO(fs, tt.pid, tt.dev)
-		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
-			t.Errorf("%s: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.name, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.err)
+		}
+		if read != tt.read || written != tt.written {
+			t.Errorf("%s: %d read, %d written, want %d, %d", tt.name, read, written, tt.read, tt.written)
+		}
+		if version != tt.version {
+			t.Errorf("%s: version %d, want %d", tt.name, version, tt.version)
 		}
 	}
 	for _, pid := range []int{14, 15} {
@@ -108,8 +114,14 @@ func TestReadCgroupIOUnified(t *testing.T) {
 		{pid: 12, major: 254, read: -1, written: -1, version: 0, err: ErrNotCounted, throttleErr: true},
 	} {
 		read, written, version, err := ReadCgroupIO(fs, tt.pid, &device.Device{Number: device.Number{Major: tt.major}})
-		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
-			t.Errorf("process %d: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.pid, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("process %d: %v, want %v", tt.pid, err, tt.err)
+		}
+		if read != tt.read || written != tt.written {
+			t.Errorf("process %d: %d read, %d written, want %d, %d", tt.pid, read, written, tt.read, tt.written)
+		}
+		if version != tt.version {
+			t.Errorf("process %d: version %d, want %d", tt.pid, version, tt.version)
 		}
 		throttled, err := ReadThrottles(fs, tt.pid)
 		if diff := cmp.Diff(tt.throttled, throttled); diff != "" || (err != nil) != tt.throttleErr {
@@ -159,8 +171,12 @@ func TestReadAround(t *testing.T) {
 		if d := cmp.Diff(wantCPU, cpu); d != "" || err != nil {
 			t.Errorf("%s: ReadThrottles: %v (-want +got):\n%s", name, err, d)
 		}
-		if g, n, err := ReadCPUSet(fs, 10); err != nil || g == nil || g.Path != "/pod" || n != 2 {
-			t.Errorf("%s: ReadCPUSet = %+v, %d, %v, want 2 by /pod", name, g, n, err)
+		g, n, err := ReadCPUSet(fs, 10)
+		if err != nil || n != 2 {
+			t.Errorf("%s: ReadCPUSet = %d, %v, want 2", name, n, err)
+		}
+		if g == nil || g.Path != "/pod" {
+			t.Errorf("%s: ReadCPUSet = %+v, want /pod", name, g)
 		}
 		m, err := ReadMemory(fs, 10)
 		if err != nil {

@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,8 +72,15 @@ func TestOfBtrfsListsAllMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Devices) != 2 || s.Devices[0].Name != "sdb" || !s.Devices[0].Rotational || s.Devices[1].Name != "sdc" {
-		t.Errorf("devices = %+v, want sdb (rotational) and sdc", s.Devices)
+	var names []string
+	for _, d := range s.Devices {
+		names = append(names, d.Name)
+	}
+	if want := []string{"sdb", "sdc"}; !slices.Equal(names, want) {
+		t.Fatalf("devices = %q, want %q", names, want)
+	}
+	if !s.Devices[0].Rotational {
+		t.Error("sdb is not rotational")
 	}
 }
 

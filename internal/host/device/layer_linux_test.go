@@ -119,8 +119,15 @@ func TestLayers(t *testing.T) {
 	if len(layers) < 2 || layers[0].Name() != filepath.Base(inner) || layers[1].Name() != filepath.Base(outer) {
 		t.Fatalf("Layers = %+v, want %s on %s", layers, inner, outer)
 	}
-	if a, b := layers[0], layers[1]; !a.Volatile || !b.Volatile || a.Passed || !b.Passed || a.On != "" || b.On != "ext4 (nobarrier)" {
-		t.Errorf("Layers = %+v", layers)
+	a, b := layers[0], layers[1]
+	if !a.Volatile || !b.Volatile {
+		t.Errorf("volatile: %v and %v, want both", a.Volatile, b.Volatile)
+	}
+	if a.Passed || !b.Passed {
+		t.Errorf("passed: %v and %v, want the lower one", a.Passed, b.Passed)
+	}
+	if a.On != "" || b.On != "ext4 (nobarrier)" {
+		t.Errorf("on: %q and %q", a.On, b.On)
 	}
 	for _, path := range []string{dir, disktest.Overlay(t, dir)} {
 		if s, err = Host().Of(path); err != nil || s.Unflushed() != "nobarrier" {

@@ -39,8 +39,11 @@ func TestOfRealLoop(t *testing.T) {
 			merged := disktest.Mount(t, "overlay", "overlay", 0, "lowerdir="+lower+",upperdir="+escaped+",workdir="+work)
 			checkLoop(t, merged, "overlay", loop)
 			below := tree(t, merged).Below
-			if len(below) != 2 || below[0].Role != RoleUpper || below[0].Name != point || below[1].Role != RoleLower {
-				t.Errorf("overlay: below are %s, want the upper folder's mount %s and the lower one's", names(below), point)
+			if len(below) != 2 || below[0].Role != RoleUpper || below[1].Role != RoleLower {
+				t.Fatalf("overlay: below are %s, want the upper folder's mount and the lower one's", names(below))
+			}
+			if below[0].Name != point {
+				t.Errorf("overlay: the upper folder's mount is %s, want %s", below[0].Name, point)
 			}
 		})
 	}
@@ -56,8 +59,14 @@ func checkLoop(t *testing.T, path, kind, loop string) {
 	if s.Mount.FSType != kind || s.Device == nil {
 		t.Fatalf("Of(%s) = %+v, want %s with a device", path, s, kind)
 	}
-	if "/dev/"+s.Device.Name != loop || s.Device.Stack[0] != s.Device.Name || s.Device.Size != loopSize || s.Device.Model != "loop device, buffered" {
-		t.Errorf("Of(%s): device %+v, want %s of 320 MiB", path, s.Device, loop)
+	if "/dev/"+s.Device.Name != loop || s.Device.Stack[0] != s.Device.Name {
+		t.Errorf("Of(%s): device %s, first of %q, want %s", path, s.Device.Name, s.Device.Stack, loop)
+	}
+	if s.Device.Size != loopSize {
+		t.Errorf("Of(%s): a device of %d bytes, want 320 MiB", path, s.Device.Size)
+	}
+	if s.Device.Model != "loop device, buffered" {
+		t.Errorf("Of(%s): model %q", path, s.Device.Model)
 	}
 	if !s.Device.MQ || s.Device.MaxIO == 0 {
 		t.Errorf("Of(%s): device %+v, want queues and a largest I/O", path, s.Device)
@@ -151,8 +160,11 @@ func TestOfRealLoopOnLoop(t *testing.T) {
 		t.Errorf("stack %v, want %v first", s.Device.Stack, want)
 	}
 	top := s.Tree.Below[0]
-	if top.Kind != KindLoop || top.DirectIO || !strings.HasPrefix(top.File, point) || len(top.Below) != 1 {
-		t.Fatalf("%+v, want a buffered loop device over a file in %s", top, point)
+	if top.Kind != KindLoop || top.DirectIO {
+		t.Fatalf("%s, direct %v, want a buffered loop device", top.Kind, top.DirectIO)
+	}
+	if !strings.HasPrefix(top.File, point) || len(top.Below) != 1 {
+		t.Fatalf("over %q on %s, want a file in %s", top.File, names(top.Below), point)
 	}
 	if file := top.Below[0]; file.Role != RoleFile || file.Name != point || !file.Below[0].DirectIO {
 		t.Errorf("%+v on %+v, want the file's mount on a direct loop device", file, file.Below[0])
@@ -203,7 +215,13 @@ func TestOfRealMD(t *testing.T) {
 	one, other := bare(t), bare(t)
 	md := disktest.MD(t, "raid1", loopSize, one, other)
 	n := tree(t, md).Below[0]
-	if n.Kind != KindMD || n.Level != "raid1" || n.Device.MQ || len(n.Below) != 2 || n.Below[0].Kind != KindLoop {
-		t.Errorf("%+v on %s, want a raid1 on two loop devices", n, names(n.Below))
+	if n.Kind != KindMD || n.Level != "raid1" {
+		t.Errorf("%s of level %q, want a raid1", n.Kind, n.Level)
+	}
+	if n.Device.MQ {
+		t.Errorf("%+v has queues", n.Device)
+	}
+	if len(n.Below) != 2 || n.Below[0].Kind != KindLoop {
+		t.Errorf("on %s, want two loop devices", names(n.Below))
 	}
 }

@@ -146,8 +146,14 @@ func TestTreeProperties(t *testing.T) {
 		t.Errorf("LVM %+v on %+v, want a device without queues on one with them and 1280 KiB at most", lv.Device, lv.Below[0].Device)
 	}
 	s, err = f.Of("/fixture/mixed")
-	if err != nil || s.Device == nil || s.Device.Name != "dm-5" || strings.Contains(strings.Join(s.Device.Stack, " "), "md0") {
-		t.Errorf("overlay = %+v, %v, want the upper folder's dm-5 alone in the stack", s.Device, err)
+	if err != nil || s.Device == nil {
+		t.Fatalf("overlay = %+v, %v", s, err)
+	}
+	if s.Device.Name != "dm-5" {
+		t.Errorf("the overlay's device is %s, want the upper folder's dm-5", s.Device.Name)
+	}
+	if stack := strings.Join(s.Device.Stack, " "); strings.Contains(stack, "md0") {
+		t.Errorf("the overlay's stack is %s, want the upper folder's alone", stack)
 	}
 	if got := s.Tree.Data().Mount.FSType; got != "xfs" {
 		t.Errorf("Data of an overlay is %s, want the upper folder's xfs", got)

@@ -94,8 +94,14 @@ func TestOfPart(t *testing.T) {
 		"cg/cgroup.controllers": "cpu io memory\n",
 	})
 	g, err := tr.Of("10", IO)
-	if err != nil || g.Dir != filepath.Join(root, "cg/c1/init") || g.Path != "/box/c1/init" || g.IsRoot() {
-		t.Fatalf("Of(10) = %+v, %v", g, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := filepath.Join(root, "cg/c1/init"); g.Dir != dir || g.Path != "/box/c1/init" {
+		t.Fatalf("Of(10) is %s at %s, want /box/c1/init at %s", g.Path, g.Dir, dir)
+	}
+	if g.IsRoot() {
+		t.Fatalf("Of(10) = %+v, the root group", g)
 	}
 	var up []string
 	for ; g != nil; g = g.Parent() {
@@ -107,8 +113,15 @@ func TestOfPart(t *testing.T) {
 	if _, err := tr.Of("11", IO); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "of /boxer is not mounted here") {
 		t.Errorf("Of(11): %v", err)
 	}
-	if r, err := tr.Root(IO); err != nil || r.Path != "/box" || r.Dir != filepath.Join(root, "cg") || r.Parent() != nil {
-		t.Errorf("Root = %+v, %v", r, err)
+	r, err := tr.Root(IO)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := filepath.Join(root, "cg"); r.Path != "/box" || r.Dir != dir {
+		t.Errorf("Root is %s at %s, want /box at %s", r.Path, r.Dir, dir)
+	}
+	if p := r.Parent(); p != nil {
+		t.Errorf("Root has the parent %+v", p)
 	}
 }
 

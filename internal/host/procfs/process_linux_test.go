@@ -8,8 +8,11 @@ import (
 
 func TestProcess(t *testing.T) {
 	self := Self()
-	if self.Start == 0 || self.Boot == "" || self.Namespace == "" || !self.Alive() {
-		t.Errorf("Self() = %+v, alive %v", self, self.Alive())
+	if self.Start == 0 || self.Boot == "" || self.Namespace == "" {
+		t.Errorf("Self() = %+v, want all set", self)
+	}
+	if !self.Alive() {
+		t.Errorf("Self() = %+v is not alive", self)
 	}
 	cmd := exec.Command("sleep", "60")
 	if err := cmd.Start(); err != nil {

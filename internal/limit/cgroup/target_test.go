@@ -63,10 +63,13 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io, _ := target.Group(hierarchy.IO)
-	memory, _ := target.Group(hierarchy.Memory)
-	if io == nil || io.Version != 1 || io.Path != "/docker/"+id || memory == nil || memory.Version != 2 || memory.Path != "/system.slice/docker-"+id+".scope" {
-		t.Errorf("groups are %+v and %+v", io, memory)
+	for _, want := range []hierarchy.Group{
+		{Controller: hierarchy.IO, Version: 1, Path: "/docker/" + id},
+		{Controller: hierarchy.Memory, Version: 2, Path: "/system.slice/docker-" + id + ".scope"},
+	} {
+		if g, _ := target.Group(want.Controller); g == nil || g.Version != want.Version || g.Path != want.Path {
+			t.Errorf("the group is %+v, want %+v", g, want)
+		}
 	}
 	if target.Name != "container 0123456789ab" {
 		t.Errorf("Name is %q", target.Name)

@@ -46,7 +46,13 @@ func TestAllOrNothing(t *testing.T) {
 				break
 			}
 			var fault *Fault
-			if !errors.As(err, &fault) || !errors.Is(err, syscall.EACCES) || fault.Undone != (n > 0) || len(fault.Left) > 0 || !strings.Contains(err.Error(), "not permitted; run as root") {
+			if !errors.As(err, &fault) || !errors.Is(err, syscall.EACCES) {
+				t.Fatalf("version %d, write %d: %v, want a fault of the write", version, n, err)
+			}
+			if fault.Undone != (n > 0) || len(fault.Left) > 0 {
+				t.Errorf("version %d, write %d: undone %v, left %q", version, n, fault.Undone, fault.Left)
+			}
+			if !strings.Contains(err.Error(), "not permitted; run as root") {
 				t.Errorf("version %d, write %d: %v", version, n, err)
 			}
 			if diff := cmp.Diff(before, f.everything()); diff != "" {

@@ -52,8 +52,17 @@ func TestV1Unsettled(t *testing.T) {
 	want := Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 2 * mib}}, Devices: []device.Number{l.num}}
 	n, err := host.Hold(l.own.Target, want)
 	var fault *Fault
-	if !errors.Is(err, ErrUnsettled) || !errors.As(err, &fault) || !fault.Undone || len(fault.Left) > 0 || !strings.Contains(err.Error(), "write_bps on "+l.num.String()+": ") || n != rounds {
-		t.Errorf("Hold() = %d, %v", n, err)
+	if n != rounds {
+		t.Errorf("Hold() = %d writes, want %d", n, rounds)
+	}
+	if !errors.Is(err, ErrUnsettled) || !errors.As(err, &fault) {
+		t.Fatalf("Hold() = %v, want a fault that wraps %v", err, ErrUnsettled)
+	}
+	if !fault.Undone || len(fault.Left) > 0 {
+		t.Errorf("Hold(): undone %v, left %q", fault.Undone, fault.Left)
+	}
+	if !strings.Contains(err.Error(), "write_bps on "+l.num.String()+": ") {
+		t.Errorf("Hold() = %v", err)
 	}
 	for _, s := range l.states() {
 		if len(s.Devices) > 0 {

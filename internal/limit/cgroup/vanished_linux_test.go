@@ -124,7 +124,10 @@ func TestVanishedTop(t *testing.T) {
 				read = held
 			}
 			for _, err := range []error{held, read} {
-				if top := of == "/c"; errors.Is(err, ErrGone) != top || top != (err != nil) || err != nil && strings.Contains(err.Error(), "no such device") {
+				if top := of == "/c"; errors.Is(err, ErrGone) != top || (err != nil) != top {
+					t.Errorf("%s is gone, reads %v: %v, want ErrGone %v", of, dying.reads, err, top)
+				}
+				if err != nil && strings.Contains(err.Error(), "no such device") {
 					t.Errorf("%s is gone, reads %v: %v", of, dying.reads, err)
 				}
 			}

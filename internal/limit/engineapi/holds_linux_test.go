@@ -52,8 +52,11 @@ func TestLacks(t *testing.T) {
 		{"another device", Device{Path: "/dev/none", Number: device.Number{Major: disk.Number.Major, Minor: disk.Number.Minor + 1000}, WriteBPS: 5 << 20}, true},
 	} {
 		d, err := lacks(device.Host(), of, []Device{both, x.d})
-		if err != nil || (d != nil) != x.lacks || d != nil && *d != x.d {
-			t.Errorf("%s: lacks() = %+v, %v", x.name, d, err)
+		if err != nil || (d != nil) != x.lacks {
+			t.Errorf("%s: lacks() = %+v, %v, want that it lacks something: %v", x.name, d, err, x.lacks)
+		}
+		if d != nil && *d != x.d {
+			t.Errorf("%s: lacks() = %+v, want %+v", x.name, *d, x.d)
 		}
 	}
 	of.ID = "another"

@@ -140,8 +140,14 @@ func TestPodmanStores(t *testing.T) {
 			}
 			a.daemon.Elsewhere = "the kernel isn't asked"
 			o, err := a.Set(t.Context(), "web", Resources{Devices: []Device{disk}, CPUs: 0.5})
-			if err != nil || !o.Live || !o.Stored || len(o.Notes) > 0 {
-				t.Errorf("Set = %+v, %v", o, err)
+			if err != nil {
+				t.Error(err)
+			}
+			if !o.Live || !o.Stored {
+				t.Errorf("Set: live %v, stored %v", o.Live, o.Stored)
+			}
+			if len(o.Notes) > 0 {
+				t.Errorf("Set notes %q", o.Notes)
 			}
 			after, err = a.Stored(t.Context(), "web")
 			for _, w := range append(before.Words(), "cpus=0.5", "write_bps=5MiB on "+disk.Path) {

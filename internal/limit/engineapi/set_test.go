@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plimsoll/internal/limit"
 	"plimsoll/internal/text/refusal"
 )
@@ -22,8 +24,13 @@ func TestWindowsUpdate(t *testing.T) {
 		t.Errorf("Set = %v", err)
 	}
 	left, err := a.Forget(t.Context(), "web", Which{})
-	if err != nil || left.SystemIOPS != 500 || left.SystemBPS != 1<<20 || left.CPUCount != 2 || left.Isolation != "process" {
-		t.Errorf("Forget = %+v, %v; want that all are left", left, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := left
+	want.SystemIOPS, want.SystemBPS, want.CPUCount, want.Isolation = 500, 1<<20, 2, "process"
+	if d := cmp.Diff(want, left); d != "" {
+		t.Errorf("Forget left (-want +got):\n%s", d)
 	}
 	if n := len(f.asked()); n > 0 {
 		t.Errorf("the daemon was asked %d times to change something", n)

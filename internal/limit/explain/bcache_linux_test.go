@@ -16,8 +16,14 @@ func TestKernelBcache(t *testing.T) {
 			m := newMeter(t)
 			e := m.checkBeneath(t, disktest.Bcache(t, mode, bare(t), bare(t)))
 			top := e.Tree.Below[0]
-			if top.Kind != device.KindBcache || top.CacheMode != mode || !top.Limit || top.Device.MQ || len(top.Below) != 2 {
-				t.Fatalf("%+v, want a hard limit on a bcache of two disks", top)
+			if top.Kind != device.KindBcache || top.CacheMode != mode {
+				t.Fatalf("%s in mode %q, want bcache in mode %q", top.Kind, top.CacheMode, mode)
+			}
+			if !top.Limit || top.Device.MQ {
+				t.Fatalf("limit %v, queues %v; want a hard limit on a device without queues", top.Limit, top.Device.MQ)
+			}
+			if len(top.Below) != 2 {
+				t.Fatalf("below are %+v, want two disks", top.Below)
 			}
 			for _, l := range top.Below {
 				if l.Charge != Partly || !strings.Contains(l.Lost, "bcache") {

@@ -201,8 +201,14 @@ func TestImpossible(t *testing.T) {
 		"no throttling": machine(t, strings.ReplaceAll(v1, "cg/blkio", "cg/other"), map[string]string{"cg/other/x": ""}),
 	} {
 		e := explained(t, h, "/fixture/lv")
-		if e.Possible || len(e.Modes) > 0 || e.Why == "" || e.Instead == "" || h.Rates().Status != Not {
-			t.Errorf("%s: %+v", name, e)
+		if e.Possible || len(e.Modes) > 0 {
+			t.Errorf("%s: possible %v, modes %+v", name, e.Possible, e.Modes)
+		}
+		if e.Why == "" || e.Instead == "" {
+			t.Errorf("%s: why %q, instead %q", name, e.Why, e.Instead)
+		}
+		if rates := h.Rates(); rates.Status != Not {
+			t.Errorf("%s: rates %+v", name, rates)
 		}
 	}
 }
@@ -333,8 +339,16 @@ func TestWeightsOfAPath(t *testing.T) {
 	// A bfq that isn't chosen is ready; iocost counts for its disk alone.
 	h = machine(t, v2, map[string]string{"sys/block/sdd/queue/scheduler": "[none] bfq\n", "cg/blkio/io.cost.qos": "8:64 enable=1 ctrl=auto\n8:480 enable=1\n"})
 	w := explained(t, h, "/fixture/lv").Weights
-	if len(w) != 2 || w[0].By != "" || !w[0].Ready || w[0].Fix != "echo bfq > /sys/block/sdd/queue/scheduler" || w[1].By != weight.ByIOCost {
-		t.Errorf("%+v, want bfq that could be chosen for sdd, and iocost for sde", w)
+	if len(w) != 2 {
+		t.Fatalf("%+v, want sdd and sde", w)
+	}
+	want := w[0]
+	want.By, want.Ready, want.Fix = "", true, "echo bfq > /sys/block/sdd/queue/scheduler"
+	if d := cmp.Diff(want, w[0]); d != "" {
+		t.Errorf("sdd, for which bfq could be chosen (-want +got):\n%s", d)
+	}
+	if by := w[1].By; by != weight.ByIOCost {
+		t.Errorf("sde is divided by %q, want iocost", by)
 	}
 }
 

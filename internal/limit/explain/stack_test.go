@@ -14,8 +14,14 @@ func TestStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := h.stack("the container's /", s)
-	if e.Path != "the container's /" || !e.Possible || len(e.Hard) != 1 || e.Hard[0].Name != "md0" || short(e.Modes) != "held held held held late" {
-		t.Errorf("%+v, want a limit on md0", e)
+	if e.Path != "the container's /" {
+		t.Errorf("path %q", e.Path)
+	}
+	if !e.Possible || len(e.Hard) != 1 || e.Hard[0].Name != "md0" {
+		t.Errorf("possible %v, on %+v, want a limit on md0", e.Possible, e.Hard)
+	}
+	if modes := short(e.Modes); modes != "held held held held late" {
+		t.Errorf("modes: %s", modes)
 	}
 	s, err = h.fs.OfMount(device.Mount{FSType: "xfs", Number: device.Number{Major: 253, Minor: 5}, Point: "/data", Root: "/sub"})
 	if err != nil {

@@ -51,8 +51,14 @@ func TestFormerOfTheLiving(t *testing.T) {
 	becomes("2")
 	other := k.DeviceLimits(k.state)
 	all, err := other.List()
-	if err != nil || len(all) != 1 || !all[0].Former || all[0].Ended {
-		t.Fatalf("List() = %+v, %v", all, err)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("List() = %+v, %v, want one", all, err)
+	}
+	if !all[0].Former {
+		t.Fatalf("%+v is not former", all[0])
+	}
+	if all[0].Ended {
+		t.Fatalf("%+v has ended", all[0])
 	}
 	_, heldToo := other.Hold(t.Context(), "another run", spot, limit.Limits{WriteBPS: 3 << 20})
 	for name, err := range map[string]error{
@@ -68,8 +74,11 @@ func TestFormerOfTheLiving(t *testing.T) {
 		}
 	}
 	done, err := other.Clear(t.Context(), all, nil, false, nil)
-	if err != nil || len(done) != 1 || len(done[0].Notes) != 1 || !strings.Contains(done[0].Notes[0], "stays: it is for a run; process ") {
-		t.Errorf("Clear() = %+v, %v, want that it stays", done, err)
+	if err != nil || len(done) != 1 {
+		t.Fatalf("Clear() = %+v, %v, want one", done, err)
+	}
+	if notes := done[0].Notes; len(notes) != 1 || !strings.Contains(notes[0], "stays: it is for a run; process ") {
+		t.Errorf("Clear() notes %q, want that it stays", notes)
 	}
 	if has := k.has(t, "cg/blkio.throttle.write_bps_device"); has != "254:0 7340032" {
 		t.Errorf("the root group has %q, want the run's limit", has)

@@ -218,8 +218,17 @@ func TestKeep(t *testing.T) {
 	h, s := d.two(loop)
 	set := func(n int64) limit.Change { return limit.Change{Set: limit.Limits{ReadBPS: n, WriteBPS: n}} }
 	done, err := h.Keep(t.Context(), s, set(1<<20))
-	if err != nil || len(done) != 2 || !strings.Contains(done[1].Kept, "29.6.0") || done[0].Stored != nil || !strings.Contains(d.stored(secondID), "1048576") {
-		t.Fatalf("Keep() = %+v, %v; stored %s", done, err, d.stored(secondID))
+	if err != nil || len(done) != 2 {
+		t.Fatalf("Keep() = %+v, %v, want two", done, err)
+	}
+	if kept := done[1].Kept; !strings.Contains(kept, "29.6.0") {
+		t.Fatalf("Keep() kept the second in %q", kept)
+	}
+	if stored := done[0].Stored; stored != nil {
+		t.Fatalf("Keep() has the first stored as %+v, want nothing", stored)
+	}
+	if stored := d.stored(secondID); !strings.Contains(stored, "1048576") {
+		t.Fatalf("Keep() stored %s", stored)
 	}
 	// The first has another limit, and none of reading.
 	first := *s

@@ -102,13 +102,24 @@ func TestNumberReused(t *testing.T) {
 			t.Errorf("%s: the root group has %q and %q, want %q and %q", when, x, y, bps, iops)
 		}
 	}
+	type record struct {
+		For    string
+		Former bool
+	}
+	recorded := func(when string, want record) {
+		t.Helper()
+		all, err := w.List()
+		if err != nil || len(all) != 1 {
+			t.Errorf("%s: List() = %+v, %v; want one", when, all, err)
+		} else if got := (record{all[0].For, all[0].Former}); got != want {
+			t.Errorf("%s: List() has %+v, want %+v", when, got, want)
+		}
+	}
 
 	a(limit.Limits{WriteBPS: 6 << 20, WriteIOPS: 50})
 	has("set", "6291456", "50")
 	disktest.Reattach(t, loop, other)
-	if all, err := w.List(); err != nil || len(all) != 1 || !all[0].Former || all[0].For != forA {
-		t.Errorf("List() = %+v, %v; want the one of another device", all, err)
-	}
+	recorded("another device", record{For: forA, Former: true})
 	// Who limits the next device removes what the last one's has left.
 	b(limit.Limits{WriteBPS: 3 << 20})
 	has("the next one's", "3145728", "")
@@ -129,13 +140,9 @@ func TestNumberReused(t *testing.T) {
 	// The device that comes back is the one that it was.
 	a(limit.Limits{WriteBPS: 6 << 20})
 	disktest.Reattach(t, loop, other)
-	if all, err := w.List(); err != nil || len(all) != 1 || !all[0].Former || all[0].For != forA {
-		t.Errorf("List() = %+v, %v; want the one of the other device", all, err)
-	}
+	recorded("the other device", record{For: forA, Former: true})
 	disktest.Reattach(t, loop, one)
-	if all, err := w.List(); err != nil || len(all) != 1 || all[0].Former || all[0].For != forA {
-		t.Errorf("List() = %+v, %v; want the one of the device that came back", all, err)
-	}
+	recorded("the device that came back", record{For: forA})
 	clear("")
 	has("all cleared", "", "")
 	if left := journaltest.Left(t, machine); len(left) > 0 {

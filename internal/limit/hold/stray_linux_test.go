@@ -23,17 +23,42 @@ import (
 // TestStraysMoved: a container's process that was moved out of its group is found, with the limits that it has there.
 func TestStraysMoved(t *testing.T) {
 	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
-	list := movedTo(t, own, other)
-	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 || !list[0].Outside {
-		t.Errorf("%+v; want one process in %s", list, other)
+	wantOutside(t, movedTo(t, own, other), other)
+}
+
+// wantOutside fails unless a list is of one process in a group outside.
+func wantOutside(t *testing.T, list []Stray, other disktest.Group) {
+	t.Helper()
+	if len(list) != 1 {
+		t.Fatalf("%+v; want one group", list)
+	}
+	s := list[0]
+	if path := s.Group.Path; filepath.Base(path) != filepath.Base(string(other)) {
+		t.Errorf("the group is %s, want %s", path, other)
+	}
+	if s.Processes != 1 {
+		t.Errorf("%d processes, want 1", s.Processes)
+	}
+	if !s.Outside {
+		t.Errorf("%+v is not outside", s)
 	}
 }
 
 // TestLieMovedToRoot: a container's process was moved to the root group, which version 2 holds to nothing.
 func TestLieMovedToRoot(t *testing.T) {
 	list := movedTo(t, disktest.NewUnifiedGroup(t, "io"), "/sys/fs/cgroup")
-	if len(list) != 1 || !list[0].Group.IsRoot() || list[0].Processes != 1 || !list[0].Lacks(device.Number{Major: 7}, limit.WriteBPS, 1<<30) {
-		t.Errorf("%+v; want one process in the root group, without limits", list)
+	if len(list) != 1 {
+		t.Fatalf("%+v; want one group", list)
+	}
+	s := list[0]
+	if !s.Group.IsRoot() {
+		t.Errorf("the group is %s, want the root group", s.Group.Path)
+	}
+	if s.Processes != 1 {
+		t.Errorf("%d processes, want 1", s.Processes)
+	}
+	if !s.Lacks(device.Number{Major: 7}, limit.WriteBPS, 1<<30) {
+		t.Errorf("the limits there are %+v, want none", s.Devices)
 	}
 }
 
@@ -124,10 +149,7 @@ func TestLieMovedExec(t *testing.T) {
 			t.Fatal("nsenter has not entered the namespace")
 		}
 	}
-	list := loose(t, own, target.Target{Kind: target.Container, PID: pid})
-	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 || !list[0].Outside {
-		t.Errorf("%+v; want one process in %s", list, other)
-	}
+	wantOutside(t, loose(t, own, target.Target{Kind: target.Container, PID: pid}), other)
 }
 
 // TestLieMovedThread: a thread of a process was moved, which version 1 allows.

@@ -57,8 +57,17 @@ func TestTemporary(t *testing.T) {
 			t.Errorf("%s%s has %q, want %q", at, file, has, want)
 		}
 	}
-	if h.Of(0).Of(limit.WriteBPS) != 1<<20 || atDevice(h.Of(0)) != 2<<20 || h.Of(1) != nil || h.Of(2).Applied[0].By != limit.ByEngine {
-		t.Errorf("in force are %+v, %+v, %+v", h.Of(0), h.Of(1), h.Of(2))
+	if own := h.Of(0).Of(limit.WriteBPS); own != 1<<20 {
+		t.Errorf("the first's own write_bps is %v", own)
+	}
+	if wide := atDevice(h.Of(0)); wide != 2<<20 {
+		t.Errorf("the first's write_bps at the device is %v", wide)
+	}
+	if none := h.Of(1); none != nil {
+		t.Errorf("in force for the second is %+v, want nothing", none)
+	}
+	if by := h.Of(2).Applied[0].By; by != limit.ByEngine {
+		t.Errorf("the third's limit is set by %q, want the engine", by)
 	}
 	if e := h.Of(0).Escape(explain.Buffered); e == nil || !e.Closed {
 		t.Errorf("what escapes is %+v, want it held at the device", e)

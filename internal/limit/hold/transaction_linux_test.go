@@ -89,9 +89,17 @@ func TestAllOrNone(t *testing.T) {
 			break
 		}
 		var fault *cgroup.Fault
-		if !errors.Is(err, syscall.EIO) || !errors.As(err, &fault) || fault.Undone != (n > 1) || len(fault.Left) > 0 ||
-			strings.Contains(err.Error(), "were undone") != (n > 1) || strings.Count(err.Error(), "input/output error") != 1 {
-			t.Errorf("write %d refused: %v", n, err)
+		if !errors.Is(err, syscall.EIO) || !errors.As(err, &fault) {
+			t.Fatalf("write %d refused: %v, want a fault of the write", n, err)
+		}
+		if undone := n > 1; fault.Undone != undone || strings.Contains(err.Error(), "were undone") != undone {
+			t.Errorf("write %d refused: undone %v, %v", n, fault.Undone, err)
+		}
+		if len(fault.Left) > 0 {
+			t.Errorf("write %d refused: left are %q", n, fault.Left)
+		}
+		if strings.Count(err.Error(), "input/output error") != 1 {
+			t.Errorf("write %d refused: %v, want the reason once", n, err)
 		}
 		if now := rateFiles(t, string(one)); !maps.Equal(now, before) {
 			t.Errorf("write %d refused: the first has %v, want %v", n, now, before)

@@ -65,8 +65,17 @@ func TestWeights(t *testing.T) {
 		t.Errorf("iocost in version 1: %v; %s", err, schedulers())
 	}
 	on, _, err := w.Enable(t.Context(), a, "")
-	if err != nil || len(on) != 1 || on[0].By != "bfq" || !strings.Contains(on[0].String(), `write "bfq" to /sys/`) || !strings.Contains(schedulers(), "[bfq]") {
-		t.Fatalf("Enable() = %+v, %v; %s", on, err, schedulers())
+	if err != nil || len(on) != 1 {
+		t.Fatalf("Enable() = %+v, %v, want one disk", on, err)
+	}
+	if by := on[0].By; by != "bfq" {
+		t.Fatalf("Enable() divides by %q", by)
+	}
+	if text := on[0].String(); !strings.Contains(text, `write "bfq" to /sys/`) {
+		t.Fatalf("Enable() did %q", text)
+	}
+	if s := schedulers(); !strings.Contains(s, "[bfq]") {
+		t.Fatalf("after Enable() the schedulers are %s", s)
 	}
 	if on, _, err := w.Enable(t.Context(), b, ""); err != nil || len(on) != 0 {
 		t.Errorf("Enable() of a second group = %+v, %v", on, err)

@@ -95,8 +95,17 @@ func TestTogether(t *testing.T) {
 		has(g, "memory.max", "67108864")
 	}
 	s := r.k.Status()
-	if len(s.Together) != 1 || s.Together[0].Target != "the group /shop" || len(s.Together[0].Held) != 2 || len(s.TogetherFaults) != 0 {
-		t.Errorf("the state: %+v, %+v", s.Together, s.TogetherFaults)
+	if len(s.Together) != 1 {
+		t.Fatalf("held together: %+v, want one group", s.Together)
+	}
+	if g := s.Together[0].Target; g != "the group /shop" {
+		t.Errorf("held together is %s", g)
+	}
+	if held := s.Together[0].Held; len(held) != 2 {
+		t.Errorf("the group has %+v, want two limits", held)
+	}
+	if len(s.TogetherFaults) != 0 {
+		t.Errorf("faults of the group: %+v", s.TogetherFaults)
 	}
 	// A group with others in it isn't touched.
 	r.k.Started(of("/mixed/web"))

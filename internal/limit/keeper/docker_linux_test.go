@@ -60,8 +60,14 @@ func (l *lab) testStart(t *testing.T) {
 		})
 		s := r.k.Status().Containers[0]
 		seen = append(seen, s.Held[0].Since.Sub(at))
-		if got := throttle(l.group(id), "read_iops", l.disk); got != "500" || s.Target != "docker:web-1" || s.Held[0].Rule != "web" || s.Held[0].Was != "none" {
-			t.Errorf("read_iops %q, state %+v", got, s)
+		if got := throttle(l.group(id), "read_iops", l.disk); got != "500" {
+			t.Errorf("read_iops %q", got)
+		}
+		if s.Target != "docker:web-1" {
+			t.Errorf("target %s", s.Target)
+		}
+		if held := s.Held[0]; held.Rule != "web" || held.Was != "none" {
+			t.Errorf("%+v, want rule web, and none before", held)
 		}
 		if _, err := l.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true}); err != nil {
 			t.Fatal(err)

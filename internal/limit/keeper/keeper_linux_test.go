@@ -86,8 +86,15 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%d writes without drift", tick.Writes)
 		}
 	}
-	if s := b.k.Status(); s.Writes != before.Writes || s.Drift != 1 || s.Containers[0].Drift != 1 || !strings.Contains(s.Containers[0].Drifted, "5000000") {
-		t.Errorf("state %+v, before %+v", s, before)
+	s := b.k.Status()
+	if s.Writes != before.Writes {
+		t.Errorf("%d writes, before %d", s.Writes, before.Writes)
+	}
+	if c := s.Containers[0]; s.Drift != 1 || c.Drift != 1 {
+		t.Errorf("drift %d, of the container %d, want 1", s.Drift, c.Drift)
+	}
+	if drifted := s.Containers[0].Drifted; !strings.Contains(drifted, "5000000") {
+		t.Errorf("drifted: %q", drifted)
 	}
 }
 
@@ -230,8 +237,15 @@ func TestReload(t *testing.T) {
 	b.write("rules: 5\n")
 	b.begin()
 	b.k.Started(targetOf(b.group))
-	if s := b.k.Status().Policy; s.Rules != 1 || filepath.Base(s.From) != LastGood || s.From == s.Path || !strings.Contains(s.Fault, "rules wants a list") {
-		t.Errorf("policy %+v", s)
+	s := b.k.Status().Policy
+	if s.Rules != 1 {
+		t.Errorf("%d rules of the last good policy, want 1", s.Rules)
+	}
+	if filepath.Base(s.From) != LastGood || s.From == s.Path {
+		t.Errorf("the policy is from %s, want the last good one", s.From)
+	}
+	if !strings.Contains(s.Fault, "rules wants a list") {
+		t.Errorf("the policy's fault: %q", s.Fault)
 	}
 	b.write("rules: []\n")
 	b.has("")
@@ -339,8 +353,10 @@ func TestDeviceWide(t *testing.T) {
 	root("1048576")
 	b.k.Started(two)
 	root("2097152")
-	if s := b.k.Status(); s.RootGroup == nil || len(s.RootGroup.Held) != 1 || !s.RootGroup.Held[0].DeviceWide || s.RootGroup.Held[0].Rule != "b" {
-		t.Errorf("state of the root group: %+v", s.RootGroup)
+	if s := b.k.Status().RootGroup; s == nil || len(s.Held) != 1 {
+		t.Errorf("state of the root group: %+v, want one limit", s)
+	} else if held := s.Held[0]; !held.DeviceWide || held.Rule != "b" {
+		t.Errorf("the root group has %+v, want a device-wide limit of rule b", held)
 	}
 	drop := func(t target.Target) {
 		b.k.mu.Lock()

@@ -47,8 +47,15 @@ func TestWeight(t *testing.T) {
 		return len(c) == 1 && len(c[0].Faults) == 1
 	})
 	c := r.k.Status().Containers[0]
-	if f := c.Faults[0]; f.Rule != "share" || !strings.Contains(f.Text, "weight") || !strings.Contains(f.Text, "bfq") || len(c.Held) > 0 {
-		t.Errorf("nothing divides the disk by weight: %+v", c)
+	f := c.Faults[0]
+	if f.Rule != "share" {
+		t.Errorf("the fault is of the rule %s", f.Rule)
+	}
+	if !strings.Contains(f.Text, "weight") || !strings.Contains(f.Text, "bfq") {
+		t.Errorf("nothing divides the disk by weight: %q", f.Text)
+	}
+	if len(c.Held) > 0 {
+		t.Errorf("nothing divides the disk by weight, and held are %+v", c.Held)
 	}
 	disktest.Schedule(t, disk, "bfq")
 	before := bfqWeight(t, group, number)

@@ -9,18 +9,19 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/testkit/golden"
 )
 
 // TestEffect: the rule is the same for a group and for no group in particular, but for what the group itself
 // lacks.
 func TestEffect(t *testing.T) {
+	var sheet golden.Sheet
 	for _, tt := range []struct {
 		name, scheduler, qos string
 		version              int
 		files                string // of the group
 		others               string // of another group
 		any, group           string // by
-		fix                  string // of what any finds
 		ready                bool
 	}{
 		{name: "bfq", version: 2, scheduler: "none [bfq]", files: "io.bfq.weight", any: ByBFQ, group: ByBFQ},
@@ -29,13 +30,13 @@ func TestEffect(t *testing.T) {
 		{name: "not given to the group", version: 2, scheduler: "[bfq]", others: "io.bfq.weight", any: ByBFQ},
 		{name: "bfq without weights", version: 2, scheduler: "[bfq]"},
 		{name: "cfq", version: 1, scheduler: "[cfq]", files: "blkio.weight", any: ByCFQ, group: ByCFQ},
-		{name: "cfq is none of version 2", version: 2, scheduler: "[cfq]", files: "blkio.weight", fix: "modprobe bfq, then echo bfq > /sys/block/sda/queue/scheduler"},
+		{name: "cfq is none of version 2", version: 2, scheduler: "[cfq]", files: "blkio.weight"},
 		{name: "iocost", version: 2, scheduler: "[none]", qos: "8:0 enable=1 ctrl=auto\n", files: "io.weight", any: ByIOCost, group: ByIOCost},
 		{name: "iocost, not given to the group", version: 2, scheduler: "[none]", qos: "8:0 enable=1\n", any: ByIOCost},
-		{name: "iocost of another disk", version: 2, scheduler: "[none]", qos: "8:00 enable=1\n18:0 enable=1\n", files: "io.weight", fix: "8:0 enable=1", ready: true},
-		{name: "iocost is off", version: 2, scheduler: "[none]", qos: "8:0 enable=0\n", files: "io.weight", fix: "8:0 enable=1", ready: true},
-		{name: "iocost's file in version 1", version: 1, scheduler: "[none]", qos: "8:0 enable=1\n", files: "io.weight", fix: "modprobe bfq"},
-		{name: "bfq could", version: 2, scheduler: "[none] bfq", qos: "", files: "io.weight", fix: "echo bfq > /sys/block/sda/queue/scheduler", ready: true},
+		{name: "iocost of another disk", version: 2, scheduler: "[none]", qos: "8:00 enable=1\n18:0 enable=1\n", files: "io.weight", ready: true},
+		{name: "iocost is off", version: 2, scheduler: "[none]", qos: "8:0 enable=0\n", files: "io.weight", ready: true},
+		{name: "iocost's file in version 1", version: 1, scheduler: "[none]", qos: "8:0 enable=1\n", files: "io.weight"},
+		{name: "bfq could", version: 2, scheduler: "[none] bfq", qos: "", files: "io.weight", ready: true},
 	} {
 		dir := t.TempDir()
 		put := func(name, text string) {
@@ -64,13 +65,15 @@ func TestEffect(t *testing.T) {
 		group.Dir, group.Path = filepath.Join(dir, "cg/a"), "/a"
 		d := Disk{Name: "sda", Number: device.Number{Major: 8}, Dir: filepath.Join(dir, "sda")}
 		e := Place{Root: root}.Effect(d)
-		if e.By != tt.any || e.Ready != tt.ready || !strings.Contains(e.Fix, tt.fix) || (e.Fix == "") != (tt.fix == "") || e.Why == "" {
-			t.Errorf("%s, no group: %+v", tt.name, e)
+		if e.By != tt.any || e.Ready != tt.ready {
+			t.Errorf("%s, no group: by %q, ready %v, want %q, %v", tt.name, e.By, e.Ready, tt.any, tt.ready)
 		}
+		sheet.Add(tt.name, strings.ReplaceAll(strings.TrimSuffix("why: "+e.Why+"\nfix: "+e.Fix, "\nfix: "), dir, "DIR"))
 		if e := (Place{Root: root, Group: &group}).Effect(d); e.By != tt.group || e.Works() != (tt.group != "") {
 			t.Errorf("%s, group: %+v", tt.name, e)
 		}
 	}
+	sheet.Check(t, "effect.txt")
 	if e := (Place{}).Effect(Disk{Name: "sda", Number: device.Number{Major: 8}, Dir: t.TempDir()}); e.Works() || e.Why != "no I/O controller" {
 		t.Errorf("no controller: %+v", e)
 	}

@@ -56,12 +56,17 @@ func TestRun(t *testing.T) {
 	if n, err := strconv.Atoi(strings.TrimSpace(lines[len(lines)-1])); err != nil || n > 8 {
 		t.Errorf("it has %d variables, %v; want few of its own", n, err)
 	}
-	if e.Exit != 0 || e.Stderr != "warned" || e.StderrBytes != 7 || e.Files != 20 || e.Bytes != 60_000 {
-		t.Errorf("end %+v, want 20 files of 60,000 bytes", e)
+	want := *e
+	want.Exit, want.Stderr, want.StderrBytes, want.Files, want.Bytes = 0, "warned", 7, 20, 60_000
+	if *e != want {
+		t.Errorf("end %+v, want %+v", *e, want)
 	}
 	m := workload.Spec{Kind: workload.Command}.Metric()
-	if v := res.Value(m); v < 0.05 || v != res.Elapsed.Seconds() || !m.LowerIsBetter() || m.Rate(0.5) != 2 {
-		t.Errorf("value %v of %+v after %v", v, m, res.Elapsed)
+	if v := res.Value(m); v < 0.05 || v != res.Elapsed.Seconds() {
+		t.Errorf("value %v after %v", v, res.Elapsed)
+	}
+	if !m.LowerIsBetter() || m.Rate(0.5) != 2 {
+		t.Errorf("%+v: lower is better %v, a rate of %v for half a second, want 2", m, m.LowerIsBetter(), m.Rate(0.5))
 	}
 	if read, written := res.Bytes(); read < 60_000 || written < 60_000 || res.Ops() != 1 {
 		t.Errorf("%d bytes read, %d written, %d operations; want those of cp", read, written, res.Ops())
@@ -80,8 +85,14 @@ func TestRun(t *testing.T) {
 	}
 	// The sources are there for the next trial, and a destination is empty again.
 	c.Argv = []string{"sh", "-c", "ls -A"}
-	if res, err = prepare(t, c, "", f).Run(t.Context(), nil); err != nil || res.Prepared != 0 || res.Command.Stdout != "" || res.Source != nil {
-		t.Errorf("second trial: %+v, %v", res, err)
+	if res, err = prepare(t, c, "", f).Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if res.Prepared != 0 || res.Source != nil {
+		t.Errorf("second trial: prepared in %v, source %+v, want that nothing is prepared", res.Prepared, res.Source)
+	}
+	if res.Command.Stdout != "" {
+		t.Errorf("second trial: the destination has %s", res.Command.Stdout)
 	}
 }
 
@@ -123,8 +134,14 @@ func TestFails(t *testing.T) {
 			t.Errorf("%s: Run = %v, want how far it got", row.name, err)
 			continue
 		}
-		if !strings.Contains(err.Error(), row.want) || e.End != row.end || p.Done.Ops != row.end.Files || p.Done.Bytes != row.end.Bytes || p.Done.At <= 0 {
-			t.Errorf("%s: %v, end %+v, done %+v; want %q, %+v", row.name, err, e.End, p.Done, row.want, row.end)
+		if !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q", row.name, err, row.want)
+		}
+		if e.End != row.end {
+			t.Errorf("%s: end %+v, want %+v", row.name, e.End, row.end)
+		}
+		if p.Done.Ops != row.end.Files || p.Done.Bytes != row.end.Bytes || p.Done.At <= 0 {
+			t.Errorf("%s: done %+v, want %+v", row.name, p.Done, row.end)
 		}
 	}
 }
@@ -135,8 +152,14 @@ func TestFull(t *testing.T) {
 	c := workload.CommandSpec{Argv: []string{"cp", "-r", "{source}/.", "{destination}"}, Site: &website.Spec{Posts: 2, Files: 40, Bytes: 4 << 20}}
 	_, err := prepare(t, c, "", f).Run(t.Context(), nil)
 	var e *workload.CommandError
-	if !errors.As(err, &e) || e.End.Exit != 1 || !strings.Contains(e.End.Stderr, "No space left on device") || e.End.Files < 1 || e.End.Bytes < 100_000 || e.End.Bytes > 1<<20 {
-		t.Errorf("Run on a full disk = %v, %+v", err, e)
+	if !errors.As(err, &e) {
+		t.Fatalf("Run on a full disk = %v", err)
+	}
+	if e.End.Exit != 1 || !strings.Contains(e.End.Stderr, "No space left on device") {
+		t.Errorf("Run on a full disk: exit %d, %q", e.End.Exit, e.End.Stderr)
+	}
+	if e.End.Files < 1 || e.End.Bytes < 100_000 || e.End.Bytes > 1<<20 {
+		t.Errorf("Run on a full disk: %d bytes in %d files", e.End.Bytes, e.End.Files)
 	}
 }
 

@@ -95,8 +95,14 @@ func TestFaultsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Check(t.Context(), bytes.NewReader(journal.Bytes()), path)
-		if err != nil || r.Bad != 1 || len(r.Faults) != 1 || r.Faults[0].Offset != 3*8192 || !strings.Contains(r.Faults[0].Found, c.want) {
-			t.Errorf("%s: %+v, %v, want %q at %d", c.name, r, err, c.want, 3*8192)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Bad != 1 || len(r.Faults) != 1 {
+			t.Fatalf("%s: %d bad, with the faults %+v, want one", c.name, r.Bad, r.Faults)
+		}
+		if f := r.Faults[0]; f.Offset != 3*8192 || !strings.Contains(f.Found, c.want) {
+			t.Errorf("%s: %q at %d, want %q at %d", c.name, f.Found, f.Offset, c.want, 3*8192)
 		}
 	}
 	if err := os.WriteFile(path, good[:1<<19], 0o600); err != nil {
@@ -165,8 +171,14 @@ func TestKilledWriter(t *testing.T) {
 			t.Fatal("the writer ended before it was killed")
 		}
 		r, err := Check(t.Context(), &journal, "")
-		if err != nil || r.Bad > 0 || r.Flushed == 0 || r.Flushed == r.Blocks {
-			t.Errorf("%+v, %v", r, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Bad > 0 {
+			t.Errorf("%d bad: %+v", r.Bad, r.Faults)
+		}
+		if r.Flushed == 0 || r.Flushed == r.Blocks {
+			t.Errorf("%d of %d blocks were flushed, want some", r.Flushed, r.Blocks)
 		}
 	}
 }
@@ -227,8 +239,11 @@ func TestPowerCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%d of %d blocks were flushed, %d later ones are there, %d are bad", r.Flushed, r.Blocks, r.Later, r.Bad)
-			if !lie && (r.Bad > 0 || r.Flushed == 0) || lie && (r.Bad == 0 || !strings.Contains(r.Faults[0].Found, "only zeros")) {
-				t.Errorf("%+v", r)
+			if !lie && (r.Bad > 0 || r.Flushed == 0) {
+				t.Errorf("%+v, want blocks flushed and none bad", r)
+			}
+			if lie && (r.Bad == 0 || !strings.Contains(r.Faults[0].Found, "only zeros")) {
+				t.Errorf("%+v, want blocks of zeros", r)
 			}
 		})
 	}

@@ -84,8 +84,11 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 	}
 	conn.Close()
 	c := &Client{Spec: usual(address), stop: func() {}}
-	if left, again := c.ask(context.Background(), conn, true, time.Now(), time.Now(), make([]byte, 512)); left != nil || !again || c.fatal != nil || c.t.Failed() != 0 {
-		t.Errorf("%v, %v, %v", left, again, c.fatal)
+	if left, again := c.ask(context.Background(), conn, true, time.Now(), time.Now(), make([]byte, 512)); left != nil || !again {
+		t.Errorf("the connection left is %v, again %v", left, again)
+	}
+	if c.fatal != nil || c.t.Failed() != 0 {
+		t.Errorf("%d requests failed, %v", c.t.Failed(), c.fatal)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // course makes a run of 10 cells x blocks trials in random order within blocks, whose rate
@@ -37,8 +39,10 @@ func TestDriftNone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := Drift(tt.order, tt.cell, tt.value)
-		if got.Drifting || got.Change != 0 || got.Low != 0 || got.High != 0 {
-			t.Errorf("Drift(%v, %v, %v) = %+v, want no answer", tt.order, tt.cell, tt.value, got)
+		want := got
+		want.Drifting, want.Change, want.Low, want.High = false, 0, 0, 0
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("Drift(%v, %v, %v), want no answer (-want +got):\n%s", tt.order, tt.cell, tt.value, d)
 		}
 	}
 }

@@ -181,8 +181,8 @@ func TestLocksOfTheKilled(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if len(left) != 3 || left[0] != "alive.lock" || left[1] != "next.lock" || left[2] != "notes.txt" {
-		t.Errorf("left are %q", left)
+	if want := []string{"alive.lock", "next.lock", "notes.txt"}; !slices.Equal(left, want) {
+		t.Errorf("left are %q, want %q", left, want)
 	}
 	if alive, err := s.Alive("alive"); !alive || err != nil {
 		t.Errorf("Alive() = %v, %v", alive, err)

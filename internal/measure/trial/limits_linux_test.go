@@ -131,8 +131,14 @@ blocks: 1
 		}
 		rows := limitverdict.Of(&tr)
 		if tr.Cell.Limits == "none" {
-			if len(rows) > 0 || tr.Where[0].Held != nil && len(tr.Where[0].Held.Applied) > 0 || tr.Value < 1000 {
-				t.Errorf("%s without limits: %v, %+v, %.0f", tr.Key, rows, tr.Where[0].Held, tr.Value)
+			if len(rows) > 0 {
+				t.Errorf("%s without limits has verdicts: %v", tr.Key, rows)
+			}
+			if held := tr.Where[0].Held; held != nil && len(held.Applied) > 0 {
+				t.Errorf("%s without limits is held to %+v", tr.Key, held.Applied)
+			}
+			if tr.Value < 1000 {
+				t.Errorf("%s without limits did %.0f", tr.Key, tr.Value)
 			}
 			continue
 		}

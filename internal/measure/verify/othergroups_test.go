@@ -26,10 +26,16 @@ func TestOtherGroupRates(t *testing.T) {
 	entering := seen("/entering", 0, 0, 1<<40)
 	entering.sure = false
 	rows := (&groupWatch{v: v, seen: []*groupSeen{seen("/late", 10*time.Second, 900<<30, 900<<30), seen("/old", 0, 100<<20, 300<<20), entering}}).rows()
-	if len(rows) != 2 || rows[0].Seen != 20<<20 || !strings.Contains(rows[0].Why, "did 20 MiB/s meanwhile") {
-		t.Errorf("%+v", rows)
+	if len(rows) != 2 {
+		t.Fatalf("%+v, want two rows", rows)
 	}
-	if len(rows) == 2 && (rows[1].Seen != -1 || strings.Contains(rows[1].Why, "meanwhile") || !strings.Contains(rows[1].Why, "/late, which has no write_bps")) {
-		t.Errorf("%+v", rows[1])
+	if rows[0].Seen != 20<<20 || !strings.Contains(rows[0].Why, "did 20 MiB/s meanwhile") {
+		t.Errorf("%+v", rows[0])
+	}
+	if rows[1].Seen != -1 {
+		t.Errorf("seen %v of /late, want nothing", rows[1].Seen)
+	}
+	if why := rows[1].Why; strings.Contains(why, "meanwhile") || !strings.Contains(why, "/late, which has no write_bps") {
+		t.Errorf("the reason of /late is %q", why)
 	}
 }

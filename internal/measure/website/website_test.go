@@ -31,7 +31,7 @@ func TestValidate(t *testing.T) {
 		{Spec{Posts: 1, Files: 10, Bytes: 20_000}, ""},
 	} {
 		err := row.spec.Validate()
-		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%+v: Validate() = %v, want %q", row.spec, err, row.want)
 		}
 		if eachErr := row.spec.Each(func(string, []byte) error { return errStop }); row.want != "" && (eachErr == nil || eachErr.Error() != err.Error()) {
@@ -69,8 +69,11 @@ func TestEach(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil || len(seen) != want.Files || posts != want.Posts || bytes != want.Bytes {
-			t.Errorf("%v: %d files, %d posts, %d bytes, %v; want %+v", s, len(seen), posts, bytes, err, want)
+		if err != nil {
+			t.Errorf("%v: %v", s, err)
+		}
+		if got := (Spec{Files: len(seen), Posts: posts, Bytes: bytes}); got != (Spec{Files: want.Files, Posts: want.Posts, Bytes: want.Bytes}) {
+			t.Errorf("%v: made %+v, want %+v", s, got, want)
 		}
 		if want.Files > 300 && want.Bytes > 10_000_000 && small < want.Files/2 {
 			t.Errorf("%v: %d of %d files are small, want most", s, small, want.Files)

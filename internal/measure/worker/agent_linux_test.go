@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -84,8 +85,12 @@ func serve(t *testing.T, exe, dir string) *parent {
 		for range p.msgs {
 		}
 	})
-	if m := p.next(); m.Hello == nil || m.Hello.Version != wire.Version || m.Hello.Dir != dir || m.Hello.Mount.FSType == "" {
-		t.Fatalf("hello: %+v", m.Hello)
+	hello := p.next().Hello
+	if hello == nil || hello.Version != wire.Version {
+		t.Fatalf("hello: %+v, want version %d", hello, wire.Version)
+	}
+	if hello.Dir != dir || hello.Mount.FSType == "" {
+		t.Fatalf("hello of %s on %+v, want %s", hello.Dir, hello.Mount, dir)
 	}
 	return p
 }
@@ -315,8 +320,8 @@ func TestAgentBadTrial(t *testing.T) {
 			if e.Signal != row.signal || !strings.Contains(e.Log, row.log) {
 				t.Errorf("signal %q, log %q, want %q, %q", e.Signal, e.Log, row.signal, row.log)
 			}
-			if row.done > 0 && (e.Done == nil || e.Done.Ops != row.done || e.Done.Bytes != 8 || e.Done.At != 9) {
-				t.Errorf("done %+v, want %d", e.Done, row.done)
+			if want := (&load.Sample{Ops: row.done, Bytes: 8, At: 9}); row.done > 0 && !reflect.DeepEqual(e.Done, want) {
+				t.Errorf("done %+v, want %+v", e.Done, want)
 			}
 			p.run("2", short)
 			m := p.next()
@@ -368,8 +373,11 @@ func TestTrial(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	done := load.Sample{Ops: 3}
 	e := describe("1", wire.PhaseRun, &workload.PartialError{Done: done, Err: &os.PathError{Op: "write", Path: "x", Err: os.ErrClosed}})
-	if e.Done == nil || e.Done.Ops != 3 || e.Errno != 0 || e.Phase != wire.PhaseRun {
-		t.Errorf("describe() = %+v", e)
+	if e.Done == nil || e.Done.Ops != 3 {
+		t.Errorf("describe() has done %+v, want 3", e.Done)
+	}
+	if e.Errno != 0 || e.Phase != wire.PhaseRun {
+		t.Errorf("describe() has errno %d in phase %s", e.Errno, e.Phase)
 	}
 	_, err := os.Open(filepath.Join(t.TempDir(), "none"))
 	if e := describe("1", wire.PhasePrepare, err); e.Errno != 2 || e.Done != nil {

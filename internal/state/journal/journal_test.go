@@ -85,8 +85,11 @@ func TestPut(t *testing.T) {
 	}
 	for _, e := range list {
 		var p struct{ Of string }
-		if err := json.Unmarshal(e.Payload, &p); err != nil || p.Of != e.ID+"2" || !a.Alive(e) || !b.Alive(e) {
-			t.Errorf("%+v: %v", e, err)
+		if err := json.Unmarshal(e.Payload, &p); err != nil || p.Of != e.ID+"2" {
+			t.Errorf("%+v: of %q, %v", e, p.Of, err)
+		}
+		if !a.Alive(e) || !b.Alive(e) {
+			t.Errorf("%+v: alive to its owner %v, to the other %v", e, a.Alive(e), b.Alive(e))
 		}
 		if err := a.Remove(e.Kind, e.ID); err != nil {
 			t.Error(err)
@@ -273,8 +276,11 @@ func TestDamaged(t *testing.T) {
 	}
 	list, err := j.Entries("thing")
 	damaged, other := Damaged(err)
-	if len(list) != 1 || len(damaged) != 2 || damaged[0].ID != "folder" || damaged[1].ID != "torn:1" || other != nil {
-		t.Fatalf("Entries() = %+v, %v, of which damaged are %v", list, err, damaged)
+	if len(list) != 1 || other != nil {
+		t.Fatalf("Entries() = %+v, %v, want one", list, other)
+	}
+	if len(damaged) != 2 || damaged[0].ID != "folder" || damaged[1].ID != "torn:1" {
+		t.Fatalf("damaged are %v, want folder and torn:1", damaged)
 	}
 	for _, d := range damaged {
 		if strings.Count(d.Error(), d.Path) != 1 {

@@ -9,9 +9,10 @@ import (
 func TestSentence(t *testing.T) {
 	var b strings.Builder
 	Sentence(&b, "note: ", strings.Repeat("word ", 30)+"end\x1b[2J")
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "note: word") || !strings.HasPrefix(lines[1], "      word") || !strings.HasSuffix(lines[1], "word end") || len(lines[0]) > Width {
-		t.Errorf("Sentence wrote %q", lines)
+	inFirst := (Width - len("note:")) / len(" word")
+	want := "note:" + strings.Repeat(" word", inFirst) + "\n     " + strings.Repeat(" word", 30-inFirst) + " end\n"
+	if got := b.String(); got != want {
+		t.Errorf("Sentence wrote %q, want %q", got, want)
 	}
 	if got := Wrap("  one two  three ", 7); got != "one two\nthree" {
 		t.Errorf("Wrap = %q", got)

@@ -62,8 +62,14 @@ func TestDockerWindowsBind(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := body.HostConfig.Mounts
-		if len(m) != 1 || m[0].Type != mount.TypeBind || m[0].Source != want+`\plimsoll-a-1` || !strings.HasPrefix(m[0].Target, `C:\plimsoll-data-`) {
-			t.Errorf("bind of %s mounts %+v, want %s", path, m, want)
+		if len(m) != 1 {
+			t.Fatalf("bind of %s mounts %+v, want one", path, m)
+		}
+		if m[0].Type != mount.TypeBind || m[0].Source != want+`\plimsoll-a-1` {
+			t.Errorf("bind of %s is the %s of %s, want %s", path, m[0].Type, m[0].Source, want)
+		}
+		if !strings.HasPrefix(m[0].Target, `C:\plimsoll-data-`) {
+			t.Errorf("bind of %s goes to %s", path, m[0].Target)
 		}
 		if left, _ := filepath.Glob(filepath.Join(path, "plimsoll-*")); len(left) > 0 {
 			t.Errorf("bind of %s left %q", path, left)

@@ -28,9 +28,10 @@ func testDockerIOLimits(t *testing.T, l *labDaemon) {
 		t.Fatalf("CheckHold: %v", err)
 	}
 	r := l.inspect(t, s).HostConfig.Resources
-	if len(r.BlkioDeviceWriteBps) != 1 || r.BlkioDeviceWriteBps[0].Path != loop && !l.podman || // Podman names any node with the number.
-		r.BlkioDeviceWriteBps[0].Rate != 1<<20 {
-		t.Errorf("the daemon was asked for %v, want 1048576 on %s", r.BlkioDeviceWriteBps, loop)
+	if all := r.BlkioDeviceWriteBps; len(all) != 1 || all[0].Rate != 1<<20 {
+		t.Errorf("the daemon was asked for %v, want 1048576 on one device", all)
+	} else if path := all[0].Path; path != loop && !l.podman { // Podman names any node with the number.
+		t.Errorf("the daemon was asked for a limit on %s, want %s", path, loop)
 	}
 	h, err := engine.HoldAll(t.Context(), []engine.Session{s.Session}, "")
 	if err != nil {

@@ -31,8 +31,11 @@ func TestDockerVolumeDevice(t *testing.T) {
 		{place.Spec{Kind: place.Volume, Driver: "rex"}, "", "where the driver rex keeps its volumes"},
 	} {
 		got, err := pathOnDevice(l, []limit.Key{limit.WriteBPS}, d, engine.Spec{Place: x.spec}, "/srv/plimsoll-1")
-		if got != x.want || (err == nil) != (x.fail == "") || err != nil && !strings.Contains(err.Error(), x.fail) {
-			t.Errorf("%+v: %q, %v", x.spec, got, err)
+		if got != x.want || (err == nil) != (x.fail == "") {
+			t.Errorf("%+v: %q, %v, want %q, %q", x.spec, got, err, x.want, x.fail)
+		}
+		if err != nil && !strings.Contains(err.Error(), x.fail) {
+			t.Errorf("%+v: %v, want %q", x.spec, err, x.fail)
 		}
 	}
 	if _, err := limitedDevices(&daemonInfo{dockerapi.Daemon{Elsewhere: "it is far away"}}, engine.Spec{Limits: limit.Limits{WriteBPS: 1 << 20}}, ""); err == nil || !strings.Contains(err.Error(), "it is far away") {

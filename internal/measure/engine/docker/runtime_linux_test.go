@@ -72,7 +72,10 @@ func TestDockerRuntimeWindows(t *testing.T) {
 		{"one that isn't", linux, engine.Spec{ID: "a", Place: layer, Runtime: "runsc"}, "engine docker has no runtime runsc: the daemon does not know it (it has runc); install it"},
 	} {
 		err := checkSpec(row.spec, row.d)
-		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasPrefix(err.Error(), row.want)) {
+		if (err == nil) != (row.want == "") {
+			t.Errorf("%s: %v, want %q", row.name, err, row.want)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), row.want) {
 			t.Errorf("%s: %v, want %q", row.name, err, row.want)
 		}
 	}

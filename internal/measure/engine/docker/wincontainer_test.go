@@ -122,9 +122,17 @@ func TestDockerWindowsRequest(t *testing.T) {
 					t.Errorf("%s is %v, which Windows does not support", k, v)
 				}
 			}
-			if body.User != "ContainerAdministrator" || body.WorkingDir != `C:\` || !strings.HasPrefix(body.Entrypoint[0], `C:\plimsoll-worker-`) || !strings.HasSuffix(body.Entrypoint[0], ".exe") ||
-				!strings.HasPrefix(body.Entrypoint[3], `C:\plimsoll-data-`) || strings.Contains(strings.Join(body.Entrypoint, ""), "/") {
-				t.Errorf("the container is user %q's in %q and runs %q", body.User, body.WorkingDir, body.Entrypoint)
+			if body.User != "ContainerAdministrator" || body.WorkingDir != `C:\` {
+				t.Errorf("the container is user %q's in %q", body.User, body.WorkingDir)
+			}
+			if worker := body.Entrypoint[0]; !strings.HasPrefix(worker, `C:\plimsoll-worker-`) || !strings.HasSuffix(worker, ".exe") {
+				t.Errorf("the container runs %q", worker)
+			}
+			if data := body.Entrypoint[3]; !strings.HasPrefix(data, `C:\plimsoll-data-`) {
+				t.Errorf("the container's data is in %q", data)
+			}
+			if strings.Contains(strings.Join(body.Entrypoint, ""), "/") {
+				t.Errorf("the container runs %q, with a slash", body.Entrypoint)
 			}
 			if len(f.paths) == 0 || !strings.Contains(f.paths[0], "/archive") || !strings.Contains(f.paths[0], "path="+url.QueryEscape(archiveRoot)) {
 				t.Errorf("the worker went to %q", f.paths)

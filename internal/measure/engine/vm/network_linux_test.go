@@ -142,8 +142,14 @@ func TestBoundFolder(t *testing.T) {
 	p := run("cat /tmp/share/file >&2; ls /tmp >&2; readlink /proc/self/ns/net >&2; exit 7", nil)
 	ended(p)
 	said, network, _ := strings.Cut(p.Log(), "\nnet:")
-	if engine.ExitWords(p.WaitErr) != "exit status 7" || said != "seen\nshare" || network == "" || here["net:"+network] {
-		t.Errorf("it ended with %s and says %q; here is %v", engine.ExitWords(p.WaitErr), p.Log(), here)
+	if ended := engine.ExitWords(p.WaitErr); ended != "exit status 7" {
+		t.Errorf("it ended with %s", ended)
+	}
+	if said != "seen\nshare" {
+		t.Errorf("it says %q", said)
+	}
+	if network == "" || here["net:"+network] {
+		t.Errorf("it is in network %q; here is %v", network, here)
 	}
 	leave := make(chan struct{})
 	// The process that it has started is in none of its groups.

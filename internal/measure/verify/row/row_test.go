@@ -1,6 +1,7 @@
 package row
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -122,8 +123,15 @@ func TestNeighbours(t *testing.T) {
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s: %s; want %s with %q", row.name, r.Verdict, r.Words(), row.want, row.words)
 		}
-		if r.Others < row.others || row.others == 0 && r.Others > 1 || row.others < 0 && r.Others != -1 {
-			t.Errorf("%s: others %s of %s, want %s", row.name, r.Rate(r.Others), r.Rate(r.Device), r.Rate(row.others))
+		others := fmt.Sprintf("others %s of %s, want %s", r.Rate(r.Others), r.Rate(r.Device), r.Rate(row.others))
+		if r.Others < row.others {
+			t.Errorf("%s: too few: %s", row.name, others)
+		}
+		if row.others == 0 && r.Others > 1 {
+			t.Errorf("%s: too many: %s", row.name, others)
+		}
+		if row.others < 0 && r.Others != -1 {
+			t.Errorf("%s: not unknown: %s", row.name, others)
 		}
 	}
 }
