@@ -24,13 +24,12 @@ import (
 // asksIn runs a line of ab with Plimsoll's flags and looks at its report and its record.
 func asksIn(t *testing.T, engine, url string, flags ...string) {
 	t.Helper()
-	inFolder(t)
-	state := t.TempDir()
-	r := plimsoll(t, t.Context(), state, "", append([]string{"ab", "-n", "20", "-c", "2", "-k", "-e", "times.csv", url, "--record"}, flags...)...)
+	cwd, state := t.TempDir(), t.TempDir()
+	r := apartIn(t, cwd, state, append([]string{"ab", "-n", "20", "-c", "2", "-k", "-e", "times.csv", url, "--record"}, flags...)...)
 	if r.wantOutput(t, exitDone, "\nComplete requests:      20\nFailed requests:        0\n", "Document Length:        5 bytes\n", " 100%"); t.Failed() {
 		t.FailNow()
 	}
-	if csv, err := os.ReadFile("times.csv"); err != nil || strings.Count(string(csv), "\n") != 102 {
+	if csv, err := os.ReadFile(filepath.Join(cwd, "times.csv")); err != nil || strings.Count(string(csv), "\n") != 102 {
 		t.Errorf("-e wrote %q, %v", csv, err)
 	}
 	run, trials := records(t, state)
@@ -82,6 +81,7 @@ func hello(t *testing.T) string {
 // kept as a run.
 func TestABInEngines(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its servers are its own.
 	t.Run("host", func(t *testing.T) { asksIn(t, "host", hello(t)) })
 	t.Run("oci", func(t *testing.T) {
 		asksIn(t, "oci", hello(t), "--engine", "oci", "--cpus", "0.5", "--memory", "64MiB")

@@ -82,6 +82,7 @@ func TestRunHangup(t *testing.T) {
 // are measured and kept, and nothing stays.
 func TestRunClosedPipes(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its state is its own.
 	for _, c := range []struct {
 		name   string
 		stdout bool
@@ -241,6 +242,7 @@ func copyDatabase(t *testing.T, from, to string) {
 // also if the plimsoll that wrote it was killed.
 func TestResultsReadOnly(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its state is its own.
 	for _, killed := range []bool{false, true} {
 		t.Run(map[bool]string{false: "closed", true: "killed"}[killed], func(t *testing.T) {
 			state := disktest.Tmpfs(t, "size=256m")

@@ -39,11 +39,13 @@ func shortly(tool string) []string {
 // in the state folder, and leaves its file so that the same line may write to it again.
 func TestDialectInterrupted(t *testing.T) {
 	needRun(t)
+	t.Parallel() // It waits for its lines, and their folders are its own.
 	for tool, line := range longLines {
 		for _, where := range [][]string{nil, {"--engine", "oci", "--place", "layer"}} {
 			t.Run(tool+strings.Join(where, ""), func(t *testing.T) {
-				cwd, dir := inFolder(t), t.TempDir()
-				cmd := launch(t, dir, "", slices.Concat(line[1:], where, []string{"--record"})...)
+				t.Parallel()
+				cwd, dir := t.TempDir(), t.TempDir()
+				cmd := launchIn(t, cwd, dir, "", slices.Concat(line[1:], where, []string{"--record"})...)
 				if !writes(dir) {
 					t.Fatalf("nothing is measured:\n%s", cmd.Stderr)
 				}
@@ -61,7 +63,7 @@ func TestDialectInterrupted(t *testing.T) {
 				if left, _ := filepath.Glob(filepath.Join(cwd, "t_*")); len(left) > 0 {
 					t.Errorf("files of tables that hold nothing were left: %v", left)
 				}
-				r := plimsoll(t, t.Context(), dir, "", slices.Concat(shortly(tool), where, []string{"--record"})...)
+				r := apartIn(t, cwd, dir, slices.Concat(shortly(tool), where, []string{"--record"})...)
 				if r.status != exitDone {
 					t.Errorf("the same line once more: status %d\n%s%s", r.status, r.stdout, r.stderr)
 				}
@@ -95,10 +97,10 @@ func writes(dir string) bool {
 // TestDialectSweeps: what a line that was killed has left is removed by the next one.
 func TestDialectSweeps(t *testing.T) {
 	needRun(t)
-	inFolder(t)
-	dir := t.TempDir()
+	t.Parallel() // Its folders are its own.
+	cwd, dir := t.TempDir(), t.TempDir()
 	where := []string{"--engine", "oci", "--place", "bind"}
-	cmd := launch(t, dir, "", slices.Concat(longLines["dd"][1:], where, []string{"--record"})...)
+	cmd := launchIn(t, cwd, dir, "", slices.Concat(longLines["dd"][1:], where, []string{"--record"})...)
 	if !writes(dir) {
 		t.Fatalf("nothing is measured:\n%s", cmd.Stderr)
 	}
@@ -106,7 +108,7 @@ func TestDialectSweeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	r := plimsoll(t, t.Context(), dir, "", slices.Concat(shortly("dd"), where, []string{"--record"})...)
+	r := apartIn(t, cwd, dir, slices.Concat(shortly("dd"), where, []string{"--record"})...)
 	r.wantError(t, exitDone, "removed the leftovers of an earlier run: folder "+dir)
 	checkClean(t, dir)
 }

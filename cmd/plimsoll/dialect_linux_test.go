@@ -28,11 +28,13 @@ func inFolder(t *testing.T) string {
 // the tool does.
 func TestDialectsRunAnywhere(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its folders are its own.
 	for _, tool := range toolLines {
 		for _, where := range [][]string{nil, {"--engine", "oci", "--place", "layer"}} {
 			t.Run(tool.name+strings.Join(where, ""), func(t *testing.T) {
-				dir, state := inFolder(t), t.TempDir()
-				r := plimsoll(t, t.Context(), state, "", slices.Concat([]string{tool.name}, tool.args, where, []string{"--record"})...)
+				t.Parallel()
+				dir, state := t.TempDir(), t.TempDir()
+				r := apartIn(t, dir, state, slices.Concat([]string{tool.name}, tool.args, where, []string{"--record"})...)
 				if r.status != exitDone || !regexp.MustCompile(tool.shape).MatchString(r.stdout+r.stderr) {
 					t.Fatalf("status %d\n%s%s", r.status, r.stdout, r.stderr)
 				}
@@ -106,13 +108,14 @@ func TestFioInPlaceAsJSON(t *testing.T) {
 // TestDialectsSpareData: no line of another tool writes over what Plimsoll did not make, without leave.
 func TestDialectsSpareData(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its folders are its own.
 	for name, args := range map[string][]string{
 		"fio":     strings.Fields("--name=a --filename=theirs --rw=write --size=4k"),
 		"diskspd": strings.Fields("-b4K -d1 -W0 -w100 theirs"),
 		"dd":      strings.Fields("if=/dev/zero of=theirs bs=4K count=1"),
 		"orion":   strings.Fields("-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -write 100 -testname theirs"),
 	} {
-		dir, state := inFolder(t), t.TempDir()
+		dir, state := t.TempDir(), t.TempDir()
 		file := filepath.Join(dir, "theirs")
 		data := strings.Repeat("somebody's data\n", 1<<17)
 		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
@@ -121,12 +124,12 @@ func TestDialectsSpareData(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "theirs.lun"), []byte(file+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := plimsoll(t, t.Context(), state, "", append([]string{name}, args...)...)
+		r := apartIn(t, dir, state, append([]string{name}, args...)...)
 		r.wantError(t, exitUsage, "--destructive")
 		if p, _ := os.ReadFile(file); string(p) != data {
 			t.Errorf("%s wrote over the file", name)
 		}
-		r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", file + "s"})...)
+		r = apartIn(t, dir, state, slices.Concat([]string{name}, args, []string{"--destructive", file + "s"})...)
 		r.wantError(t, exitUsage, "--destructive "+file+"s: is not a file of this command line")
 		if p, _ := os.ReadFile(file); string(p) != data {
 			t.Errorf("%s with leave for another file wrote over this one", name)
@@ -140,7 +143,7 @@ func TestDialectsSpareData(t *testing.T) {
 			if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", leave})...)
+			r = apartIn(t, dir, state, slices.Concat([]string{name}, args, []string{"--destructive", leave})...)
 			if p, _ := os.ReadFile(file); r.status != exitDone || string(p) == data {
 				t.Errorf("%s with leave for %s: status %d, %s", name, leave, r.status, r.stderr)
 			}

@@ -16,6 +16,7 @@ import (
 // TestExitCodes holds a run to the table of the exit statuses.
 func TestExitCodes(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its state is its own.
 	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	full := disktest.Mount(t, "tmpfs", "tmpfs", 0, "nr_inodes=2") // Writable, and without room for a file of the trial's.
 	file := filepath.Join(t.TempDir(), "file")

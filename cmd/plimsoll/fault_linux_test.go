@@ -78,6 +78,7 @@ blocks: 2
 // with its limit, and costs its own trials only.
 func TestRunOutOfMemory(t *testing.T) {
 	needRun(t)
+	t.Parallel() // The limit is its own containers'.
 	testOutOfMemory(t, "oci")
 }
 

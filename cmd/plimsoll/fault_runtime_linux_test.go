@@ -15,6 +15,7 @@ import (
 // cell. The run stops and goes on when the runtime is there again.
 func TestRunRuntimeGone(t *testing.T) {
 	needRun(t)
+	t.Parallel() // The runtime is its own.
 	installed, err := exec.LookPath("runc")
 	if err != nil {
 		t.Skip("runc is needed")
@@ -24,11 +25,7 @@ func TestRunRuntimeGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, runtime := t.TempDir(), filepath.Join(t.TempDir(), "runc")
-	install := func() {
-		if err := os.WriteFile(runtime, program, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	install := func() { writeProgram(t, runtime, string(program)) }
 	install()
 	plan := `
 name: uninstalled

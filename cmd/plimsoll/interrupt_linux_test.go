@@ -97,6 +97,7 @@ func TestRunInterruptedAtOnce(t *testing.T) {
 // folders and goes on.
 func TestRunKilled(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its state is its own.
 	dir := t.TempDir()
 	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "50")
 	if err := cmd.Process.Kill(); err != nil {

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/report"
 	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/verify/row"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/texttest"
 )
@@ -180,8 +182,8 @@ func TestLieAdviceReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.do(t, exitDone, "set", l.name, "--path", sub, "--write-bps", "8MiB", "--read-iops", "none")
-	text := l.says(t, exitNotHeld, []string{"fix: " + filepath.Base(l.loop) + " has other data too: a limit for all writes to it slows down " + l.path + " as well; better give the data a volume with a device of its own"},
-		"verify", l.name, "--path", sub, "--modes", "buffered", "--time", "3s")
+	_, text := l.judged(t, judge.NotHeld, exitNotHeld, []string{"fix: " + filepath.Base(l.loop) + " has other data too: a limit for all writes to it slows down " + l.path + " as well; better give the data a volume with a device of its own"},
+		"verify", l.name, "--path", sub, "--modes", "buffered")
 	if !strings.Contains(text, "for all of them: plimsoll limit set ") {
 		t.Errorf("no command: %s", text)
 	}
@@ -245,35 +247,26 @@ func TestLieBusyTarget(t *testing.T) {
 }
 
 // TestLieLimitChanged: another program raises the limit while verify measures, for less than the first second, which no verdict is about. That was
-// "held".
+// "held". That a row looks often enough is package row's TestWatch, and what it then says TestChanged.
 func TestLieLimitChanged(t *testing.T) {
 	t.Parallel() // A limited process mostly waits, and the disk is this test's own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	number := disktest.Number(t, l.loop)
-	limit := func(text string) {
-		if err := l.group.Put("blkio.throttle.write_bps_device", number+" "+text); err != nil {
-			t.Error(err)
+	l.tried(t, func(r row.Request) []row.Row {
+		for _, now := range []int64{8 << 20, 80 << 20, 8 << 20} {
+			if err := l.group.Put("blkio.throttle.write_bps_device", number+" "+strconv.FormatInt(now, 10)); err != nil {
+				t.Error(err)
+			}
+			if got, changed := r.Changed(limit.WriteBPS, row.Direct); changed != (now != 8<<20) || changed && got != now {
+				t.Errorf("at %d: verify finds %d, changed: %v", now, got, changed)
+			}
 		}
-	}
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		// The worker is the first process in the group.
-		for b, err := []byte(nil), error(nil); len(b) == 0 && err == nil && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
-			b, err = os.ReadFile(filepath.Join(string(l.group), "cgroup.procs"))
-		}
-		time.Sleep(time.Second)
-		limit("83886080")
-		time.Sleep(300 * time.Millisecond)
-		limit("8388608")
-	}()
-	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s")
-	<-done
-	texttest.Has(t, r.stdout, []string{"unproved: asked 8 MiB/s", "another program changed the limit while it was measured, to 80 MiB/s"}, r.stderr)
-	if r.status != exitCannot {
-		t.Errorf("raised for a moment: status %d, want %d", r.status, exitCannot)
-	}
+		became := judgedRow(r, limit.WriteBPS, row.Direct, judge.Unproved)
+		became.Cause, became.Changed = judge.Changed, []int64{80 << 20}
+		became.Why = became.ChangedWords()
+		return []row.Row{became}
+	}, exitCannot, []string{"unproved: asked 8 MiB/s", "another program changed the limit while it was measured, to 80 MiB/s"}, "verify", l.name, "--path", l.path, "--modes", "direct")
 }
 
 // TestLieMovedMeanwhile: a process leaves the limited group once verify measures, writes from another group, and is back before the end. Verify looked

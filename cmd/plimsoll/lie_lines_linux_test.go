@@ -24,6 +24,7 @@ import (
 // at the sizes of its own I/Os, recorded or not; all were told that of 4 KiB, and only with --record.
 func TestLieBlockSize(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its folders and its disk are its own.
 	_, disk := disktest.Disk(t, disktest.Options{Direct: true})
 	limits := []string{"--place", "dir:" + disk, "--write-iops", "1000"}
 	said := regexp.MustCompile(`(?m)^plimsoll: write_iops 1000 lets .*$`)
@@ -44,9 +45,8 @@ func TestLieBlockSize(t *testing.T) {
 		}
 		tools = append(tools, tool)
 		for _, how := range hows {
-			inFolder(t)
 			state := t.TempDir()
-			r := plimsoll(t, t.Context(), state, "", slices.Concat(strings.Fields(row.line), limits, how)...)
+			r := apartIn(t, t.TempDir(), state, slices.Concat(strings.Fields(row.line), limits, how)...)
 			if r.status != exitDone {
 				t.Fatalf("%s: status %d\n%s%s", row.line, r.status, r.stdout, r.stderr)
 			}
@@ -139,12 +139,13 @@ func TestLieInput(t *testing.T) {
 func TestLieRefill(t *testing.T) {
 	needRun(t)
 	wrote := regexp.MustCompile(`(?s)"write" : \{.*?"bw_bytes" : ([0-9]+)`)
+	alike := func(ratio float64) bool { return ratio > 0.3 && ratio < 3 }
 	for _, option := range []string{"--refill_buffers=1", "--buffer_compress_percentage=50", "--dedupe_percentage=50"} {
 		line := []string{"--name=a", "--ioengine=null", "--rw=write", "--bs=1m", "--size=256m", "--output-format=json", option}
 		var ratio float64
 		for range 3 {
 			var ratios []float64
-			for range 3 {
+			for within := 0; len(ratios) < 3 && within < 2; { // Two of three say where the median is.
 				cmd := exec.Command("fio", line...)
 				cmd.Dir = t.TempDir()
 				theirs, err := cmd.Output()
@@ -158,14 +159,17 @@ func TestLieRefill(t *testing.T) {
 					}
 					fmt.Sscan(m[1], &rate[i])
 				}
-				ratios = append(ratios, rate[0]/rate[1])
+				ratio = rate[0] / rate[1]
+				if ratios = append(ratios, ratio); alike(ratio) {
+					within++
+				}
 			}
 			slices.Sort(ratios)
-			if ratio = ratios[1]; ratio > 0.3 && ratio < 3 {
+			if ratio = ratios[1]; alike(ratio) {
 				break
 			}
 		}
-		if ratio <= 0.3 || ratio >= 3 {
+		if !alike(ratio) {
 			t.Errorf("%s: a line writes at %.2f of fio's rate", option, ratio)
 		}
 	}
@@ -215,12 +219,13 @@ func TestLieDroppedSYN(t *testing.T) {
 		fmt.Sscan(m[1], &v)
 		return v
 	}
+	alike := func(ratio float64) bool { return ratio >= 0.5 && ratio <= 2 }
 	for _, where := range [][]string{nil, {"--engine", "oci"}} {
 		args := []string{"-q", "-n", "200", "-c", "20", shortQueue(t)}
 		var ratio float64
-		for try := 0; try < 3 && (ratio < 0.5 || ratio > 2); try++ {
+		for try := 0; try < 3 && !alike(ratio); try++ {
 			var ratios []float64
-			for range 3 {
+			for within := 0; len(ratios) < 3 && within < 2; { // Two of three say where the median is.
 				theirs, err := exec.Command(peer, args...).CombinedOutput()
 				if err != nil {
 					t.Fatalf("ab: %v: %s", err, theirs)
@@ -232,13 +237,16 @@ func TestLieDroppedSYN(t *testing.T) {
 				if !strings.Contains(ours.stderr, "connections was dropped, and is sent again after a second") {
 					t.Errorf("%v: the dropped packets aren't told: %q", where, ours.stderr)
 				}
-				ratios = append(ratios, of(ours.stdout)/of(string(theirs)))
+				ratio = of(ours.stdout) / of(string(theirs))
+				if ratios = append(ratios, ratio); alike(ratio) {
+					within++
+				}
 			}
 			slices.Sort(ratios)
 			ratio = ratios[1]
 		}
 		t.Logf("%v: %.2f of ab's rate", where, ratio)
-		if ratio < 0.5 || ratio > 2 {
+		if !alike(ratio) {
 			t.Errorf("%v: %.2f of ab's rate, want about 1", where, ratio)
 		}
 	}

@@ -233,6 +233,7 @@ func TestLieStallLine(t *testing.T) {
 	if _, err := exec.LookPath("fio"); err != nil {
 		t.Skip("fio is needed")
 	}
+	t.Parallel() // It waits for its stalls, and its file systems are its own.
 	const stall = 1500 * time.Millisecond
 	// stallable is a file, and what stalls the first of its operations of a kind.
 	stallable := func(t *testing.T) (path string, plan func(op string)) {
@@ -242,7 +243,6 @@ func TestLieStallLine(t *testing.T) {
 			fs.Plan(nil, disktest.Stall{Op: op, For: stall})
 		}
 	}
-	t.Setenv(asPlimsoll, "1") // For the self-check's child.
 	abreast(t, 3, []subtest{{"fio", func(t *testing.T) {
 		path, plan := stallable(t)
 		args := strings.Fields("--name=a --rw=randwrite --bs=4k --size=1m --direct=1 --ioengine=psync --norandommap --time_based --runtime=300ms --output-format=json --lat_percentiles=1 --filename=" + path)
@@ -290,7 +290,7 @@ func TestLieStallLine(t *testing.T) {
 			RW: load.RandRead, BS: 4096, IODepth: 1, IOEngine: load.PSync, Direct: true, Size: 1 << 20, Filename: path, Runtime: 300 * time.Millisecond,
 		}}
 		for name, program := range map[string]selfcheck.Program{
-			"plimsoll": selfcheck.Ours([]string{os.Args[0], "selfcheck", "--child"}, nil), "fio": selfcheck.Fio("fio", nil),
+			"plimsoll": selfcheck.Ours([]string{"env", asPlimsoll + "=1", os.Args[0], "selfcheck", "--child"}, nil), "fio": selfcheck.Fio("fio", nil),
 		} {
 			plan("read")
 			got, err := program(t.Context(), c)

@@ -81,7 +81,9 @@ func TestLimitPodmanVolume(t *testing.T) {
 			t.Errorf("%s has %q for the volume's device, want 8388608", dir, got)
 		}
 	}
-	l.says(t, exitDone, []string{"held: asked 8 MiB/s"}, "verify", "volume:stock", "--modes", "direct", "--time", "6s")
+	if r, _ := l.judgedAt(t, 8<<20, "verify", "volume:stock", "--modes", "direct"); r.Group.Dir != group { // TestLimit measures a volume.
+		t.Errorf("verify would measure in %s, want %s", r.Group.Dir, group)
+	}
 	l.says(t, exitDone, []string{"cleared"}, "clear", "volume:stock")
 	for _, dir := range []string{group, blkioRoot} {
 		if got := deviceLimit(t, dir, "blkio.throttle.write_bps_device", number); got != "" {
@@ -107,8 +109,8 @@ func TestLimitPodmanVolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed = true
-	text := l.says(t, exitDone, []string{"a probe container, volume stock, on " + filepath.Base(loop)}, "verify", "volume:stock", "--probe", "--write-bps", "4MiB", "--modes", "direct,dsync", "--time", "3s")
-	if strings.Count(text, "held: asked 4 MiB/s") != 2 || strings.Contains(text, "NOT held") {
+	text := l.says(t, exitDone, []string{"a probe container, volume stock, on " + filepath.Base(loop)}, "verify", "volume:stock", "--probe", "--write-bps", "4MiB", "--modes", "direct", "--time", "3s")
+	if strings.Count(text, "held: asked 4 MiB/s") != 1 || strings.Contains(text, "NOT held") {
 		t.Errorf("verify --probe: %s", text)
 	}
 	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("volume", "stock")})

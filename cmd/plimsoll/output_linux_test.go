@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -11,8 +12,8 @@ import (
 // TestLostOutput: a command whose standard output takes nothing did not succeed, whatever it printed there.
 func TestLostOutput(t *testing.T) {
 	needRun(t)
-	inFolder(t)
-	state := t.TempDir()
+	t.Parallel() // Its folders are its own.
+	cwd, state := t.TempDir(), t.TempDir()
 	if r := plimsoll(t, t.Context(), state, small, "run", "-", "--blocks", "1", "--only", "engine=host,workload=append"); r.status != exitDone {
 		t.Fatal(r.stderr)
 	}
@@ -27,8 +28,11 @@ func TestLostOutput(t *testing.T) {
 		"orion -run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB",
 	} {
 		var errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: full, stderr: &errs}
-		if status := a.run(t.Context(), append(strings.Fields(line), "--state", state)); status != exitFailure || !strings.Contains(errs.String(), "no space left on device") {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], append(strings.Fields(line), "--state", state)...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = cwd, full, &errs
+		cmd.Env = append(cmd.Environ(), forChild(t)...)
+		_ = cmd.Run()
+		if status := cmd.ProcessState.ExitCode(); status != exitFailure || !strings.Contains(errs.String(), "no space left on device") {
 			t.Errorf("%s: status %d, want %d and why:\n%s", line, status, exitFailure, &errs)
 		}
 	}

@@ -49,6 +49,15 @@ func apart(t *testing.T, ctx context.Context, dir, stdin string, args ...string)
 	return outcome(t, cmd)
 }
 
+// apartIn is apart with another current folder, which a process has only one of: so tests of lines run beside each other.
+func apartIn(t *testing.T, cwd, dir string, args ...string) result {
+	t.Helper()
+	states.Add(t, dir)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "--state", dir)...)
+	cmd.Dir = cwd
+	return outcome(t, cmd)
+}
+
 // outcome runs a command of this test binary as plimsoll.
 func outcome(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
@@ -107,9 +116,16 @@ func startPlimsoll(t *testing.T, dir string, args ...string) *exec.Cmd {
 // Stderr is an *output.
 func launch(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 	t.Helper()
+	return launchIn(t, "", dir, plan, args...)
+}
+
+// launchIn is launch with another current folder.
+func launchIn(t *testing.T, cwd, dir, plan string, args ...string) *exec.Cmd {
+	t.Helper()
 	states.Add(t, dir)
 	cmd := exec.Command(os.Args[0], append(args, "--state", dir)...)
-	cmd.Env = append(os.Environ(), forChild(t)...)
+	cmd.Dir = cwd
+	cmd.Env = append(cmd.Environ(), forChild(t)...)
 	cmd.Stdin = strings.NewReader(plan)
 	log := &output{}
 	cmd.Stderr = log

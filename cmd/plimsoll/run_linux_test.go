@@ -90,6 +90,7 @@ func TestRunJSON(t *testing.T) {
 // TestRunFailedCell: a cell that fails keeps its error, and the others are done.
 func TestRunFailedCell(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its state is its own.
 	dir := t.TempDir()
 	const plan = `
 name: full

@@ -18,10 +18,10 @@ func TestSelfcheck(t *testing.T) {
 		t.Skip("needs fio")
 	}
 	needRun(t)
+	t.Parallel() // Its figures need only be there.
 	dir := t.TempDir()
 	leaktest.Check(t, dir)
-	t.Setenv(asPlimsoll, "1") // for the child
-	r := plimsoll(t, t.Context(), dir, "", "selfcheck", "--dir", dir, "--rounds", "1", "--runtime", "100ms", "--json")
+	r := apart(t, t.Context(), dir, "", "selfcheck", "--dir", dir, "--rounds", "1", "--runtime", "100ms", "--json")
 	if r.status != exitDone {
 		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
 	}

@@ -16,6 +16,7 @@ import (
 // plan asks for; when one of them is mounted in another way, the run and its report say so.
 func TestRunUnlike(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its disks are its own.
 	_, first := disktest.Disk(t, disktest.Options{})
 	_, second := disktest.Disk(t, disktest.Options{})
 	plan := `

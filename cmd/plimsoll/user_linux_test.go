@@ -19,6 +19,7 @@ var quickHost = []string{"run", "--quick", "--blocks", "1", "--only", "workload=
 // them, he is told to name one.
 func TestFirstUseOfNobody(t *testing.T) {
 	needRun(t)
+	t.Parallel() // Its folders are its own.
 	own := nobodysFolder(t)
 	mustDo(t, os.Chown(own, 65534, 65534))
 	foreign := nobodysFolder(t) // It is root's.

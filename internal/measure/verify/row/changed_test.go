@@ -1,8 +1,10 @@
 package row
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plimsoll/internal/limit"
@@ -45,5 +47,35 @@ func TestChanged(t *testing.T) {
 	})
 	if small.Verdict != judge.Unproved || !strings.HasSuffix(small.Words(), "to none") {
 		t.Errorf("merged writes under a limit that was changed: %s", small.Words())
+	}
+}
+
+// TestWatch: a limit that is changed for a moment while a row is measured is seen, also at the row's end, and each value once.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, looks := time.Now(), 0
+		r := Request{Look: func() { looks++ }, Changed: func(k limit.Key, m Mode) (int64, bool) {
+			if k != limit.WriteBPS || m != Direct {
+				t.Errorf("asked for %s, %s", k, m)
+			}
+			switch d := time.Since(began); {
+			case d > time.Second && d < 1300*time.Millisecond:
+				return 80 << 20, true
+			case d >= 2990*time.Millisecond:
+				return 0, true
+			}
+			return 8 << 20, false
+		}}
+		end := r.watch(limit.WriteBPS, Direct)
+		time.Sleep(2990 * time.Millisecond)
+		if got := end(); !slices.Equal(got, []int64{80 << 20, 0}) {
+			t.Errorf("changed to %v, want 80 MiB/s, then none", got)
+		}
+		if looks < 58 {
+			t.Errorf("it looked %d times in 3 s", looks)
+		}
+	})
+	if got := (Request{}).watch(limit.WriteBPS, Direct)(); got != nil {
+		t.Errorf("without Changed: %v", got)
 	}
 }
