@@ -79,8 +79,9 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("places(%+v) = %+v, %v", later, g, err)
 	}
 	later.Mounts[0].Later = "nfs::/export"
-	if _, err := h.LookVolume(later); err == nil || !strings.Contains(err.Error(), "nfs::/export") || !strings.Contains(err.Error(), "start a container with it") {
-		t.Errorf("LookVolume(%+v) = %v", later, err)
+	want := "volume:docker:data can't be limited here: no container has it mounted, and until then its data (nfs::/export) is on no disk that is known; instead: start a container with it"
+	if _, err := h.LookVolume(later); err == nil || err.Error() != want {
+		t.Errorf("LookVolume(%+v) = %v, want %s", later, err, want)
 	}
 	elsewhere := v(target.Mount{Source: dir})
 	elsewhere.Elsewhere = "its daemon runs in a virtual machine"

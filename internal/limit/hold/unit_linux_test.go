@@ -181,10 +181,11 @@ func TestUnit(t *testing.T) {
 		return next(path, text)
 	})
 	_, err = fails.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
-	for _, words := range []string{"input/output error", "NOT put back: the properties of " + unitName, "no answer"} {
-		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("Apply() that systemd doesn't take back = %v, want %q", err, words)
-		}
+	number := disktest.Number(t, loop)
+	want := fmt.Sprintf("unit:%s: write_bps on %s: writing %q to %s: input/output error; NOT put back: the properties of %[1]s (unit %[1]s: no answer)",
+		unitName, number, number+" 2097152", file)
+	if err == nil || err.Error() != want {
+		t.Errorf("Apply() that systemd doesn't take back = %v, want %s", err, want)
 	}
 	check("not undone", loop+" 2097152", kernel, 7)
 	sys.refuse = nil

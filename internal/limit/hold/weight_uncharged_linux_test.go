@@ -20,8 +20,11 @@ func TestWeightUncharged(t *testing.T) {
 	data.Weights = []explain.Weight{{Name: "vda", Number: device.Number{Major: 254}, Charge: explain.Leaks}}
 	_, trial := k.Try(t.Context(), k.state, Request{Scope: k.scope, Limits: limit.Limits{Weight: 300}})
 	for name, err := range map[string]error{"limit set": k.set(t.Context(), limit.Limits{Weight: 300}), "a trial": trial} {
-		if !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "a weight on vda") || !strings.Contains(err.Error(), "no group is charged for the I/O there") {
-			t.Errorf("%s: %v, want a refusal", name, err)
+		if !errors.Is(err, refusal.ErrRefused) {
+			t.Fatalf("%s: %v, want a refusal", name, err)
+		}
+		if want := "a weight on vda: no group is charged for the I/O there; limit rates"; err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 	data.Weights[0].By, data.Weights[0].Why = weight.ByBFQ, "threads write it"

@@ -156,8 +156,9 @@ func TestOnDrive(t *testing.T) {
 	d := &daemonInfo{dockerapi.Daemon{Name: "docker", OS: "windows"}}
 	err := checkSpec(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `\\server\share`}}, d)
 	var u *refusal.Error
-	if !errors.As(err, &u) || !strings.Contains(u.What, `\\server\share`) || !strings.Contains(u.Fix, "New-SmbGlobalMapping") {
-		t.Errorf("a bind of a share: %v", err)
+	const want = `engine docker has no place bind on \\server\share: Windows mounts folders of drives into containers, and this is on none; give the share a drive for all users (New-SmbGlobalMapping -LocalPath G: -RemotePath \\SERVER\SHARE) and name that`
+	if !errors.As(err, &u) || err.Error() != want {
+		t.Errorf("a bind of a share: %v, want the refusal %s", err, want)
 	}
 	if err := checkSpec(engine.Spec{ID: "a", Place: place.Spec{Name: "p", Kind: place.Bind, Path: `D:\my data`}}, d); err != nil {
 		t.Errorf("a bind of another drive: %v", err)
