@@ -42,7 +42,7 @@ func (p *progress) Note(text string) { fmt.Fprintf(p.w, "%s%s\n", p.clear(), cle
 
 // Plan implements trial.Observer.
 func (p *progress) Plan(trials, blocks, done int) {
-	p.trials, p.blocks, p.begin = trials, blocks, time.Now()
+	p.trials, p.blocks, p.begin, p.first = trials, blocks, time.Now(), 0
 	if done > 0 {
 		fmt.Fprintf(p.w, "%s%d of %s left, in %s\n", p.clear(), trials-done, size.Plural(trials, "trial"), size.Plural(blocks, "block"))
 		return

@@ -28,6 +28,8 @@ type runFlags struct {
 	resume      bool
 	json        bool
 	destructive string
+	// budget is how long to measure, 0 for the plan's number of blocks.
+	budget time.Duration
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -51,6 +53,7 @@ failed; 4 done, but a limit of the plan was not held, whether cells failed or
 not; 5 nothing of the plan can be done here.`,
 		Example: `  plimsoll run                                 the default plan, about five minutes
   plimsoll run --quick                         the same in about a minute; proves nothing
+  plimsoll run --for 20m                       as many blocks as fit into 20 minutes
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run job.fio --only engine=host      the jobs of a job file of fio, in each place
@@ -72,6 +75,7 @@ not; 5 nothing of the plan can be done here.`,
 	fl.StringVar(&f.out, "out", "", "folder to write report.html and report.json to")
 	fl.BoolVar(&f.resume, "resume", false, "continue the last run that was interrupted, or the run named in place of PLAN; with --blocks N until it has N blocks")
 	fl.BoolVar(&f.json, "json", false, "print the report as JSON")
+	fl.DurationVar(&f.budget, "for", 0, "measure for this long, such as 10m, instead of the plan's number of blocks")
 	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file; its data is then lost")
 	return c
 }
@@ -87,6 +91,9 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	}
 	defer db.Close()
 	if err := db.CheckWritable(); err != nil {
+		return err
+	}
+	if err := f.checkBudget(); err != nil {
 		return err
 	}
 	job, release, err := a.prepare(ctx, db, f, args)
@@ -107,10 +114,14 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := engines.CheckImages(ctx, job.Plan, made); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.Run.ID, job.Run.Plan, job.Run.Seed, size.Duration(job.Left().Round(time.Second)),
+	left := job.Left()
+	if f.budget > 0 {
+		left = f.budget
+	}
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.Run.ID, job.Run.Plan, job.Run.Seed, size.Duration(left.Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.Done) > 0])
 	a.aboutUser(job.Plan)
-	runErr := job.Measure(ctx, runs.Bench{Source: a.engines(), Engines: made, Store: db, Observer: newProgress(a.stderr), Hard: a.hardContext()})
+	runErr := job.Measure(ctx, runs.Bench{Source: a.engines(), Engines: made, Store: db, Observer: newProgress(a.stderr), Budget: f.budget, Hard: a.hardContext()})
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
 		a.explainNothing(*job.Run)
@@ -136,9 +147,30 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	return outcomeError(seen)
 }
 
+// leastBudget is the shortest --for: a block of the default plan takes twelve seconds.
+const leastBudget = 10 * time.Second
+
+// checkBudget checks --for and the flags beside it.
+func (f runFlags) checkBudget() error {
+	switch {
+	case f.budget == 0:
+		return nil
+	case f.budget < leastBudget:
+		return usageError("--for %v is too short for anything: at least %v, and six blocks of the default plan take about a minute and a half; --quick looks for less", f.budget, leastBudget)
+	case f.plan.Blocks != "":
+		return usageError("--for and --blocks both say how much to measure: leave one out")
+	case f.resume:
+		return usageError("--for is for a new run: --resume RUN --blocks N adds blocks to one")
+	}
+	return nil
+}
+
 // prepare creates a new run, or finds the one to resume. The run is owned by this process until release is called.
 func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runs.Job, release func() error, err error) {
 	c := runs.Command{Args: args, Plan: f.plan, Destructive: f.destructive}
+	if f.budget > 0 {
+		c.For = f.budget.String()
+	}
 	if a.stateDir != paths.State() {
 		c.State = a.stateDir
 	}

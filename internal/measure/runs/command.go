@@ -13,7 +13,9 @@ type Command struct {
 	// Args are the arguments that are not flags: a plan, "-" for standard input, or none.
 	Args []string
 	// Plan are the flags that change the plan.
-	Plan        plan.Options
+	Plan plan.Options
+	// For is how long the run measures, "" for as many blocks as the plan has.
+	For         string
 	Destructive string
 	// State is the state folder; "": the default.
 	State string
@@ -34,6 +36,9 @@ func (c Command) Repeat(seed uint64, id string) string {
 	}
 	if flags.Blocks != "" {
 		words = append(words, "--blocks", flags.Blocks)
+	}
+	if c.For != "" {
+		words = append(words, "--for", c.For)
 	}
 	if flags.Only != "" {
 		words = append(words, "--only", flags.Only)

@@ -81,6 +81,8 @@ type Bench struct {
 	Engines  map[string]engine.Engine
 	Store    *store.Store
 	Observer trial.Observer
+	// Budget is trial.Runner's.
+	Budget time.Duration
 	// Hard is cancelled when cleaning up must be quick.
 	Hard context.Context
 }
@@ -91,7 +93,7 @@ func (j *Job) Measure(ctx context.Context, b Bench) error {
 	b.Source.SweepOthers(ctx, b.Engines)
 	r := &trial.Runner{
 		Plan: j.Plan, Engines: b.Engines, Recorder: b.Store, Observer: b.Observer, Judge: check.Judge{}, Witness: witness.New(device.Host()),
-		Hard: b.Hard, Done: j.Done, Earlier: j.earlier, StateDir: b.Source.State, Machine: b.Source.Machine,
+		Budget: b.Budget, Hard: b.Hard, Done: j.Done, Earlier: j.earlier, StateDir: b.Source.State, Machine: b.Source.Machine,
 	}
 	return r.Run(ctx, j.Run)
 }

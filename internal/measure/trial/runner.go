@@ -69,6 +69,8 @@ type Runner struct {
 	Observer Observer
 	Judge    Judge
 	Witness  Witness
+	// Budget is how long to measure. After its first block the run gets as many blocks as fit. 0: as many as the plan has.
+	Budget time.Duration
 	// Hard is cancelled when there is no more time for cleaning up; nil: there always is.
 	Hard context.Context
 	// Done holds the keys and blocks that an earlier part of the run measured.
@@ -169,8 +171,8 @@ func (r *Runner) measure(ctx context.Context) error {
 	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks, r.measured())
 	// The order covers all cells of the plan, so that it stays the same when a run is resumed with other engines working.
 	all := r.Plan.Cells()
-	n := 0
-	for b := range r.Plan.Blocks {
+	n, began := 0, time.Now()
+	for b := 0; b < r.Plan.Blocks; b++ {
 		for k, i := range order(r.run.Seed, b, all) {
 			cell := all[i]
 			if !slices.Contains(r.cells, cell) {
@@ -207,6 +209,7 @@ func (r *Runner) measure(ctx context.Context) error {
 		if err := r.pool.closeAll(); err != nil {
 			r.warn(record.Doubt, "cleanup", err.Error())
 		}
+		r.fit(b+1, time.Since(began))
 	}
 	return nil
 }

@@ -1,0 +1,15 @@
+package main
+
+import "testing"
+
+// TestRunForRefuses: a time that is too short, or beside flags that contradict it, is refused, and nothing is recorded.
+func TestRunForRefuses(t *testing.T) {
+	t.Parallel()
+	var said transcript
+	state := t.TempDir()
+	for _, flags := range [][]string{{"--for", "1s"}, {"--for", "-5m"}, {"--for", "5"}, {"--for", "5m", "--blocks", "3"}, {"last", "--resume", "--for", "5m"}} {
+		args := append([]string{"run"}, flags...)
+		said.add(args, plimsoll(t, t.Context(), state, "", args...))
+	}
+	said.check(t, "run-for-refuses.txt")
+}
