@@ -49,6 +49,8 @@ type Run struct {
 	Skipped []Skip `json:"skipped,omitempty"`
 	// Warnings are doubts about the run as a whole.
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Safety says for which programs the places are safe, where that was asked.
+	Safety []PlaceSafety `json:"safety,omitempty"`
 }
 
 // Statuses of runs and trials.

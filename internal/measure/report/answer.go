@@ -33,6 +33,9 @@ func (r *Report) answer(opt Options) {
 				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, Ratios: r.blank(c.Cell)})
 			}
 			a := &r.Answers[n]
+			if !ok {
+				a.Unfit = unfit(r.Run.Safety, c.Cell)
+			}
 			a.Memory, a.memoryWhy = a.Memory || c.Disk.Memory, cmp.Or(a.memoryWhy, c.Where.InMemory)
 			if c.caution() == lessSafe {
 				a.Unsafe = append(a.Unsafe, w.Name)
@@ -145,6 +148,9 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 	}
 	if a.Baseline {
 		parts = append(parts, "the baseline of all comparisons")
+	}
+	if text := unfitText(a.Unfit); text != "" {
+		parts = append(parts, text)
 	}
 	parts = append(parts, a.verdicts(r, by, compared)...)
 	if n := len(by[Failed]); n > 0 {

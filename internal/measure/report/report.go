@@ -121,6 +121,8 @@ type Answer struct {
 	Memory bool `json:"memory,omitempty"`
 	// Unsafe are the workloads at which a power cut may lose data that the place has synced. Such a place has no Overall.
 	Unsafe []string `json:"unsafe,omitempty"`
+	// Unfit are the programs for which a check found the place unsafe, or safe for one side alone.
+	Unfit []record.Use `json:"unfit,omitempty"`
 	// Baseline is set for the place that the others are compared with.
 	Baseline bool `json:"baseline,omitempty"`
 	// Ratios holds an entry per workload, in the report's order.

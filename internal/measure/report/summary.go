@@ -12,7 +12,7 @@ import (
 
 // summary sums up the tables of interference and limits, and how small a difference can be told, a sentence each.
 func (r *Report) summary() {
-	for _, s := range []string{r.interferenceText(), r.limitsText(), r.resolutionText()} {
+	for _, s := range []string{r.interferenceText(), r.limitsText(), r.resolutionText(), r.fitText()} {
 		if s != "" {
 			r.Summary = append(r.Summary, s)
 		}

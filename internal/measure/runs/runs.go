@@ -95,5 +95,12 @@ func (j *Job) Measure(ctx context.Context, b Bench) error {
 		Plan: j.Plan, Engines: b.Engines, Recorder: b.Store, Observer: b.Observer, Judge: check.Judge{}, Witness: witness.New(device.Host()),
 		Budget: b.Budget, Hard: b.Hard, Done: j.Done, Earlier: j.earlier, StateDir: b.Source.State, Machine: b.Source.Machine,
 	}
-	return r.Run(ctx, j.Run)
+	began := time.Now()
+	if err := r.Run(ctx, j.Run); err != nil {
+		return err
+	}
+	if j.Run.Quick || time.Since(began) < safetyFrom {
+		return nil
+	}
+	return j.checkSafety(ctx, b)
 }

@@ -3,6 +3,7 @@ package safety
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/measure/step"
@@ -17,6 +18,9 @@ type question struct {
 	pairs func(*checker, pair) (Answer, string, error)
 	one   func(*checker) (Answer, string, error)
 }
+
+// slowQuestions take a tenth of a second or more.
+var slowQuestions = []string{"listing", "events", "fresh-content", "fresh-held", "fresh-size", "fresh-mtime", "fdatasync-10ms", "mtime-ns", "opens"}
 
 // questions are all of them, in the order of a report.
 var questions = []question{
@@ -66,8 +70,11 @@ func Title(key string) string {
 }
 
 // ask asks all questions. A step that the place refuses is an answer; a worker that is lost is an error.
-func (c *checker) ask() error {
+func (c *checker) ask(quick bool) error {
 	for _, q := range questions {
+		if quick && slices.Contains(slowQuestions, q.key) {
+			continue
+		}
 		if q.one != nil {
 			if err := c.note(q.key, "", func() (Answer, string, error) { return q.one(c) }); err != nil {
 				return err

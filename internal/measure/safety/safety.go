@@ -17,19 +17,23 @@ import (
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/step"
 )
 
-// An Answer is what is known of a promise.
-type Answer string
+// An Answer is what is known of a promise, or of a program's safety.
+type Answer = record.SafetyAnswer
 
 // Answers.
 const (
-	Yes Answer = "yes"
-	No  Answer = "no"
-	// Unknown: it can't be asked here.
-	Unknown Answer = "unknown"
+	Yes     = record.SafeYes
+	No      = record.SafeNo
+	Unknown = record.SafeUnknown
+	Alone   = record.SafeAlone
 )
+
+// A Use is a program or a habit, and whether the place is safe for it.
+type Use = record.Use
 
 // A Finding is the answer to one question.
 type Finding struct {
@@ -59,6 +63,10 @@ type Options struct {
 	// Engine opens the sessions in Place; Host is the engine host, for the other side of a folder. Host may be Engine.
 	Engine, Host engine.Engine
 	Place        place.Spec
+	// Container has what else the sessions need, such as an image; its Place and ID are not used.
+	Container engine.Spec
+	// Quick leaves out the questions that take longer than some hundredths of a second.
+	Quick bool
 }
 
 // A Report is everything that was found.
@@ -97,7 +105,7 @@ const stepTimeout = 20 * time.Second
 func Check(ctx context.Context, o Options) (r *Report, err error) {
 	c := &checker{ctx: ctx, Report: Report{Place: o.Place.Name, Engine: o.Engine.Name()}}
 	defer func() { err = errors.Join(err, c.close()) }()
-	first, err := c.open(o.Engine, engine.Spec{Place: o.Place})
+	first, err := c.open(o.Engine, o.session(nil))
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be checked: %w", o.Place.Name, err)
 	}
@@ -110,12 +118,19 @@ func Check(ctx context.Context, o Options) (r *Report, err error) {
 	c.FSType, c.Source, c.Options, c.Kernel = m.FSType, m.Source, m.Options, first.Hello.Kernel
 	c.hostPath, c.guest = first.Info().HostPath, first.Info().Guest
 	start := time.Now()
-	if err := c.ask(); err != nil {
+	if err := c.ask(o.Quick); err != nil {
 		return nil, err
 	}
 	c.Took = time.Since(start)
 	c.Uses = derive(c.Findings)
 	return &c.Report, nil
+}
+
+// session describes a session in the place, beside another that has the data if it is set.
+func (o Options) session(beside engine.Session) engine.Spec {
+	spec := o.Container
+	spec.Place, spec.Beside = o.Place, beside
+	return spec
 }
 
 // others opens the other sides of a place that has some.
@@ -128,7 +143,7 @@ func (c *checker) others(o Options, first engine.Session) error {
 		return nil
 	}
 	if !info.Guest {
-		second, err := c.open(o.Engine, engine.Spec{Place: o.Place, Beside: first})
+		second, err := c.open(o.Engine, o.session(first))
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, ", engine %s, kernel %s\n\nIs it safe here?\n", r.Engine, clean.Line(r.Kernel))
 	for _, u := range r.Uses {
-		layout.Sentence(&b, strings.Replace(label(u.Safe), "no", "NO", 1), u.sentence())
+		layout.Sentence(&b, strings.Replace(label(u.Safe), "no", "NO", 1), sentence(u))
 	}
 	b.WriteString("\nWhat the place keeps and breaks\n")
 	for _, q := range questions {
@@ -41,11 +41,11 @@ func (r *Report) WriteText(w io.Writer) error {
 func label(a Answer) string { return fmt.Sprintf("  %-5s  ", words[a]) }
 
 // sentence says for what a place is safe, or what breaks.
-func (u Use) sentence() string {
+func sentence(u Use) string {
 	why := strings.Join(u.Why, "; ")
 	switch {
 	case u.Safe == Alone:
-		return fmt.Sprintf("%s: as long as one side alone uses it. Between %s: %s", u.Name, join(u.Between, " and between "), why)
+		return fmt.Sprintf("%s: as long as one side alone uses it. Between %s: %s", u.Name, strings.Join(u.Between, " and between "), why)
 	case why != "":
 		return u.Name + ": " + why
 	}

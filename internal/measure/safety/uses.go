@@ -5,20 +5,6 @@ import (
 	"slices"
 )
 
-// A Use is a program or a habit, and whether the place is safe for it.
-type Use struct {
-	Name string `json:"name"`
-	// Safe is yes, alone, no, or unknown if something that it needs can't be asked.
-	Safe Answer `json:"safe"`
-	// Why lists what breaks, or what is not known.
-	Why []string `json:"why,omitempty"`
-	// Between says between whom it breaks, if the place is safe for the processes of one side alone.
-	Between []Between `json:"between,omitempty"`
-}
-
-// Alone is the answer for a place that is safe only as long as the processes of one side alone use it.
-const Alone Answer = "alone"
-
 // A use is what a program needs.
 type use struct {
 	name  string
@@ -78,7 +64,7 @@ func derive(findings []Finding) []Use {
 // judge says whether a place is safe for one use.
 func (u *use) judge(findings []Finding) Use {
 	var broken, apart, unknown []string
-	var between []Between
+	var between []string
 	for _, n := range u.needs {
 		no, maybe, pairs := n.answers(findings)
 		switch {
@@ -87,8 +73,8 @@ func (u *use) judge(findings []Finding) Use {
 		case len(no) > 0:
 			apart = append(apart, n.breaks)
 			for _, b := range no {
-				if !slices.Contains(between, b) {
-					between = append(between, b)
+				if !slices.Contains(between, string(b)) {
+					between = append(between, string(b))
 				}
 			}
 		case maybe || pairs == 0:
@@ -97,11 +83,11 @@ func (u *use) judge(findings []Finding) Use {
 	}
 	switch {
 	case len(broken) > 0:
-		return Use{u.name, No, append(broken, apart...), nil}
+		return Use{Name: u.name, Safe: No, Why: append(broken, apart...)}
 	case len(apart) > 0:
-		return Use{u.name, Alone, append(apart, unknown...), between}
+		return Use{Name: u.name, Safe: Alone, Why: append(apart, unknown...), Between: between}
 	case len(unknown) > 0:
-		return Use{u.name, Unknown, unknown, nil}
+		return Use{Name: u.name, Safe: Unknown, Why: unknown}
 	}
 	return Use{Name: u.name, Safe: Yes}
 }

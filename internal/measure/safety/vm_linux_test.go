@@ -107,7 +107,7 @@ func TestVMSQLite(t *testing.T) {
 				t.Fatal(err)
 			}
 			use := r.Uses[slices.IndexFunc(r.Uses, func(u Use) bool { return strings.Contains(u.Name, "WAL") })]
-			t.Logf("%s: %s", row.share, use.sentence())
+			t.Logf("%s: %s", row.share, sentence(use))
 			if use.Safe != No && use.Safe != Alone {
 				t.Fatalf("%+v: the host and a virtual machine share no memory", use)
 			}
