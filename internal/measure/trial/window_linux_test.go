@@ -22,6 +22,7 @@ workloads:
   append: {kind: append, runtime: 100ms}
 engines: [host]
 places: {dir: {}, slow: {kind: dir, path: `+slow.Dir+`}}
+exclude: [{workload: append, place: slow}]
 baseline: {engine: host, place: dir}
 blocks: 2
 `)
