@@ -93,7 +93,7 @@ func (k *keeping) said(words string) bool {
 	return strings.Contains(strings.Join(k.log, "\n"), words)
 }
 
-// restores holds the keeper to a limit of 1 MiB/s of a group on a device, on nothing else, and has it put back each change of another program.
+// restores holds the keeper to a limit of 1 MiB/s of a group on a device, on nothing else, and has it restore each change of another program.
 func (k *keeping) restores(t *testing.T, group disktest.Group, number string) {
 	t.Helper()
 	const most = "rbps=max wbps=1048576 riops=max wiops=max"
@@ -104,7 +104,7 @@ func (k *keeping) restores(t *testing.T, group disktest.Group, number string) {
 		if err := group.Put("io.max", number+" "+other); err != nil {
 			t.Fatal(err)
 		}
-		k.until(t, other+" is put back", is)
+		k.until(t, other+" is restored", is)
 		k.until(t, "it is counted", func() bool { return k.Status().Drift == int64(i+1) })
 		time.Sleep(200 * time.Millisecond) // A second change is answered later.
 	}

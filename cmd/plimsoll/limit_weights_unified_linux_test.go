@@ -57,7 +57,7 @@ func TestLimitUnifiedWeightsDivide(t *testing.T) {
 	if err := light.Put("io.weight", number+" 900"); err != nil {
 		t.Fatal(err)
 	}
-	k.until(t, "the weight is put back", has)
+	k.until(t, "the weight is restored", has)
 
 	for range 3 { // The machine may be busy.
 		before := [2]int64{writtenBy(t, heavy, number), writtenBy(t, light, number)}

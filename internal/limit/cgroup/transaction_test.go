@@ -70,7 +70,7 @@ func TestTransaction(t *testing.T) {
 		}
 		err = x.Undo(t.Context(), fmt.Errorf("web: %w", &Fault{Why: "refused"}))
 		var fault *Fault
-		if !errors.As(err, &fault) || len(fault.Left) < 3 || !strings.HasPrefix(err.Error(), "web: refused; NOT put back: one (no answer), ") || !strings.Contains(err.Error(), " (permission denied)") {
+		if !errors.As(err, &fault) || len(fault.Left) < 3 || !strings.HasPrefix(err.Error(), "web: refused; NOT restored: one (no answer), ") || !strings.Contains(err.Error(), " (permission denied)") {
 			t.Errorf("version %d: Undo() = %v", version, err)
 		}
 		if err := x.Undo(t.Context(), errors.New("plain")); err.Error() != "plain" {

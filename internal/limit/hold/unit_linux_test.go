@@ -172,7 +172,7 @@ func TestUnit(t *testing.T) {
 		return next(path, text)
 	})
 	_, err = fails.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
-	if err == nil || !strings.Contains(err.Error(), "input/output error") || !strings.Contains(err.Error(), "NOT put back: the properties of "+unitName) || !strings.Contains(err.Error(), "no answer") {
+	if err == nil || !strings.Contains(err.Error(), "input/output error") || !strings.Contains(err.Error(), "NOT restored: the properties of "+unitName) || !strings.Contains(err.Error(), "no answer") {
 		t.Errorf("Apply() that systemd doesn't take back = %v", err)
 	}
 	check("not undone", loop+" 2097152", kernel, 7)
@@ -189,7 +189,7 @@ func TestUnit(t *testing.T) {
 }
 
 // TestUnitInterrupted: a systemctl that ends without an answer may have set all, and what was is set again. One that was refused has set
-// nothing, and nothing is said to be put back.
+// nothing, and nothing is said to be restored.
 func TestUnitInterrupted(t *testing.T) {
 	group, loop, sys, h, s := newUnit(t)
 	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
@@ -218,7 +218,7 @@ func TestUnitInterrupted(t *testing.T) {
 		check(fmt.Sprint("interrupted ", i), 3+2*i)
 	}
 	sys.refuse = errors.New("systemctl: Failed to set unit properties: Access denied")
-	if _, err := h.Apply(t.Context(), s, more); err == nil || strings.Contains(err.Error(), "put back") {
+	if _, err := h.Apply(t.Context(), s, more); err == nil || strings.Contains(err.Error(), "restored") {
 		t.Errorf("Apply() that is refused = %v", err)
 	}
 	check("refused", 7)

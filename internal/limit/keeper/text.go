@@ -145,7 +145,7 @@ func (s Status) Text(now time.Time) string {
 		faults.print(&b)
 		return b.String()
 	}
-	w := layout.Table{Head: []string{"CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "PUT BACK"}}
+	w := layout.Table{Head: []string{"CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "RESTORED"}}
 	for _, c := range all {
 		for _, h := range c.Held {
 			w.Add(c.Target, string(h.Key), h.Value, deviceOf(h.Grant), h.Rule, ago(now, h.Since), h.Was, fmt.Sprint(h.Drift))
