@@ -150,7 +150,7 @@ func TestDaemon(t *testing.T) {
 		}
 		return s
 	}
-	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container held", "in the last ", "1 idle"}, "--status")
+	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container with a rule", "in the last ", "1 idle"}, "--status")
 	do(exitFailure, []string{"another daemon runs here", "--status"})
 	if s := status(); s.PID != d.cmd.Process.Pid || len(s.Containers) != 1 || len(s.Containers[0].Faults) != 1 || len(s.Containers[0].Held) < 2 {
 		t.Errorf("state %+v", s)
