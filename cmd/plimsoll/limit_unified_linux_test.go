@@ -23,7 +23,7 @@ func kept(t *testing.T, g disktest.Group, file string) string {
 }
 
 // TestLimitUnifiedVerify: version 2 holds all four modes, also what is written back later: with the io and the memory controller it is
-// charged to the group that wrote, on each of the file systems that say who did. max removes the limit, and the keeper restores it.
+// charged to the group that wrote, on each of the file systems that report the writer. max removes the limit, and the keeper restores it.
 func TestLimitUnifiedVerify(t *testing.T) {
 	needRun(t)
 	disktest.NewUnifiedGroup(t, "io", "memory") // Skips where there is none.

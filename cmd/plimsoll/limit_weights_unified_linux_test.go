@@ -53,7 +53,7 @@ func TestLimitUnifiedWeightsDivide(t *testing.T) {
 	k.Started(target.Target{Kind: target.Cgroup, Name: string(light), Running: true})
 	has := func() bool { return light.Line(t, "io.weight", number) == "50" }
 	k.until(t, "the weight is held", has)
-	k.until(t, "that is told", func() bool { return k.said("held to") })
+	k.until(t, "the log says so", func() bool { return k.said("held to") })
 	if err := light.Put("io.weight", number+" 900"); err != nil {
 		t.Fatal(err)
 	}
