@@ -114,7 +114,7 @@ func TestRunClosedPipes(t *testing.T) {
 }
 
 // TestPlanNotCome: an interrupt ends what waits for a plan that doesn't come, from a named pipe
-// that nobody writes to or from standard input.
+// without a writer or from standard input.
 func TestPlanNotCome(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "plan.yaml")
@@ -282,8 +282,8 @@ func TestResultsReadOnly(t *testing.T) {
 	}
 }
 
-// TestDaemonStrangers: what listens at DOCKER_HOST and is no daemon is told from one that is not
-// there, in plain words, and nothing that it says comes through.
+// TestDaemonStrangers: another program at DOCKER_HOST is reported otherwise than a missing daemon, and nothing that it
+// sends is printed.
 func TestDaemonStrangers(t *testing.T) {
 	const bytes = "\xff\xfe\033[31mhello\r\n"
 	for _, tt := range []struct {

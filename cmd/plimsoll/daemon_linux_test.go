@@ -152,7 +152,7 @@ func TestDaemon(t *testing.T) {
 		}
 		return s
 	}
-	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container held", "in the last ", "1 idle"}, "--status")
+	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container with a rule", "in the last ", "1 idle"}, "--status")
 	do(exitFailure, []string{"another daemon runs here", "--status"})
 	s := status()
 	if s.PID != d.cmd.Process.Pid {

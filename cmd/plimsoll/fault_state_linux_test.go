@@ -69,7 +69,7 @@ func TestRunStateFull(t *testing.T) {
 	checkClean(t, dir)
 }
 
-// asNobody runs plimsoll as a user without any rights, who is at home in dir.
+// asNobody runs plimsoll as a user without any rights, with the home folder dir.
 func asNobody(t *testing.T, dir, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	return asNobodyIn(t, dir, dir, []string{"HOME=" + dir, "DOCKER_HOST=unix://" + dir + "/none.sock"}, stdin, args...)
@@ -118,7 +118,7 @@ func nobodysFolder(t *testing.T) string {
 }
 
 // TestRunNobody: without root the host is measured, and the rest is skipped with
-// the reason; a state folder that can't be written to is told by its path.
+// the reason; an unwritable state folder is reported with its path.
 func TestRunNobody(t *testing.T) {
 	needRun(t)
 	dir := nobodysFolder(t)

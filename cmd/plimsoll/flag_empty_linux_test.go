@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/testkit/golden"
 )
 
-// TestEmptyState: an empty --state is refused, with every command: notes and records would go to the folder in which one happens to be, where
-// nobody finds them again.
+// TestEmptyState: an empty --state is refused, with every command: notes and records would go to the current folder, where
+// later commands don't look.
 func TestEmptyState(t *testing.T) {
 	dir := t.TempDir()
 	var said transcript

@@ -188,7 +188,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestWriteErrorsNameTheFile: the user knows the file that he named, not the
+// TestWriteErrorsNameTheFile: an error names the user's file, not the
 // temporary one beside it.
 func TestWriteErrorsNameTheFile(t *testing.T) {
 	state := recorded(t)

@@ -84,7 +84,7 @@ func TestHookContainerd(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/blkio" + group("web-2")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what was refused has a group: %v", err)
 	}
-	// Whom no rule is for starts all the same.
+	// A container that no rule matches starts too.
 	if out, err := run("other-2"); err != nil {
 		t.Errorf("run other-2: %v: %s", err, out)
 	}

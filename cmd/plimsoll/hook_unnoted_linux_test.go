@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// TestHookUnnoted: where the daemon's folder is full or read-only, a container is held all the same with --best-effort, and it is said
-// that the daemon isn't told; it started without any limit, without a word. Without that flag its start ends, and it has no limit.
+// TestHookUnnoted: where the daemon's folder is full or read-only, a container is limited nevertheless with --best-effort, and a message
+// says that the daemon has no record of it. It once started without any limit or message. Without that flag its start fails, and it has no limit.
 func TestHookUnnoted(t *testing.T) {
 	t.Parallel()
 	l := newHookLab(t, hookRules)

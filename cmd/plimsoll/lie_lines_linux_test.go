@@ -21,7 +21,7 @@ import (
 )
 
 // TestLieBlockSize: a limit of I/Os a second is no limit of bytes until their size is known. Each tool's line says what it lets through
-// at the sizes of its own I/Os, recorded or not; all were told that of 4 KiB, and only with --record.
+// at the sizes of its own I/Os, recorded or not; all once printed that of 4 KiB, and only with --record.
 func TestLieBlockSize(t *testing.T) {
 	needRun(t)
 	t.Parallel() // Its folders and its disk are its own.

@@ -209,7 +209,7 @@ func TestLieSync(t *testing.T) {
 	}
 }
 
-// toldWriteThrough mounts a disk whose kernel was told that it has no cache to flush (Documentation/ABI/stable/sysfs-block, queue/write_cache), while it has one.
+// toldWriteThrough mounts a disk that is set to have no cache to flush (Documentation/ABI/stable/sysfs-block, queue/write_cache), while it has one.
 func toldWriteThrough(t *testing.T) string {
 	t.Helper()
 	loop := disktest.Loop(t, disktest.Image(t, roomy), true)

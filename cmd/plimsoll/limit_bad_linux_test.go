@@ -106,8 +106,8 @@ func TestLimitEnds(t *testing.T) {
 	}
 }
 
-// TestLimitBadPlaces: devices and paths that can't be limited are told with the reason and what to do instead, and all
-// stays as it was.
+// TestLimitBadPlaces: devices and paths that can't be limited are refused with the reason and the fix, and nothing
+// changes.
 func TestLimitBadPlaces(t *testing.T) {
 	l := newBadLab(t)
 	before := l.kernel(t)

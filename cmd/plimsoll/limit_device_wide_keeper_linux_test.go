@@ -45,7 +45,7 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	mustDo(t, k.Close())
 
 	says(exitDone, shown, append([]string{"show"}, at...)...)
-	// Who clears what is its own of it is told of that.
+	// A clear of the group's own limit reports the daemon's limit in the root group.
 	says(exitDone, []string{"the root group still has write_bps=5MiB on " + filepath.Base(loop) + ", for rule one of plimsoll daemon", "clear --device-wide --device " + loop + " removes it"},
 		"clear", "cgroup:"+string(group), "--device", loop, "--run", run)
 	if text := says(exitDone, []string{"no limit is recorded as set in the root group"}, append([]string{"clear", "--only", "read_bps"}, at...)...); strings.Contains(text, "cleared") {

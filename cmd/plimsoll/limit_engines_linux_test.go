@@ -263,7 +263,7 @@ func TestLimitRuntimes(t *testing.T) {
 			if name == "crun" {
 				l.targets.Runc, l.targets.Crun = nil, []string{state}
 			}
-			if text := l.do(t, exitDone, "clear", "oci:"+id); !strings.Contains(text, "config.json of it has stored cpu_shares=512") {
+			if text := l.do(t, exitDone, "clear", "oci:"+id); !strings.Contains(text, "config.json has stored cpu_shares=512") {
 				t.Errorf("clear doesn't say what the bundle has: %s", text)
 			}
 			if tt.cgroup == "" {

@@ -121,7 +121,7 @@ func TestLimitMapperGone(t *testing.T) {
 				t.Errorf("the kernel has %q, want %q", now, before)
 			}
 			if tt.after > 0 && writes < 2*tt.after+1 {
-				t.Errorf("%d writes: nothing was put back", writes)
+				t.Errorf("%d writes: nothing was restored", writes)
 			}
 			// A command that names it is refused too.
 			if _, err := os.Stat(mapped); !errors.Is(err, os.ErrNotExist) {

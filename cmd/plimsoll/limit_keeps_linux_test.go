@@ -27,7 +27,7 @@ type keeping struct {
 	log []string
 }
 
-// keep starts a keeper with one rule, for whatever it is told of: where, and limits, are a policy's words.
+// keep starts a keeper with one rule; match, where and limits are a policy's words.
 func keep(t *testing.T, o target.Options, match, where, limits string) *keeping {
 	t.Helper()
 	return keepText(t, o, fmt.Sprintf("rules:\n- {name: one, match: %s, where: %s, limits: %s}\n", match, where, limits))
@@ -93,18 +93,18 @@ func (k *keeping) said(words string) bool {
 	return strings.Contains(strings.Join(k.log, "\n"), words)
 }
 
-// restores holds the keeper to a limit of 1 MiB/s of a group on a device, on nothing else, and has it put back each change of another program.
+// restores checks that the keeper limits a group to 1 MiB/s on one device only, and restores that after each change by another program.
 func (k *keeping) restores(t *testing.T, group disktest.Group, number string) {
 	t.Helper()
 	const most = "rbps=max wbps=1048576 riops=max wiops=max"
 	is := func() bool { return kept(t, group, "io.max") == number+" "+most }
 	k.until(t, "the group is held on "+number+" alone", is)
-	k.until(t, "that is told", func() bool { return k.said("held to") })
+	k.until(t, "the log says so", func() bool { return k.said("held to") })
 	for i, other := range []string{"wbps=5000000", "wbps=max"} {
 		if err := group.Put("io.max", number+" "+other); err != nil {
 			t.Fatal(err)
 		}
-		k.until(t, other+" is put back", is)
+		k.until(t, other+" is restored", is)
 		k.until(t, "it is counted", func() bool { return k.Status().Drift == int64(i+1) })
 		time.Sleep(200 * time.Millisecond) // A second change is answered later.
 	}
@@ -128,7 +128,7 @@ func keepsNot(t *testing.T, group disktest.Group, dir string, words []string) {
 	before := ratesOf(t, group)
 	k := keep(t, target.Options{}, "all", "{path: "+dir+"}", "{write_bps: 1MiB}")
 	k.Started(target.Target{Kind: target.Cgroup, Name: string(group), Running: true})
-	k.until(t, "the fault is told", func() bool { c := k.Status().Containers; return len(c) == 1 && len(c[0].Faults) == 1 })
+	k.until(t, "the fault is reported", func() bool { c := k.Status().Containers; return len(c) == 1 && len(c[0].Faults) == 1 })
 	c := k.Status().Containers[0]
 	texttest.Has(t, c.Faults[0].Text, words)
 	k.Check()

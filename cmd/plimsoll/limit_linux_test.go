@@ -206,7 +206,7 @@ func TestLimit(t *testing.T) {
 			continue // TestHookRuntime tries the hook, and TestLimitCostReal cost. Enabling changes a disk: TestLimitWeights does it with one of its own.
 		}
 		if !strings.HasPrefix(args, "verify") && slices.ContainsFunc([]string{"pid:", "cgroup:", "--keep", "--latency"}, func(w string) bool { return strings.Contains(args, w) }) {
-			continue // TestLimitOfProcess and others have targets of their own; what this engine and kernel can't is told by others.
+			continue // TestLimitOfProcess and others have targets of their own; refusals of this engine and kernel have tests of their own.
 		}
 		// The manual's new volume is this test's, too.
 		if args = volumes.Replace(args); slices.Contains(tried, args) {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/testkit/texttest"
 )
 
-// setBy is who set each limit of a target, as show says without one: by "write_bps=1MiB 7:0".
+// setBy is which program set each limit of a target, as a bare show reports it: by "write_bps=1MiB 7:0".
 func (l limitLab) setBy(t *testing.T, target string, flags ...string) map[string]string {
 	t.Helper()
 	var shown struct{ Limited []show.Limited }

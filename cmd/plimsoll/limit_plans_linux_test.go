@@ -135,8 +135,8 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// nobodyLoses asserts of limits at the device what holds whatever else the machine does: where they were reached, both by one client
-// and by two, each has its pace; and no more is lost than without limits. Where they were not reached nothing is proved.
+// nobodyLoses checks limits at the device in a way that other load on the machine can't disturb: where clients reached their limits, one
+// or two of them, each kept its pace, and lost no more than without limits. Where they did not, it proves nothing.
 func nobodyLoses(t *testing.T, r report.Report) {
 	t.Helper()
 	const noise = 0.25

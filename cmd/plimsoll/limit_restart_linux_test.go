@@ -20,7 +20,7 @@ import (
 )
 
 // TestLimitRestart: a container that is started again has lost its limits. Set says so, and prints the policy by which the daemon
-// holds them; the refusal of --keep prints it too; and show without a target lists the limits of the machine with who set each.
+// holds them; the refusal of --keep prints it too; and show without a target lists the limits of the machine with the program that set each.
 func TestLimitRestart(t *testing.T) {
 	t.Parallel() // It waits most of the time.
 	needBlkio(t)

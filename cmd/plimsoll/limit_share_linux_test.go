@@ -55,7 +55,7 @@ func served(t *testing.T, group disktest.Group, number string) int64 {
 func TestLimitWeightShares(t *testing.T) {
 	needBlkio(t)
 	times := 1.0
-	// Whatever favors who begins, or the one group over the other, cancels out.
+	// An advantage of the first writer, or of one group, cancels out.
 	for _, weights := range [][2]string{{"800", "100"}, {"100", "800"}} {
 		t.Run(weights[0]+" and "+weights[1], func(t *testing.T) {
 			got := shared(t, weights)

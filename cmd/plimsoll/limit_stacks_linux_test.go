@@ -85,7 +85,7 @@ func (l limitLab) proveRate(t *testing.T, name, dir string, modes ...string) (ra
 var measuredStacks = []string{"partition", "LVM thin", "LVM mirrored", "RAID 5", "LUKS on LVM"}
 
 // TestLimitUnifiedStacks: on what the tools of administrators make of disks, the limit of a folder goes on the device right under
-// the file system, on that alone, and is proved to hold there. The keeper puts it back there.
+// the file system, on that alone, and is proved to hold there. The keeper restores it there.
 func TestLimitUnifiedStacks(t *testing.T) {
 	needRun(t)
 	disktest.NewUnifiedGroup(t, "io", "memory") // Skips where there is none.

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/testkit/texttest"
 )
 
-// TestLimitStored: clear clears the kernel whatever the engine has stored, and says what the next start would bring
+// TestLimitStored: clear clears the kernel whatever the engine has stored, and reports which limits the next start brings
 // back; and it does.
 func TestLimitStored(t *testing.T) {
 	needRun(t)

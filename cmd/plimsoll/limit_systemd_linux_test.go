@@ -41,14 +41,14 @@ type unitLab struct {
 	name, group, number string
 }
 
-// has waits until a file of the unit's group says what it shall: systemd writes it soon after it was told.
+// has waits until a file of the unit's group has the wanted content: systemd writes it a little after the command.
 func (l unitLab) has(t *testing.T, when, file, want string) {
 	t.Helper()
 	var is string
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		b, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", l.group, file))
 		is = strings.TrimSuffix(strings.TrimSpace(string(b)), " 100000") // The period of CPU quotas.
-		// systemd gives no more controllers than are asked for, and takes them away again.
+		// systemd enables only the controllers that a unit asks for, and disables them again.
 		if err == nil && is == want || errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(want, "123456789") {
 			return
 		}
@@ -89,7 +89,7 @@ func scope(t *testing.T, name string) unitLab {
 }
 
 // TestLimitSystemd: limits of a service and of a scope are systemd's own properties, so that a daemon-reload, another property and
-// a restart leave them; the kernel holds them, and clear takes them away for good.
+// a restart leave them; the kernel holds them, and clear removes them for good.
 func TestLimitSystemd(t *testing.T) {
 	needSystemd(t)
 	loop, dir := fastDisk(t)

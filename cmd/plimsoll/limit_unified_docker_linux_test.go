@@ -35,7 +35,7 @@ func unifiedGroupOf(t *testing.T, pid int) disktest.Group {
 }
 
 // TestLimitUnifiedDocker: a container of Docker on version 2 that was made with a limit of a device takes another while it runs, is held to
-// it, and is rid of it, which Docker's own update can't do; what Docker has stored is told, and comes back with the next start, unless the
+// it, and is rid of it, which Docker's own update can't do; the limit that Docker has stored is reported, and comes back with the next start, unless the
 // keeper holds the container.
 func TestLimitUnifiedDocker(t *testing.T) {
 	needRun(t)

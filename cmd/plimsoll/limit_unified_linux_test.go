@@ -23,7 +23,7 @@ func kept(t *testing.T, g disktest.Group, file string) string {
 }
 
 // TestLimitUnifiedVerify: version 2 holds all four modes, also what is written back later: with the io and the memory controller it is
-// charged to the group that wrote, on each of the file systems that say who did. max removes the limit, and the keeper puts it back.
+// charged to the group that wrote, on each of the file systems that report the writer. max removes the limit, and the keeper restores it.
 func TestLimitUnifiedVerify(t *testing.T) {
 	needRun(t)
 	disktest.NewUnifiedGroup(t, "io", "memory") // Skips where there is none.
@@ -140,7 +140,7 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	set := []string{"set", name, "--device", loop, "--weight", "200"}
 	l.says(t, exitCannot, []string{disk, "--enable-weights does that"}, set...)
 	has("refused", false, "")
-	l.says(t, exitDone, []string{"set weight=200", "weights take effect on " + disk + " by iocost", "for all its users; plimsoll limit clear puts that back"}, append(set, "--enable-weights=iocost")...)
+	l.says(t, exitDone, []string{"set weight=200", "weights take effect on " + disk + " by iocost", "for all its users; plimsoll limit clear restores the earlier setting"}, append(set, "--enable-weights=iocost")...)
 	has("enabled", true, "200")
 	l.says(t, exitDone, []string{"unchanged"}, set...)
 	l.says(t, exitDone, []string{"weight=200"}, "show", name)

@@ -48,7 +48,7 @@ func TestLimitWeights(t *testing.T) {
 			says(exitFailure, []string{"cpu"}, append(set, "--cpus", "1", "--enable-weights")...)
 			has("refused", before, "")
 
-			says(exitDone, []string{"set weight=200", "weights take effect on " + disk + " by bfq", "for all its users; plimsoll limit clear puts that back"}, append(set, "--enable-weights")...)
+			says(exitDone, []string{"set weight=200", "weights take effect on " + disk + " by bfq", "for all its users; plimsoll limit clear restores the earlier setting"}, append(set, "--enable-weights")...)
 			has("enabled", "bfq", "200")
 			says(exitDone, []string{"unchanged"}, set...)
 			// A later refusal leaves the enabled controllers, and the weight.

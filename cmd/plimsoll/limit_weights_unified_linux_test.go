@@ -53,11 +53,11 @@ func TestLimitUnifiedWeightsDivide(t *testing.T) {
 	k.Started(target.Target{Kind: target.Cgroup, Name: string(light), Running: true})
 	has := func() bool { return light.Line(t, "io.weight", number) == "50" }
 	k.until(t, "the weight is held", has)
-	k.until(t, "that is told", func() bool { return k.said("held to") })
+	k.until(t, "the log says so", func() bool { return k.said("held to") })
 	if err := light.Put("io.weight", number+" 900"); err != nil {
 		t.Fatal(err)
 	}
-	k.until(t, "the weight is put back", has)
+	k.until(t, "the weight is restored", has)
 
 	for range 3 { // The machine may be busy.
 		before := [2]int64{writtenBy(t, heavy, number), writtenBy(t, light, number)}

@@ -49,7 +49,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 		}{{soft, onceInterrupted}, {hard, twiceInterrupted}} {
 			sig, ok := <-signals
 			for ok && sig == syscall.SIGHUP {
-				reload := a.hangup.Load() // Once: a daemon that ends takes it away.
+				reload := a.hangup.Load() // Once: a daemon that ends removes it.
 				if reload == nil {
 					break
 				}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestResultsOfAnotherUser: a user who may read the database may list its runs, also beside locks that an older version
-// made for its user alone, or that lie where he may not look.
+// made for its user alone, or that lie in a folder that this user may not read.
 func TestResultsOfAnotherUser(t *testing.T) {
 	needRun(t)
 	dir := nobodysFolder(t)

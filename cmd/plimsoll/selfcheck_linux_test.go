@@ -55,7 +55,7 @@ func TestSelfcheckRefuses(t *testing.T) {
 	said.check(t, "selfcheck-refuses.txt", golden.Text(os.Args[0], "FIO"))
 }
 
-// TestSelfcheckInterrupted: an interrupt is told as one, whichever program is in the middle, and leaves nothing.
+// TestSelfcheckInterrupted: an interrupt is reported as one, whichever program runs at that time, and leaves nothing behind.
 func TestSelfcheckInterrupted(t *testing.T) {
 	if _, err := exec.LookPath("fio"); err != nil {
 		t.Skip("needs fio")

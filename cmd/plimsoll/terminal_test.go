@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestColumnsInAPipe: who pipes a report into a pager says how wide it may be.
+// TestColumnsInAPipe: COLUMNS sets the width of a report that is piped into a pager.
 func TestColumnsInAPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

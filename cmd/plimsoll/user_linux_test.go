@@ -14,9 +14,9 @@ import (
 // quickHost is a first look at the default plan that takes a second.
 var quickHost = []string{"run", "--quick", "--blocks", "1", "--only", "workload=append"}
 
-// TestFirstUseOfNobody: a user without rights and without a usual home measures the host all
-// the same, and is told where the records go and what root would add; where there is no folder for
-// them, he is told to name one.
+// TestFirstUseOfNobody: a user without rights and without a usual home measures the host
+// nevertheless, and the output says where the records go and what root would add. If there is no folder for
+// them, the error asks for one.
 func TestFirstUseOfNobody(t *testing.T) {
 	needRun(t)
 	t.Parallel() // Its folders are its own.

@@ -149,7 +149,7 @@ func sweepVanished(t *testing.T, dir, disk, id string) {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 	if err := disktest.Unmount(disk); err != nil {
-		t.Errorf("somebody holds the disk: %v", err)
+		t.Errorf("a process holds the disk: %v", err)
 	}
 	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--only", "workload=append,engine=host,place=dir", "--blocks", "1")
 	if r.status != exitDone {

@@ -37,7 +37,7 @@ func machineStarts(t *testing.T) func() []string {
 }
 
 // TestVMPlans: the plans site-build and raw-write have cells in machines, by the machine's own disk, by 9p and by virtiofs. Each of these has
-// a figure, cold reads are told from warm ones, and the report says that warm ones of a share don't show the border.
+// a figure, cold reads are distinguished from warm ones, and the report says that warm ones of a share don't show the border.
 func TestVMPlans(t *testing.T) {
 	kernel := needVM(t)
 	const files = 30 // A tree's, of which each is read and written by an emulated processor.

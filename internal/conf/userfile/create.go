@@ -78,7 +78,7 @@ const lastWrites = time.Second
 // An Output is a file made by Create.
 type Output struct {
 	f *os.File
-	// made: there was none before. regular: it is no pipe or device.
+	// made is set if Create made the file, and regular if it is a regular file: not a pipe or a device.
 	made, regular bool
 	// stop ends the watch of the context, nil for a regular file.
 	stop  func() bool

@@ -37,8 +37,8 @@ type Fault struct {
 // Unwrap returns the underlying error, such as syscall.ENODEV or ErrNoController.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// NotPutBack reports whether err is of a change that failed and could not be undone: the kernel has some of the new limits.
-func NotPutBack(err error) bool {
+// NotRestored reports whether err is of a change that failed and could not be undone: the kernel has some of the new limits.
+func NotRestored(err error) bool {
 	var f *Fault
 	return errors.As(err, &f) && len(f.Left) > 0
 }
@@ -64,7 +64,7 @@ func (f *Fault) Error() string {
 	}
 	switch {
 	case len(f.Left) > 0:
-		b.WriteString("; NOT put back: " + strings.Join(f.Left, ", "))
+		b.WriteString("; NOT restored: " + strings.Join(f.Left, ", "))
 	case f.Undone:
 		b.WriteString("; the earlier writes were undone")
 	}

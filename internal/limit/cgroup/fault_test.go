@@ -150,7 +150,7 @@ func (f *fake) drop(names ...string) {
 }
 
 // TestDiesMeanwhile: a container that ends between two writes is said to have ended, and there is nothing
-// to put back.
+// to restore.
 func TestDiesMeanwhile(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		for _, answer := range []error{syscall.ENODEV, nil} {

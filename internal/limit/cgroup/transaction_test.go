@@ -73,7 +73,7 @@ func TestTransaction(t *testing.T) {
 		if !errors.As(err, &fault) || len(fault.Left) < 3 {
 			t.Errorf("version %d: Undo() = %#v, want a fault with three left or more", version, err)
 		}
-		if text := err.Error(); !strings.HasPrefix(text, "web: refused; NOT put back: one (no answer), ") || !strings.Contains(text, " (permission denied)") {
+		if text := err.Error(); !strings.HasPrefix(text, "web: refused; NOT restored: one (no answer), ") || !strings.Contains(text, " (permission denied)") {
 			t.Errorf("version %d: Undo() = %s", version, text)
 		}
 		if err := x.Undo(t.Context(), errors.New("plain")); err.Error() != "plain" {

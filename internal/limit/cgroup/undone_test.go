@@ -89,8 +89,8 @@ func TestLateFault(t *testing.T) {
 	}
 }
 
-// TestNotPutBack: what could not be undone is named with the value that it should have.
-func TestNotPutBack(t *testing.T) {
+// TestNotRestored: what could not be undone is named with the value that it should have.
+func TestNotRestored(t *testing.T) {
 	f := newFake(t, 2, "/c")
 	f.put("cg/c/io.max", "254:0 rbps=5 wbps=max riops=max wiops=max\n")
 	writes := 0
@@ -102,7 +102,7 @@ func TestNotPutBack(t *testing.T) {
 	}
 	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []device.Number{vda}})
 	var fault *Fault
-	if !errors.As(err, &fault) || len(fault.Left) != 1 || !strings.Contains(err.Error(), `NOT put back: "254:0 rbps=5" to `) {
+	if !errors.As(err, &fault) || len(fault.Left) != 1 || !strings.Contains(err.Error(), `NOT restored: "254:0 rbps=5" to `) {
 		t.Errorf("Hold = %v", err)
 	}
 }
@@ -141,7 +141,7 @@ func TestNotKept(t *testing.T) {
 	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), `read_bps on 254:0: writing "254:0 rbps=100" to `) {
 		t.Errorf("Hold = %v", err)
 	}
-	if n != 4 { // Two values, and both put back.
+	if n != 4 { // Two values, and both restored.
 		t.Errorf("%d writes", n)
 	}
 	if diff := cmp.Diff(before, f.everything()); diff != "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestV1Unsettled: a container that makes a group at each write never has all of its groups limited. That is an error, and what was
-// written is put back; it was taken for done.
+// written is restored; it was taken for done.
 func TestV1Unsettled(t *testing.T) {
 	l := newLab(t, hierarchy.IO)
 	if l == nil {

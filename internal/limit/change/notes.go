@@ -219,7 +219,7 @@ func (m *Maker) keeperNotes(s *hold.Scope, c limit.Change) (notes []string) {
 			}
 		}
 		if slices.Sort(words); len(words) > 0 {
-			notes = append(notes, fmt.Sprintf("the daemon (process %d) holds %s to %s, and puts that back at once: change its policy %s instead", is.s.PID, name, strings.Join(slices.Compact(words), ", "), is.s.Policy.Path))
+			notes = append(notes, fmt.Sprintf("the daemon (process %d) holds %s to %s, and restores that at once: change its policy %s instead", is.s.PID, name, strings.Join(slices.Compact(words), ", "), is.s.Policy.Path))
 		}
 	}
 	for _, p := range s.GroupSets {

@@ -95,7 +95,7 @@ func (m *Maker) enabling(by string) applier {
 			return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
 		for _, e := range on {
-			s.Notes = append(s.Notes, e.String()+", for all its users; plimsoll limit clear puts that back")
+			s.Notes = append(s.Notes, e.String()+", for all its users; plimsoll limit clear restores the earlier setting")
 		}
 		return done, nil
 	}

@@ -52,7 +52,7 @@ func TestText(t *testing.T) {
 			done(unit, func(d *hold.Done) { d.Writes, d.Properties = 0, []string{"CPUQuota=100%"} }), done(root, func(d *hold.Done) { d.Writes = 0 })}}},
 		{"cleared", Result{Remove: []limit.Key{limit.Memory}, Done: []hold.Done{done(web, func(d *hold.Done) {
 			d.Forgot, d.Notes = []string{"write_bps=1MiB on /dev/sda"}, []string{"something is not known"}
-			d.Stored = &hold.Stored{By: "docker 20.10", Limits: []string{"memory=1GiB"}, Fix: "make it anew without"}
+			d.Stored = &hold.Stored{By: "docker 20.10", Limits: []string{"memory=1GiB"}, Fix: "recreate the container without it"}
 		})}}},
 	} {
 		if row.r.Scope == nil {

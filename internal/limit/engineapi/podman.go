@@ -36,7 +36,7 @@ func (a *API) setPodman(ctx context.Context, id string, l Resources) (Outcome, e
 		return Outcome{}, fmt.Errorf("container %.12s: Podman does not report its limits", id)
 	}
 	if !in.Container.State.Running && a.forgets() {
-		return Outcome{}, &refusal.Error{What: "limits of a container that doesn't run", Why: a.title() + " keeps an update's limits only while it runs", Fix: "start it, or make it anew with them"}
+		return Outcome{}, &refusal.Error{What: "limits of a container that doesn't run", Why: a.title() + " keeps an update's limits only while it runs", Fix: "start it, or recreate it with these limits"}
 	}
 	was := stored(before)
 	if len(l.Devices) > 0 {

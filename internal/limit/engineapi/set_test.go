@@ -62,7 +62,7 @@ func TestOldDocker(t *testing.T) {
 // storedRate is a stored limit as the API writes it.
 func storedRate(path string, rate int) any { return []any{map[string]any{"Path": path, "Rate": rate}} }
 
-// TestSetKeeps: limits of other devices, which a list in an update would take away, stay stored, and
+// TestSetKeeps: limits of other devices, which a list in an update would remove, stay stored, and
 // a failed update is taken back.
 func TestSetKeeps(t *testing.T) {
 	f := newFake(t, "1.55", "linux")

@@ -141,7 +141,7 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// TestDamagedWeights: a damaged record of another disk's weights doesn't keep a disk from being divided by weight, nor from being put back, which
+// TestDamagedWeights: a damaged record of another disk's weights doesn't keep a disk from being divided by weight, nor from being restored, which
 // reports it.
 func TestDamagedWeights(t *testing.T) {
 	k, _ := newStuck(t)

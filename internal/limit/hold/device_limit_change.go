@@ -87,7 +87,7 @@ func (w *DeviceLimits) change(ctx context.Context, s *Scope, r limit.Change, has
 		return nil, errors.Join(err, back(), bad, w.written(ctx, now.all, before))
 	}
 	done, err := apply()
-	if cgroup.NotPutBack(err) {
+	if cgroup.NotRestored(err) {
 		return done, errors.Join(err, back()) // The record stays: limit clear removes by it what the kernel has.
 	}
 	if err != nil {

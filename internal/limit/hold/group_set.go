@@ -154,6 +154,6 @@ func (h *Holder) unitOf(ctx context.Context, s *Scope, t *target.Target) string 
 			return name
 		}
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("the group of %s has a name of systemd's (%s), but this machine's systemd does not know it: if that of a user made it, limits may go at its daemon-reload", t.Ref(), name))
+	s.Notes = append(s.Notes, fmt.Sprintf("the group of %s is named as a systemd unit (%s) that the system's systemd does not know: if a user's systemd manages it, its daemon-reload may remove the limits", t.Ref(), name))
 	return ""
 }

@@ -254,7 +254,7 @@ func TestKeep(t *testing.T) {
 	}
 
 	d.refuse = func(id string) bool { return id == secondID }
-	if _, err = h.Keep(t.Context(), s, set(2<<20)); err == nil || !strings.Contains(err.Error(), "this daemon refuses") || strings.Contains(err.Error(), "NOT put back: what docker 29.6.0 (API 1.55) has stored of container "+firstID) {
+	if _, err = h.Keep(t.Context(), s, set(2<<20)); err == nil || !strings.Contains(err.Error(), "this daemon refuses") || strings.Contains(err.Error(), "NOT restored: what docker 29.6.0 (API 1.55) has stored of container "+firstID) {
 		t.Errorf("Keep() with one refused = %v", err)
 	}
 	d.refuse = func(string) bool { return false }

@@ -46,20 +46,20 @@ func (k *killed) stillRecorded(t *testing.T, at string) {
 	t.Helper()
 	_, now, err := k.DeviceLimits(k.state).now()
 	if n := k.scope.Devices()[0].Number; err != nil || len(now[n].Keys()) != 1 {
-		t.Errorf("%s: the root group has %v, %v, want the limit that was not put back", at, now, err)
+		t.Errorf("%s: the root group has %v, %v, want the limit that was not restored", at, now, err)
 	}
 	k.recorded(t, at)
 }
 
-// TestRecordedUntilPutBack: what a failed change could not put back in the root group stays recorded, so that it can be removed later.
-func TestRecordedUntilPutBack(t *testing.T) {
+// TestRecordedUntilRestored: what a failed change could not restore in the root group stays recorded, so that it can be removed later.
+func TestRecordedUntilRestored(t *testing.T) {
 	two := limit.Limits{ReadBPS: 3 << 20, WriteBPS: 2 << 20}
 	t.Run("of a run", func(t *testing.T) {
 		k, allowed := newStuck(t)
 		*allowed = 1
 		w := k.DeviceLimits(k.state)
 		n, err := w.Hold(t.Context(), "a run", k.scope.Devices()[0], two)
-		if !cgroup.NotPutBack(err) || !errors.Is(err, syscall.EIO) {
+		if !cgroup.NotRestored(err) || !errors.Is(err, syscall.EIO) {
 			t.Fatalf("Hold() = %v", err)
 		}
 		k.stillRecorded(t, "after the run")
@@ -76,7 +76,7 @@ func TestRecordedUntilPutBack(t *testing.T) {
 		for _, writes := range []int{1, 2} { // A limit fails, or none does until the release.
 			*allowed = writes
 			x, err := k.Hold(t.Context(), k.state, "a run", []Request{r})
-			if x == nil || cgroup.NotPutBack(err) != (writes == 1) {
+			if x == nil || cgroup.NotRestored(err) != (writes == 1) {
 				t.Fatalf("Hold() = %v, %v", x, err)
 			}
 			if err := x.Release(); !errors.Is(err, syscall.EIO) {
@@ -93,7 +93,7 @@ func TestRecordedUntilPutBack(t *testing.T) {
 	t.Run("of a target", func(t *testing.T) {
 		k, allowed := newStuck(t)
 		*allowed = 1
-		if err := k.set(t.Context(), two); err == nil || !strings.Contains(err.Error(), "NOT put back") {
+		if err := k.set(t.Context(), two); err == nil || !strings.Contains(err.Error(), "NOT restored") {
 			t.Fatalf("set: %v", err)
 		}
 		k.stillRecorded(t, "after limit set")

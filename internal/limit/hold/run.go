@@ -14,7 +14,7 @@ import (
 )
 
 // Hold sets rates in the root group on a disk, for as long as this process runs. If the disk already has rates there,
-// the error is a refusal. Release removes the rates; if this process is killed, Sweep does. If cgroup.NotPutBack is true
+// the error is a refusal. Release removes the rates; if this process is killed, Sweep does. If cgroup.NotRestored is true
 // of the error, n is recorded, and Release is needed too. With version 2, which has no such limits, the error wraps
 // cgroup.ErrUnsupported.
 func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, rates limit.Limits) (n DeviceLimit, err error) {
@@ -44,7 +44,7 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 			return err
 		}
 		_, err = w.groups.Hold(root, cgroup.Want{Change: limit.Change{Set: n.Limits}, Devices: []device.Number{n.Device}})
-		if err != nil && !cgroup.NotPutBack(err) {
+		if err != nil && !cgroup.NotRestored(err) {
 			return errors.Join(err, w.journal.Remove(deviceLimitKind, n.Device.String()))
 		}
 		return err

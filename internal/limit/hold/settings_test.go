@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// TestLieSetAndPutBack: the daemon has put a limit back before what was set is noted. The value then is not the command's.
-func TestLieSetAndPutBack(t *testing.T) {
+// TestLieSetAndRestored: the daemon has restored a limit before what was set is noted. The value then is not the command's.
+func TestLieSetAndRestored(t *testing.T) {
 	d := device.Number{Major: 7}
 	change := limit.Change{Set: limit.Limits{WriteBPS: 20 << 20}}
 	for has, want := range map[int64]int{20 << 20: 1, 10 << 20: 0} {

@@ -15,7 +15,7 @@ import (
 
 // A Stored is the limits that an engine has stored for a container, which its next start sets again.
 type Stored struct {
-	// By names the engine: "docker 20.10.24 (API 1.41)".
+	// By names the engine, "docker 20.10.24 (API 1.41)", or the container's configuration file.
 	By string `json:"by"`
 	// Limits are the limits, each in words: "write_bps=10MiB on /dev/sdb".
 	Limits []string `json:"limits"`
@@ -45,7 +45,7 @@ func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.W
 	if t == nil || t.Kind != target.Container {
 		return nil, nil
 	}
-	s := Stored{By: string(t.Engine) + "'s config.json of it", Fix: "make it anew without"}
+	s := Stored{By: "the container's config.json", Fix: "to remove that, recreate the container without it"}
 	var has engineapi.Resources
 	if byAPI(t) {
 		api, err := engineapi.Open(ctx, t.Host)
@@ -56,7 +56,7 @@ func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.W
 		if has, err = api.Stored(ctx, t.ID); err != nil {
 			return nil, err
 		}
-		s.By, s.Fix = api.Title(), "it can't remove that by an update: recreate the container without it"
+		s.By, s.Fix = api.Title(), "an update can't remove that: recreate the container without it"
 	} else {
 		has = engineapi.Asked(t.Asked)
 	}

@@ -71,7 +71,7 @@ func (t *Temporary) hold(ctx context.Context, owner string, all []Request) error
 			continue
 		}
 		_, err := t.holder.Apply(ctx, r.Scope, r.change())
-		if err == nil || cgroup.NotPutBack(err) {
+		if err == nil || cgroup.NotRestored(err) {
 			t.requests = append(t.requests, r)
 		}
 		if err != nil {
@@ -126,7 +126,7 @@ func (t *Temporary) holdDevices(ctx context.Context, owner string) error {
 		if errors.Is(err, cgroup.ErrUnsupported) {
 			return nil // Version 2 charges buffered writes to the group of the writer.
 		}
-		if err == nil || cgroup.NotPutBack(err) {
+		if err == nil || cgroup.NotRestored(err) {
 			t.inRoot = append(t.inRoot, n)
 		}
 		if err != nil {

@@ -160,7 +160,7 @@ func TestLaterRefused(t *testing.T) {
 		undoing := false
 		_, err := through(h, func(path, text string, next func(string, string) error) error {
 			err := next(path, text)
-			// He sets 3 MB/s whenever it is anything else, until it is put back.
+			// He sets 3 MB/s whenever it is anything else, until it is restored.
 			undoing = undoing || strings.HasSuffix(text, " 6000000")
 			if file := filepath.Join(string(one), "blkio.throttle.write_bps_device"); path == file && !undoing {
 				number, _, _ := strings.Cut(text, " ")

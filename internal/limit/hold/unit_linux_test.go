@@ -182,7 +182,7 @@ func TestUnit(t *testing.T) {
 	})
 	_, err = fails.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
 	number := disktest.Number(t, loop)
-	want := fmt.Sprintf("unit:%s: write_bps on %s: writing %q to %s: input/output error; NOT put back: the properties of %[1]s (unit %[1]s: no answer)",
+	want := fmt.Sprintf("unit:%s: write_bps on %s: writing %q to %s: input/output error; NOT restored: the properties of %[1]s (unit %[1]s: no answer)",
 		unitName, number, number+" 2097152", file)
 	if err == nil || err.Error() != want {
 		t.Errorf("Apply() that systemd doesn't take back = %v, want %s", err, want)
@@ -201,7 +201,7 @@ func TestUnit(t *testing.T) {
 }
 
 // TestUnitInterrupted: a systemctl that ends without an answer may have set all, and what was is set again. One that was refused has set
-// nothing, and nothing is said to be put back.
+// nothing, and nothing is said to be restored.
 func TestUnitInterrupted(t *testing.T) {
 	group, loop, sys, h, s := newUnit(t)
 	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
@@ -230,7 +230,7 @@ func TestUnitInterrupted(t *testing.T) {
 		check(fmt.Sprint("interrupted ", i), 3+2*i)
 	}
 	sys.refuse = errors.New("systemctl: Failed to set unit properties: Access denied")
-	if _, err := h.Apply(t.Context(), s, more); err == nil || strings.Contains(err.Error(), "put back") {
+	if _, err := h.Apply(t.Context(), s, more); err == nil || strings.Contains(err.Error(), "restored") {
 		t.Errorf("Apply() that is refused = %v", err)
 	}
 	check("refused", 7)

@@ -28,7 +28,7 @@ func loopScope(t *testing.T, h *Holder, g disktest.Group, loop string) *Scope {
 	return s
 }
 
-// TestWeights: a disk is divided by weight when that is asked for, noted, and put back when the last weight for
+// TestWeights: a disk is divided by weight when that is asked for, noted, and restored when the last weight for
 // which it was done has gone.
 func TestWeights(t *testing.T) {
 	one, two := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)

@@ -37,11 +37,11 @@ func Bundle(args []string, dir string) (bundle string, ok bool) {
 	}
 	bundle = dir
 	for rest := args[i+1:]; len(rest) > 0; rest = rest[1:] {
-		name, value, given := strings.Cut(rest[0], "=")
+		name, value, hasValue := strings.Cut(rest[0], "=")
 		if name != "-b" && name != "--bundle" && name != "-bundle" {
 			continue
 		}
-		if !given && len(rest) > 1 {
+		if !hasValue && len(rest) > 1 {
 			value = rest[1]
 		}
 		bundle = value

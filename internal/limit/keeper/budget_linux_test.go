@@ -118,7 +118,7 @@ func TestTogether(t *testing.T) {
 	if n := r.k.Check().Writes; n != 0 {
 		t.Errorf("%d writes without drift", n)
 	}
-	// Somebody changes it, and the next look puts it back.
+	// Somebody changes it, and the next look restores it.
 	if err := os.WriteFile(filepath.Join(root, "cg/shop/memory.max"), []byte("max\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestTogetherRefused(t *testing.T) {
 	r.k.mu.Unlock()
 	eventually(t, "the fault is told", func() bool {
 		s := r.k.Status()
-		return r.said("the group /shop: take away limits: ") && len(s.Together) == 1 && len(s.Together[0].Held) == 1 && len(s.Together[0].Faults) == 1
+		return r.said("the group /shop: remove limits: ") && len(s.Together) == 1 && len(s.Together[0].Held) == 1 && len(s.Together[0].Faults) == 1
 	})
 	if noted() != 1 || limit() != "104857600" {
 		t.Errorf("%d notes, want 1; the group has %s", noted(), limit())

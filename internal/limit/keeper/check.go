@@ -135,14 +135,14 @@ const (
 func (k *Keeper) drifted(e *entry, last time.Time) {
 	k.drift.Add(1)
 	if e.drifted != e.logged || time.Since(last) > 2*lastBackoff {
-		k.logf("%s: another program changed a limit; put back: %s", e.name(), e.drifted)
+		k.logf("%s: another program changed a limit; restored: %s", e.name(), e.drifted)
 		e.logged = e.drifted
 	}
 	if time.Since(last) > 2*lastBackoff {
 		e.backoff = firstBackoff
 	} else {
 		if e.backoff < lastBackoff && 2*e.backoff >= lastBackoff {
-			k.logf("%s: another program changes a limit again and again; the daemon puts it back every %v: %s", e.name(), lastBackoff, e.drifted)
+			k.logf("%s: another program changes a limit again and again; the daemon restores it every %v: %s", e.name(), lastBackoff, e.drifted)
 		}
 		e.backoff = min(max(2*e.backoff, firstBackoff), lastBackoff)
 	}

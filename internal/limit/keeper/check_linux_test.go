@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCheckAll: what the kernel refuses of one rule keeps nobody from putting back what others give, and isn't put off by looking at
+// TestCheckAll: what the kernel refuses of one rule keeps nobody from restoring what others give, and isn't put off by looking at
 // it often.
 func TestCheckAll(t *testing.T) {
 	var refuse atomic.Bool
@@ -42,7 +42,7 @@ func TestCheckAll(t *testing.T) {
 		}
 	}
 	faults := func() []Fault { return k.Status().Containers[0].Faults }
-	eventually(t, "the second is put back", func() bool { k.Check(); return second() })
+	eventually(t, "the second is restored", func() bool { k.Check(); return second() })
 	eventually(t, "the fault of the first is told", func() bool { k.Check(); f := faults(); return len(f) == 1 && f[0].Rule == "one" })
 	for range 10 {
 		k.Check()

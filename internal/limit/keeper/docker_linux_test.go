@@ -123,11 +123,11 @@ func (l *lab) testPolicy(t *testing.T) {
 	if got := file(t, "cpu", l.group(id), "cpu.shares"); got != "512" {
 		t.Errorf("cpu_shares: %s, want 512", got)
 	}
-	// What Docker itself changes is put back, as far as the policy says.
+	// What Docker itself changes is restored, as far as the policy says.
 	if _, err := l.api.ContainerUpdate(t.Context(), id, client.ContainerUpdateOptions{Resources: &container.Resources{Memory: 128 << 20, MemorySwap: 128 << 20}}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "memory is put back", func() bool { return file(t, "memory", l.group(id), "memory.limit_in_bytes") == "67108864" })
+	eventually(t, "memory is restored", func() bool { return file(t, "memory", l.group(id), "memory.limit_in_bytes") == "67108864" })
 }
 
 // file reads a control file of version 1.

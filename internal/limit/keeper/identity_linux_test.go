@@ -55,7 +55,7 @@ func (s shelf) unplug(number string) {
 	}
 }
 
-// TestUnplugged: what a container had on a disk before that has gone isn't put back, and the rest of its policy comes.
+// TestUnplugged: what a container had on a disk before that has gone isn't restored, and the rest of its policy comes.
 func TestUnplugged(t *testing.T) {
 	b, disks := newShelf(t, "rules: []\n")
 	other := disktest.Loop(t, disktest.Image(t, 16<<20), false)
@@ -79,12 +79,12 @@ func TestUnplugged(t *testing.T) {
 		c := b.k.Status().Containers
 		return len(c) == 1 && len(c[0].Held) == 1 && len(c[0].Faults) == 0 && c[0].Held[0].Device.String() == second
 	})
-	if b.said("take away limits") {
-		t.Error("a limit on a disk that has gone was to be taken away")
+	if b.said("remove limits") {
+		t.Error("a limit on a disk that has gone was to be removed")
 	}
 }
 
-// TestReplaced: what was there before on a disk is not put back on the next one with its number, and what that has itself is.
+// TestReplaced: what was there before on a disk is not restored on the next one with its number, and what that has itself is.
 func TestReplaced(t *testing.T) {
 	b, disks := newShelf(t, "rules: []\n")
 	put := func(value string) {

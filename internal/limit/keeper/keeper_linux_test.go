@@ -59,7 +59,7 @@ func (b *bench) has(want string) {
 
 const oneRule = "rules:\n- {name: one, match: all, where: {device: DISK}, limits: {write_bps: 1MiB}}\n"
 
-// TestDrift: what others change is put back at once and counted, groups that are made are held, and nothing is written where
+// TestDrift: what others change is restored at once and counted, groups that are made are held, and nothing is written where
 // nothing differs.
 func TestDrift(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
@@ -98,7 +98,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftMeanwhile: what was changed while no keeper ran is put back by the next, and counted, each limit of it.
+// TestDriftMeanwhile: what was changed while no keeper ran is restored by the next, and counted, each limit of it.
 func TestDriftMeanwhile(t *testing.T) {
 	b := newBench(t, Options{}, "rules:\n- {name: one, match: all, where: {device: DISK}, limits: {write_bps: 1MiB, read_iops: 100}}\n")
 	begin := func() {
@@ -154,7 +154,7 @@ func TestFight(t *testing.T) {
 }
 
 // TestRules: of several rules the last one that says something decides, for each device and kind of limit; what was there
-// before is put back when no rule says anything any more.
+// before is restored when no rule says anything any more.
 func TestRules(t *testing.T) {
 	b := newBench(t, Options{}, "rules: []\n")
 	other := disktest.Loop(t, disktest.Image(t, 16<<20), false)
@@ -254,7 +254,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestStop: limits stay when a keeper ends, the next one knows them, and --clear-on-stop takes them away.
+// TestStop: limits stay when a keeper ends, the next one knows them, and --clear-on-stop removes them.
 func TestStop(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
 	if err := b.group.Put("blkio.throttle.write_bps_device", b.number+" 777"); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLockRemoved: a keeper whose lock or whole folder was removed makes them anew and notes again what it holds, so that no second
-// one begins beside it, and the next one knows what to take away.
+// one begins beside it, and the next one knows what to remove.
 func TestLockRemoved(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Poll: 10 * time.Millisecond}, oneRule)

@@ -31,8 +31,8 @@ func TestMeanwhile(t *testing.T) {
 		{"set", "300", none, "300", "is 300, no longer the 1MiB of rule one: another program changed it, so the daemon leaves it; the value before the daemon, 777, is not restored", "", false, "300"},
 		{"cleared", "0", none, "", "is none, no longer the 1MiB", "", false, ""},
 		{"as before", "777", none, "777", "is 777, no longer the 1MiB", "", false, "777"},
-		{"set, and held again", "300", oneRule, "1048576", "another program changed a limit; put back: ", "300", true, "300"},
-		{"cleared, and held again", "0", oneRule, "1048576", "another program changed a limit; put back: ", "none", true, ""},
+		{"set, and held again", "300", oneRule, "1048576", "another program changed a limit; restored: ", "300", true, "300"},
+		{"cleared, and held again", "0", oneRule, "1048576", "another program changed a limit; restored: ", "none", true, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			b := newBench(t, Options{}, oneRule)

@@ -33,7 +33,7 @@ func rates(t *testing.T, g disktest.Group) map[string]string {
 }
 
 // TestRefusedWrites: whichever write of a rule is refused, nothing of it is left, also of what a container made meanwhile, and
-// nothing is noted as held. A value that can't be put back is noted, and taken away later.
+// nothing is noted as held. A value that can't be restored is noted, and removed later.
 func TestRefusedWrites(t *testing.T) {
 	needV1(t)
 	group := disktest.NewBlkioGroup(t)
@@ -83,15 +83,15 @@ func TestRefusedWrites(t *testing.T) {
 		os.Remove(below)
 	}
 
-	// One can't be put back at first.
+	// One can't be restored at first.
 	holder.Groups = kernel.Through(func(path, text string, next func(string, string) error) error {
 		if strings.HasSuffix(path, "write_iops_device") || strings.HasSuffix(path, "write_bps_device") && strings.HasSuffix(text, " 0") {
 			return syscall.EIO
 		}
 		return next(path, text)
 	})
-	if _, err := Once(opt, targetOf(group)); err == nil || !strings.Contains(err.Error(), "take away limits") {
-		t.Errorf("what can't be put back: %v", err)
+	if _, err := Once(opt, targetOf(group)); err == nil || !strings.Contains(err.Error(), "remove limits") {
+		t.Errorf("what can't be restored: %v", err)
 	}
 	holder.Groups = kernel
 	if err := os.WriteFile(opt.Policy, []byte("rules:\n- {name: other, match: all, limits: {cpus: none}}\n"), 0o644); err != nil {

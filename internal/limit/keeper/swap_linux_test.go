@@ -13,9 +13,9 @@ import (
 
 const memoryRule = "rules:\n- {name: memory, match: all, limits: {memory: 64MiB}}\n"
 
-// TestSwapIsPutBack: a rule on memory that goes leaves the swap beside it as it was, also of a keeper that has ended meanwhile. It left
+// TestSwapIsRestored: a rule on memory that goes leaves the swap beside it as it was, also of a keeper that has ended meanwhile. It left
 // 0 beside a limit on memory, and no limit where there had been none.
-func TestSwapIsPutBack(t *testing.T) {
+func TestSwapIsRestored(t *testing.T) {
 	for _, row := range []struct{ name, memory, swap string }{
 		{"as Docker's -m", "536870912", "536870912"},
 		{"no swap", "536870912", "0"},
@@ -37,8 +37,8 @@ func TestSwapIsPutBack(t *testing.T) {
 	}
 }
 
-// TestRealSwapIsPutBack is the same on version 1, whose file has memory and swap together.
-func TestRealSwapIsPutBack(t *testing.T) {
+// TestRealSwapIsRestored is the same on version 1, whose file has memory and swap together.
+func TestRealSwapIsRestored(t *testing.T) {
 	const root = "/sys/fs/cgroup/memory"
 	if _, err := os.Stat(filepath.Join(root, "memory.memsw.limit_in_bytes")); err != nil {
 		t.Skip("needs the memory controller of version 1 with swap accounting")
@@ -58,7 +58,7 @@ func TestRealSwapIsPutBack(t *testing.T) {
 	}
 }
 
-// held has a keeper hold a group to 64 MiB, and another one, whose policy has no rule, put back what both files had.
+// held has a keeper hold a group to 64 MiB, and another one, whose policy has no rule, restore what both files had.
 func held(t *testing.T, h *hold.Holder, of target.Target, dir, limitFile, swapFile string, want []string) {
 	t.Helper()
 	has := func() [2]string {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// Text returns what each container would get.
+// Text returns the limits that each container would get.
 func (looked Preview) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s\n", looked.Policy, size.Plural(looked.Rules, "rule"), size.Plural(len(looked.Containers), "running container"))
@@ -49,7 +49,7 @@ func (looked Preview) Text() string {
 	faults.print(&b)
 	faultLines(escapes.Lines()).print(&b)
 	if free > 0 {
-		fmt.Fprintf(&b, "without a rule: %s\n", size.Plural(free, "container"))
+		fmt.Fprintf(&b, "no rule matches %s\n", size.Plural(free, "container"))
 	}
 	for _, name := range looked.Unmatched {
 		fmt.Fprintf(&b, "%s matches no running container\n", clean.Line(policy.Called(name)))
@@ -98,38 +98,39 @@ func deviceOf(g Grant) string {
 	return s
 }
 
-// Text returns what the keeper does and holds, as of now.
+// Text returns the keeper's state as a user reads it, with ages as of now.
 func (s Status) Text(now time.Time) string {
 	var b strings.Builder
 	say := func(format string, args ...any) {
 		fmt.Fprintln(&b, clean.Line(fmt.Sprintf(format, args...)))
 	}
-	say("daemon %d, for %s", s.PID, ago(now, s.Since))
+	say("daemon %d, running for %s", s.PID, ago(now, s.Since))
 	say("policy %s: %s, loaded %s ago", s.Policy.From, size.Plural(s.Policy.Rules, "rule"), ago(now, s.Policy.Loaded))
 	if s.Policy.Fault != "" {
-		say("NOT in force: %s", s.Policy.Fault)
+		say("the present policy file is NOT in force: %s", s.Policy.Fault)
 	}
 	for _, e := range s.Engines {
 		switch {
 		case e.Connected:
 			say("%s: connected for %s", e.Name, ago(now, e.Since))
 		default:
-			say("%s: lost %s ago: %s", e.Name, ago(now, e.Since), e.Error)
+			say("%s: connection lost %s ago: %s", e.Name, ago(now, e.Since), e.Error)
 		}
 	}
 	if s.Unlisted != "" {
-		say("some containers may not be known: %s", s.Unlisted)
+		say("some containers may be missing here: %s", s.Unlisted)
 	}
-	say("since its start: %s of engines, all limits looked at %s, %s, and changes by other programs put back %s", size.Plural(int(s.Events), "event"), size.Plural(int(s.Checks), "time"), size.Plural(int(s.Writes), "write"), size.Plural(int(s.Drift), "time"))
+	say("since its start: %s from engines, %s of all limits, %s to control files", size.Plural(int(s.Events), "event"), size.Plural(int(s.Checks), "check"), size.Plural(int(s.Writes), "write"))
+	say("limits restored after a change by another program: %s", size.Plural(int(s.Drift), "time"))
 	if !s.LastCheck.At.IsZero() {
-		say("the last look %s ago took %.1f ms for %s and %s", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, size.Plural(s.LastCheck.Groups, "target"), size.Plural(s.LastCheck.Writes, "write"))
+		say("last check %s ago: %s, %s, took %.1f ms", ago(now, s.LastCheck.At), size.Plural(s.LastCheck.Groups, "target"), size.Plural(s.LastCheck.Writes, "write"), float64(s.LastCheck.Took)/1e6)
 	}
 	all := slices.Clone(s.Containers)
 	if s.RootGroup != nil {
 		all = append(all, *s.RootGroup)
 	}
 	all = append(all, s.Together...)
-	say("%s held, %d without a rule", size.Plural(len(s.Containers), "container"), s.Others)
+	say("%s with a rule, %d without", size.Plural(len(s.Containers), "container"), s.Others)
 	var faults faultLines
 	var escapes hold.EscapeLines
 	for _, c := range all {
@@ -145,7 +146,7 @@ func (s Status) Text(now time.Time) string {
 		faults.print(&b)
 		return b.String()
 	}
-	w := layout.Table{Head: []string{"CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "PUT BACK"}}
+	w := layout.Table{Head: []string{"CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "RESTORED"}}
 	for _, c := range all {
 		for _, h := range c.Held {
 			w.Add(c.Target, string(h.Key), h.Value, deviceOf(h.Grant), h.Rule, ago(now, h.Since), h.Was, fmt.Sprint(h.Drift))

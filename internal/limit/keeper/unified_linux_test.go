@@ -107,7 +107,7 @@ func TestUnified(t *testing.T) {
 		t.Errorf("4 MiB were written below a limit of 1 MiB/s in %v", d)
 	}
 
-	// What is changed while no keeper runs is put back by the next one.
+	// What is changed while no keeper runs is restored by the next one.
 	b.stop()
 	if err := b.group.Put("io.max", b.number+" wbps=7000000"); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestUnified(t *testing.T) {
 	t.Errorf("4 MiB without a limit took %v", free)
 }
 
-// TestUnifiedNone: the word none in a rule removes, and a rule's end puts back what was there.
+// TestUnifiedNone: the word none in a rule removes, and a rule's end restores what was there.
 func TestUnifiedNone(t *testing.T) {
 	b := newUnified(t, "rules:\n- {name: none, match: all, where: {device: DISK}, limits: {write_bps: none}}\n")
 	if err := b.group.Put("io.max", b.number+" wbps=5000000 riops=500"); err != nil {
@@ -187,7 +187,7 @@ func TestUnifiedTogether(t *testing.T) {
 	if d < 3*time.Second { // Apart, each would need 2 s.
 		t.Errorf("two wrote 4 MiB each in %v, at 2 MiB/s together", d)
 	}
-	// What is changed there is put back, too.
+	// What is changed there is restored, too.
 	if err := b.group.Put("io.max", b.number+" wbps=max"); err != nil {
 		t.Fatal(err)
 	}

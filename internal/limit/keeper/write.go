@@ -135,7 +135,7 @@ const unknownWas = "unknown"
 // keepOld restores the entry's old limits of a part that could not be written, unless the kernel has some of the new ones:
 // their record stays, so that they can be removed.
 func (e *entry) keepOld(p part, old map[Slot]*Limit, err error) {
-	if cgroup.NotPutBack(err) {
+	if cgroup.NotRestored(err) {
 		return
 	}
 	for _, s := range p.slots {
@@ -187,9 +187,9 @@ func (k *Keeper) put(e *entry, p part) (writes int, err error) {
 	return writes, nil
 }
 
-// putBack restores once what a part had before, all or nothing. Unlike put it doesn't check again: a value that
+// restore restores once what a part had before, all or nothing. Unlike put it doesn't check again: a value that
 // another program has written by then is newer, and stays.
-func (k *Keeper) putBack(e *entry, p part) (writes int, err error) {
+func (k *Keeper) restore(e *entry, p part) (writes int, err error) {
 	plans, err := k.differs(e, p)
 	x := k.holder.Groups.Begin()
 	for _, d := range plans {
@@ -214,7 +214,7 @@ func (k *Keeper) release(e *entry, unwanted func(Slot) bool) (writes int, err er
 		away = append(away, s)
 		was, ok, err := k.back(e, h, states)
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
-			return 0, fmt.Errorf("take away limits: %w", err)
+			return 0, fmt.Errorf("remove limits: %w", err)
 		}
 		if ok {
 			back = append(back, Grant{Slot: s, Rule: "before", limits: was})
@@ -224,10 +224,10 @@ func (k *Keeper) release(e *entry, unwanted func(Slot) bool) (writes int, err er
 		return 0, nil
 	}
 	for _, p := range parts(back) {
-		n, err := k.putBack(e, p)
+		n, err := k.restore(e, p)
 		writes += n
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
-			return writes, fmt.Errorf("take away limits: %w", err)
+			return writes, fmt.Errorf("remove limits: %w", err)
 		}
 	}
 	for _, s := range away {

@@ -31,7 +31,7 @@ func TestText(t *testing.T) {
 		},
 		Above:  []cgroup.State{state("/docker", memory, map[device.Number]limit.Limits{sda: {WriteBPS: 20 << 20}})},
 		Places: map[device.Number][]string{sda: {"its own layer", "/srv"}},
-		Stored: &hold.Stored{By: "docker 29.6", Limits: []string{"memory=1GiB"}, Fix: "make it anew without"},
+		Stored: &hold.Stored{By: "docker 29.6", Limits: []string{"memory=1GiB"}, Fix: "recreate the container without it"},
 		Notes:  []string{"something is not known"},
 	}
 	deviceLimit := func(w hold.DeviceLimit, now limit.Limits) DeviceLimit { return DeviceLimit{DeviceLimit: w, Now: now} }

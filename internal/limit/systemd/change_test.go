@@ -28,17 +28,17 @@ func TestSharesAreTheGroups(t *testing.T) {
 	if w, _ := limit.CPUWeight(1000); w != 98 {
 		t.Errorf("1000 shares are %d", w)
 	}
-	// Every weight is put back as it was.
+	// Every weight is restored as it was.
 	for w := int64(limit.MinWeight); w <= limit.MaxWeight; w++ {
 		f.show = fmt.Sprintf("CPUWeight=%d\n", w)
 		e, err := f.systemd().Plan(t.Context(), "web.service", Change{Remove: []limit.Key{limit.CPUShares}})
 		if want := fmt.Sprintf("CPUWeight=%d", w); err != nil || strings.Join(e.Was, "|") != want {
-			t.Fatalf("a CPUWeight of %d is put back as %q, %v", w, e.Was, err)
+			t.Fatalf("a CPUWeight of %d is restored as %q, %v", w, e.Was, err)
 		}
 	}
 }
 
-// TestSwapProperty: what a unit had of swap is put back. MemorySwapMax=512M came back as infinity.
+// TestSwapProperty: what a unit had of swap is restored. MemorySwapMax=512M came back as infinity.
 func TestSwapProperty(t *testing.T) {
 	for _, x := range []struct {
 		show, set, was string

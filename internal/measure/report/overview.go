@@ -33,16 +33,16 @@ func (p *textPage) overview() {
 		}
 		return none
 	}
-	group, wide := []column{where, all}, where.width()+2+all.width()
+	group, width := []column{where, all}, where.width()+2+all.width()
 	if len(p.r.Ranked) == 0 {
-		group, wide = []column{where}, where.width()
+		group, width = []column{where}, where.width()
 	}
 	flush := func() {
 		for _, line := range lines(group, p.paint) {
 			p.f("   %s\n", line)
 		}
 		p.f("\n")
-		group, wide = []column{where}, where.width()
+		group, width = []column{where}, where.width()
 	}
 	for i, w := range p.r.Workloads {
 		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style {
@@ -57,10 +57,10 @@ func (p *textPage) overview() {
 		for _, a := range rows {
 			c.cells = append(c.cells, a.Ratios[i].short())
 		}
-		if wide+2+c.width() > p.width-3 && len(group) > 1 {
+		if width+2+c.width() > p.width-3 && len(group) > 1 {
 			flush()
 		}
-		group, wide = append(group, c), wide+2+c.width()
+		group, width = append(group, c), width+2+c.width()
 	}
 	flush()
 }

@@ -97,12 +97,12 @@ func (p *textPage) soFar() {
 
 // more says where to find the rest.
 func (p *textPage) more(where [][2]string) {
-	wide := 0
+	width := 0
 	for _, m := range where {
-		wide = max(wide, utf8.RuneCountInString(m[0]))
+		width = max(width, utf8.RuneCountInString(m[0]))
 	}
 	for _, m := range where {
-		p.f("%s %s\n", p.paint(dim, m[0]+strings.Repeat(" ", wide-utf8.RuneCountInString(m[0]))), clean.Line(m[1]))
+		p.f("%s %s\n", p.paint(dim, m[0]+strings.Repeat(" ", width-utf8.RuneCountInString(m[0]))), clean.Line(m[1]))
 	}
 }
 

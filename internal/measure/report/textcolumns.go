@@ -41,9 +41,9 @@ type tableStyle struct {
 // column that comes and goes. It shortens words to keep the ratio with its interval, the bytes that reached the device, and
 // the p99.
 func (r *Report) fitted(width int, merged bool) [][]column {
-	wide, lost := r.fit(width, tableStyle{merged: merged})
+	full, lost := r.fit(width, tableStyle{merged: merged})
 	if lost >= dropOthers {
-		return wide
+		return full
 	}
 	narrow, lost := r.fit(width, tableStyle{narrow: true, merged: merged})
 	if lost >= dropOthers {

@@ -148,13 +148,13 @@ func sizes(rng *rand.Rand, n int, total int64) []int64 {
 	}
 	out := make([]int64, n)
 	spare := total - int64(n)*leastFile
-	given := int64(0)
+	used := int64(0)
 	for i, w := range weights {
 		out[i] = leastFile + int64(float64(spare)*w/sum)
-		given += out[i]
+		used += out[i]
 	}
 	// The last file gets the remainder of the rounding.
-	out[n-1] += total - given
+	out[n-1] += total - used
 	return out
 }
 

@@ -17,8 +17,8 @@ const (
 // into the templates.
 func (p *parser) fromXML() error {
 	for _, o := range options {
-		if _, given := p.values[o.prefix]; given && !slices.Contains([]string{"X", "C", "d", "R", "v", "W", "z"}, o.prefix) {
-			return usage(p.where[o.prefix], "can't be given beside -X; only -C, -d, -R, -v, -W, -z and targets can")
+		if _, used := p.values[o.prefix]; used && !slices.Contains([]string{"X", "C", "d", "R", "v", "W", "z"}, o.prefix) {
+			return usage(p.where[o.prefix], "can't be combined with -X; only -C, -d, -R, -v, -W, -z and targets can")
 		}
 	}
 	if p.opt.ReadFile == nil {
@@ -46,7 +46,7 @@ func (p *parser) fromXML() error {
 			"C": {&s.Cooldown, &p.span.Cooldown}, "d": {&s.Duration, &p.span.Duration},
 			"W": {&s.Warmup, &p.span.Warmup}, "z": {&s.Seed, &p.span.Seed},
 		} {
-			if _, given := p.values[option]; given {
+			if _, used := p.values[option]; used {
 				*v.to = *v.from
 			}
 		}

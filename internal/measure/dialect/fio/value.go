@@ -22,16 +22,16 @@ type pair struct {
 	hasRead, hasWrite, hasTrim bool
 }
 
-// set takes over the values that given has; the others keep theirs, as in fio.
-func (p *pair) set(given pair) {
-	if given.hasRead {
-		p.read, p.hasRead = given.read, true
+// set takes the values that from has; the others keep theirs, as in fio.
+func (p *pair) set(from pair) {
+	if from.hasRead {
+		p.read, p.hasRead = from.read, true
 	}
-	if given.hasWrite {
-		p.write, p.hasWrite = given.write, true
+	if from.hasWrite {
+		p.write, p.hasWrite = from.write, true
 	}
-	if given.hasTrim {
-		p.trim, p.hasTrim = given.trim, true
+	if from.hasTrim {
+		p.trim, p.hasTrim = from.trim, true
 	}
 }
 

@@ -19,7 +19,7 @@ type Flags struct {
 	Limits               limit.Limits
 	Record, Help, Quiet  bool
 	Destructive          []string
-	// State is the state folder; "": none was given.
+	// State is the state folder; "" if the line names none.
 	State string
 	// Notes say what was read otherwise than it stands there.
 	Notes []string
@@ -104,7 +104,7 @@ func Split(args []string) (f Flags, rest []string, err error) {
 			return err
 		}
 	}
-	given := map[string]string{}
+	seen := map[string]string{}
 	for i := 0; i < len(args); i++ {
 		name, value, glued := strings.Cut(args[i], "=")
 		set := values[name]
@@ -134,10 +134,10 @@ func Split(args []string) (f Flags, rest []string, err error) {
 			i++
 			value = args[i]
 		}
-		if other, ok := given[name]; ok && other != value && name != "--destructive" {
+		if other, ok := seen[name]; ok && other != value && name != "--destructive" {
 			return f, nil, usage.Errorf("%s is given twice, as %s and as %s: leave out one", name, other, value)
 		}
-		given[name] = value
+		seen[name] = value
 		if err := set(name, value); err != nil {
 			return f, nil, usage.Errorf("%w", err)
 		}
