@@ -270,7 +270,7 @@ func TestScope(t *testing.T) {
 		if !tt.owns {
 			want = nil
 		}
-		if got := sys.lists["IOWriteBandwidthMax"]; !slices.Equal(got, want) || (s.GroupSets[0].Unit == scope) != tt.owns || strings.Contains(notes, "this machine's systemd does not know it") == tt.owns {
+		if got := sys.lists["IOWriteBandwidthMax"]; !slices.Equal(got, want) || (s.GroupSets[0].Unit == scope) != tt.owns || strings.Contains(notes, "the system's systemd does not know") == tt.owns {
 			t.Errorf("%s %s: systemd has %q, want %q; unit %q, notes %q", tt.name, tt.group, got, want, s.GroupSets[0].Unit, notes)
 		}
 		if now := rateFiles(t, string(c.group)); len(now) != 1 {
