@@ -17,8 +17,8 @@ import (
 const (
 	trialOverhead  = 20 * time.Millisecond
 	hostOverhead   = 20 * time.Millisecond
-	ociOverhead    = 150 * time.Millisecond
-	dockerOverhead = time.Second
+	ociOverhead    = 100 * time.Millisecond
+	dockerOverhead = 300 * time.Millisecond
 	// The cost of an emulated virtual machine and its first connection to a share: for one that continues from a saved
 	// state, and for one that boots.
 	vmOverhead     = 3 * time.Second
