@@ -85,7 +85,7 @@ func (a *app) newHolder() (*hold.Holder, error) {
 	}
 	h, err := hold.New(device.Host(), target.New(opt))
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = fmt.Errorf("limits are set on Linux: %w", err)
+		err = fmt.Errorf("limits can be set only on Linux: %w", err)
 	}
 	return h, err
 }

@@ -52,7 +52,7 @@ it ended. Limits that another program set there stay, unless --device-wide names
 			how.Only = append(how.Only, k)
 		}
 		if len(args) == 0 && (where.Volume != "" || where.Path != "") {
-			return usageError("--volume and --path are a target's: name it, or a device with --device")
+			return usageError("--volume and --path need a target: name one, or a device with --device")
 		}
 		how.Where = where.Where
 		return a.changeLimits(args, where, func(m *change.Maker, ref target.Ref) (*change.Result, error) {

@@ -85,7 +85,7 @@ not held; 5 it can't be held or tried here.`,
 			return err
 		}
 		if len(ask.Remove) > 0 {
-			return usageError("%s none can't be tried; name a limit, or leave it out to try the present ones", ask.Remove[0].Flag())
+			return usageError("%s none names no limit to measure: name a value, or leave the flag out to measure the present limits", ask.Remove[0].Flag())
 		}
 		f.named = cmd.Flags().Changed("modes")
 		return a.limitVerify(cmd.Context(), args[0], f, ask)
@@ -103,17 +103,17 @@ func (f limitVerifyFlags) check() ([]row.Mode, error) {
 	there := strings.Join(names, ", ")
 	for _, m := range f.modes {
 		if !slices.Contains(row.Modes, row.Mode(m)) {
-			return nil, usageError("--modes %s: there are %s", m, there)
+			return nil, usageError("--modes %s: choose among %s", m, there)
 		}
 		modes = append(modes, row.Mode(m))
 	}
 	switch {
 	case len(modes) == 0:
-		return nil, usageError("--modes is empty: there are %s", there)
+		return nil, usageError("--modes is empty: choose among %s", there)
 	case f.time < row.LeastTime || f.time > time.Hour:
-		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, row.LeastTime)
+		return nil, usageError("--time %v: write %v, which a limiter needs to take effect, to an hour", f.time, row.LeastTime)
 	case !(f.tolerance > 0 && f.tolerance <= 100): // NaN is refused too.
-		return nil, usageError("--tolerance %v: more than 0, and up to 100 percent; no limiter holds to the byte", f.tolerance)
+		return nil, usageError("--tolerance %v: write more than 0 and at most 100 percent; no limiter is exact to the byte", f.tolerance)
 	}
 	return modes, nil
 }

@@ -19,7 +19,7 @@ func TestVerifyFlags(t *testing.T) {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for words, change := range map[string]func(f *limitVerifyFlags){
-		"--modes foo: there are direct, dsync, buffered+fsync, buffered": func(f *limitVerifyFlags) { f.modes = []string{"foo"} },
+		"--modes foo: choose among direct, dsync, buffered+fsync, buffered": func(f *limitVerifyFlags) { f.modes = []string{"foo"} },
 		"--modes is empty":           func(f *limitVerifyFlags) { f.modes = nil },
 		"--time 1s":                  func(f *limitVerifyFlags) { f.time = time.Second },
 		"--tolerance 0: more than 0": func(f *limitVerifyFlags) { f.tolerance = 0 },

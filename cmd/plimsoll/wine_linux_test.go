@@ -63,7 +63,7 @@ func exeLines(t *testing.T, w *winetest.Wine, exe string) {
 	// No socket of Linux is asked.
 	out, err := w.Run(t, exe, "--state", `C:\state`, "limit", "show", "web")
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitCannot || !strings.Contains(out, "limits are set on Linux") || strings.Contains(out, "podman") {
+	if !errors.As(err, &exit) || exit.ExitCode() != exitCannot || !strings.Contains(out, "limits can be set only on Linux") || strings.Contains(out, "podman") {
 		t.Errorf("plimsoll.exe limit show web: %v\n%s", err, out)
 	}
 }

@@ -65,7 +65,7 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("LookVolume() = %+v, %v", e, err)
 	}
 	for _, none := range []target.Target{v(), v(target.Mount{Volume: "data"})} {
-		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "shows no folder of it") {
+		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "shows the volume's folder only") {
 			t.Errorf("LookVolume(%+v) = %v", none, err)
 		}
 	}

@@ -32,7 +32,7 @@ func volumeData(v target.Target) (string, error) {
 	}
 	switch {
 	case m.Source == "":
-		return "", no("its driver " + m.Driver + " shows no folder of it while no container has it mounted")
+		return "", no("its driver " + m.Driver + " shows the volume's folder only while a container has it mounted")
 	case m.Later == "":
 		return m.Source, nil
 	case !filepath.IsAbs(m.Later):
