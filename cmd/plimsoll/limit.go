@@ -125,7 +125,7 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 				continue
 			}
 			if err := ask.Set(k, *values[k]); err != nil {
-				return ask, &exitError{exitUsage, err}
+				return ask, usageError("%w", err)
 			}
 		}
 		return ask, nil

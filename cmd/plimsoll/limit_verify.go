@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/verify"
@@ -16,7 +15,6 @@ import (
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
-	"plimsoll/internal/text/usage"
 )
 
 // limitVerifyFlags are the flags of limit verify.
@@ -71,11 +69,7 @@ not held; 5 it can't be held or tried here.`,
 	}
 	read := limitFlags(cmd, limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS)
 	f.register(cmd)
-	names := make([]string, len(row.Modes))
-	for i, m := range row.Modes {
-		names[i] = string(m)
-	}
-	cmd.Flags().StringSliceVar(&f.modes, "modes", names, "ways to do I/O")
+	cmd.Flags().StringSliceVar(&f.modes, "modes", modeNames(), "ways to do I/O")
 	cmd.Flags().BoolVar(&f.probe, "probe", false, "measure from a new container with the volume, not from one that uses it")
 	cmd.Flags().DurationVar(&f.time, "time", f.time, "how long each is measured, 3s at least")
 	cmd.Flags().Float64Var(&f.tolerance, "tolerance", f.tolerance, "how many percent above or below a limit still count as held")
@@ -93,14 +87,19 @@ not held; 5 it can't be held or tried here.`,
 	return cmd
 }
 
-// check returns the modes, or what is wrong with the flags.
-func (f limitVerifyFlags) check() ([]row.Mode, error) {
-	var modes []row.Mode
+// modeNames returns the names of all modes.
+func modeNames() []string {
 	names := make([]string, len(row.Modes))
 	for i, m := range row.Modes {
 		names[i] = string(m)
 	}
-	there := strings.Join(names, ", ")
+	return names
+}
+
+// check returns the modes, or what is wrong with the flags.
+func (f limitVerifyFlags) check() ([]row.Mode, error) {
+	var modes []row.Mode
+	there := strings.Join(modeNames(), ", ")
 	for _, m := range f.modes {
 		if !slices.Contains(row.Modes, row.Mode(m)) {
 			return nil, usageError("--modes %s: choose among %s", m, there)
@@ -126,9 +125,9 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if !f.named {
 		modes = nil
 	}
-	ref, err := target.Parse(name)
+	ref, err := parseTarget(name)
 	if err != nil {
-		return &usage.Error{Err: err}
+		return err
 	}
 	l, err := a.newHolder()
 	if err != nil {

@@ -96,9 +96,9 @@ func (o *watchOptions) parse(interval string, once bool, args []string) (err err
 	}
 	o.named = nil
 	for _, s := range args {
-		ref, err := target.Parse(s)
+		ref, err := parseTarget(s)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		o.named = append(o.named, ref)
 	}

@@ -101,7 +101,7 @@ func TestUnitWithoutSystemd(t *testing.T) {
 		}
 	}
 	f := finder(t, Options{Systemctl: Exec("plimsoll-no-such-program")})
-	if err := resolveErr(t, f, "unit:web.service"); !strings.Contains(err.Error(), "there is no systemctl here") {
+	if err := resolveErr(t, f, "unit:web.service"); !strings.Contains(err.Error(), "systemctl is not installed") {
 		t.Error(err)
 	}
 }

@@ -79,7 +79,7 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("places(%+v) = %+v, %v", later, g, err)
 	}
 	later.Mounts[0].Later = "nfs::/export"
-	if _, err := h.LookVolume(later); err == nil || !strings.Contains(err.Error(), "nfs::/export") || !strings.Contains(err.Error(), "start a container with it") {
+	if _, err := h.LookVolume(later); err == nil || !strings.Contains(err.Error(), "nfs::/export") || !strings.Contains(err.Error(), "start a container with the volume") {
 		t.Errorf("LookVolume(%+v) = %v", later, err)
 	}
 	elsewhere := v(target.Mount{Source: dir})

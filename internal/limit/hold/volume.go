@@ -28,7 +28,7 @@ func volumeData(v target.Target) (string, error) {
 		m = v.Mounts[0]
 	}
 	no := func(why string) error {
-		return &refusal.Error{Act: refusal.Limited, What: v.Ref(), Why: why, Fix: "start a container with it"}
+		return &refusal.Error{Act: refusal.Limited, What: v.Ref(), Why: why, Fix: "start a container with the volume"}
 	}
 	switch {
 	case m.Source == "":
