@@ -67,7 +67,7 @@ func (e *exitError) Unwrap() error { return e.err }
 // ExitStatus returns the exit status of the command.
 func (e *exitError) ExitStatus() int { return e.status }
 
-// usageError is usage.Errorf: exit status 2.
+// usageError makes an error of usage, with exit status 2, as usage.Errorf does. usageError("%w", err) makes one of err.
 func usageError(format string, args ...any) error {
 	return usage.Errorf(format, args...)
 }

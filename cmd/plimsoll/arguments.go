@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/container/target"
+)
 
 // exactly returns a check that makes a wrong number of arguments an error of usage.
 func exactly(n int, what string) cobra.PositionalArgs {
@@ -20,6 +24,15 @@ func atMost(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// parseTarget reads a TARGET argument; a bad one is an error of usage.
+func parseTarget(name string) (target.Ref, error) {
+	ref, err := target.Parse(name)
+	if err != nil {
+		return target.Ref{}, usageError("%w", err)
+	}
+	return ref, nil
 }
 
 // first returns the first of args, or otherwise if there is none.

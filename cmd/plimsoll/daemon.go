@@ -92,7 +92,7 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	o.check = o.check || o.dry
 	switch {
 	case o.check && o.status, o.blockio != "" && (o.check || o.status):
-		return usageError("--check, --status and --import-blockio are different things to do: choose one")
+		return usageError("--check, --status and --import-blockio exclude each other: choose one")
 	case o.blockio != "":
 		return a.importBlockIO(o.blockio)
 	case o.status:
@@ -100,9 +100,9 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	case o.check:
 		return a.daemonCheck(ctx, o)
 	case o.json:
-		return usageError("--json is for --check and --status: the daemon itself prints nothing but lines of its log")
+		return usageError("--json is for --check and --status: the daemon itself prints only its log")
 	case o.checkEvery < leastEvery || o.syncEvery < leastEvery:
-		return usageError("--check-every and --sync-every are at least %v: the daemon reacts to changes and events at once anyway", leastEvery)
+		return usageError("--check-every and --sync-every must be at least %v: the daemon reacts to changes and events at once anyway", leastEvery)
 	}
 	return a.keep(ctx, o)
 }
@@ -163,7 +163,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	}
 	if err != nil {
 		// The other containers are shown.
-		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
+		fmt.Fprintf(a.stderr, "some containers may be missing: %s\n", clean.Text(err.Error()))
 	}
 	return a.print(keeper.Look(a.keeperOptions(o, l), p, running), o.json)
 }

@@ -62,7 +62,7 @@ func needsSubcommand(cmd *cobra.Command, args []string) error {
 // unknownCommand returns the error that cmd has no such command, with suggestions.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	if !cmd.HasAvailableSubCommands() {
-		return usageError("%q is one word too many, because '%s' has no commands: see '%[2]s --help'", word, cmd.CommandPath())
+		return usageError("unexpected word %q, because '%s' has no commands: see '%[2]s --help'", word, cmd.CommandPath())
 	}
 	hint := ": "
 	// All letters of a short word may differ from those of any other.
@@ -121,5 +121,5 @@ func together(err error) error {
 	if m == nil {
 		return err
 	}
-	return usageError("--%s can't be given together", strings.ReplaceAll(m[1], " ", " and --"))
+	return usageError("--%s can't be used together", strings.ReplaceAll(m[1], " ", " and --"))
 }

@@ -85,7 +85,7 @@ func (a *app) newHolder() (*hold.Holder, error) {
 	}
 	h, err := hold.New(device.Host(), target.New(opt))
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = fmt.Errorf("limits are set on Linux: %w", err)
+		err = fmt.Errorf("limits can be set only on Linux: %w", err)
 	}
 	return h, err
 }
@@ -125,7 +125,7 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 				continue
 			}
 			if err := ask.Set(k, *values[k]); err != nil {
-				return ask, &exitError{exitUsage, err}
+				return ask, usageError("%w", err)
 			}
 		}
 		return ask, nil

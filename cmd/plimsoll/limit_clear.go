@@ -8,7 +8,6 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/change"
-	"plimsoll/internal/text/usage"
 )
 
 // limitClearCommand removes limits.
@@ -47,12 +46,12 @@ it ended. Limits that another program set there stay, unless --device-wide names
 		for _, s := range keys {
 			k, err := limit.ParseKey(s)
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return usageError("%w", err)
 			}
 			how.Only = append(how.Only, k)
 		}
 		if len(args) == 0 && (where.Volume != "" || where.Path != "") {
-			return usageError("--volume and --path are a target's: name it, or a device with --device")
+			return usageError("--volume and --path need a target: name one, or a device with --device")
 		}
 		how.Where = where.Where
 		return a.changeLimits(args, where, func(m *change.Maker, ref target.Ref) (*change.Result, error) {
@@ -79,8 +78,8 @@ func targetOr(flag string) cobra.PositionalArgs {
 func (a *app) changeLimits(args []string, where limitWhere, do func(*change.Maker, target.Ref) (*change.Result, error)) (err error) {
 	var ref target.Ref
 	if len(args) > 0 {
-		if ref, err = target.Parse(args[0]); err != nil {
-			return &usage.Error{Err: err}
+		if ref, err = parseTarget(args[0]); err != nil {
+			return err
 		}
 	}
 	l, err := a.newHolder()

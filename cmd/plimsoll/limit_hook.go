@@ -63,7 +63,7 @@ Exit status: 0 done; 1 an error, such as a record that can't be written; 2 a pol
 		case o.runtime != "":
 			return a.wrapRuntime(o, args)
 		case len(args) > 0:
-			return usageError("arguments are for --runtime: the container's state is read from standard input")
+			return usageError("arguments need --runtime: without it, standard input has the container's state")
 		}
 		return a.hookFailed(o, a.hook(o))
 	}

@@ -206,7 +206,7 @@ func TestLimitTogether(t *testing.T) {
 		{"set", "web", "--weight", "200", "--enable-weights", "--dry-run"}, {"set", "web", "--write-bps", "1MiB", "--keep", "--dry-run"},
 		{"clear", "web", "--path", "/", "--device", "/dev/vda"},
 	} {
-		if text := l.do(t, exitUsage, row...); !strings.Contains(text, "can't be given together") {
+		if text := l.do(t, exitUsage, row...); !strings.Contains(text, "can't be used together") {
 			t.Errorf("%v: %s", row, text)
 		}
 	}

@@ -74,10 +74,10 @@ Exit status: 0 done; 1 a limit was refused; 2 wrong usage; 5 it can't be done he
 			return usageError("no limit is named: give one, such as --write-bps 10MiB")
 		}
 		if how.Enable != "" && !ask.Limits.Has(limit.Weight) {
-			return usageError("--enable-weights goes with --weight: give the share, such as --weight 200")
+			return usageError("--enable-weights needs --weight: give the share, such as --weight 200")
 		}
 		if !slices.Contains([]string{"", change.Auto, weight.ByBFQ, weight.ByIOCost}, how.Enable) {
-			return usageError("--enable-weights=%s: there are %s, %s and %s", how.Enable, change.Auto, weight.ByBFQ, weight.ByIOCost)
+			return usageError("--enable-weights=%s: write %s, %s or %s", how.Enable, change.Auto, weight.ByBFQ, weight.ByIOCost)
 		}
 		how.Where = where.Where
 		return a.changeLimits(args, where, func(m *change.Maker, ref target.Ref) (*change.Result, error) {

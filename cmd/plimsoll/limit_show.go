@@ -5,12 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/container/target"
 	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/show"
 	"plimsoll/internal/state/paths"
-	"plimsoll/internal/text/usage"
 )
 
 // limitShowCommand shows the limits that a target has.
@@ -59,9 +57,9 @@ func (a *app) limitShow(ctx context.Context, r *show.Reader, args []string, devi
 	var out interface{ Text() string }
 	switch {
 	case len(args) > 0:
-		ref, bad := target.Parse(args[0])
+		ref, bad := parseTarget(args[0])
 		if bad != nil {
-			return &usage.Error{Err: bad}
+			return bad
 		}
 		out, err = r.Target(ctx, ref, deviceWide)
 	case deviceWide:

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/measure/verify"
@@ -16,7 +15,6 @@ import (
 	"plimsoll/internal/measure/workerbin"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
-	"plimsoll/internal/text/usage"
 )
 
 // limitVerifyFlags are the flags of limit verify.
@@ -71,11 +69,7 @@ not held; 5 it can't be held or tried here.`,
 	}
 	read := limitFlags(cmd, limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS)
 	f.register(cmd)
-	names := make([]string, len(row.Modes))
-	for i, m := range row.Modes {
-		names[i] = string(m)
-	}
-	cmd.Flags().StringSliceVar(&f.modes, "modes", names, "ways to do I/O")
+	cmd.Flags().StringSliceVar(&f.modes, "modes", modeNames(), "ways to do I/O")
 	cmd.Flags().BoolVar(&f.probe, "probe", false, "measure from a new container with the volume, not from one that uses it")
 	cmd.Flags().DurationVar(&f.time, "time", f.time, "how long each is measured, 3s at least")
 	cmd.Flags().Float64Var(&f.tolerance, "tolerance", f.tolerance, "how many percent above or below a limit still count as held")
@@ -85,7 +79,7 @@ not held; 5 it can't be held or tried here.`,
 			return err
 		}
 		if len(ask.Remove) > 0 {
-			return usageError("%s none can't be tried; name a limit, or leave it out to try the present ones", ask.Remove[0].Flag())
+			return usageError("%s none names no limit to measure: name a value, or leave the flag out to measure the present limits", ask.Remove[0].Flag())
 		}
 		f.named = cmd.Flags().Changed("modes")
 		return a.limitVerify(cmd.Context(), args[0], f, ask)
@@ -93,27 +87,32 @@ not held; 5 it can't be held or tried here.`,
 	return cmd
 }
 
-// check returns the modes, or what is wrong with the flags.
-func (f limitVerifyFlags) check() ([]row.Mode, error) {
-	var modes []row.Mode
+// modeNames returns the names of all modes.
+func modeNames() []string {
 	names := make([]string, len(row.Modes))
 	for i, m := range row.Modes {
 		names[i] = string(m)
 	}
-	there := strings.Join(names, ", ")
+	return names
+}
+
+// check returns the modes, or what is wrong with the flags.
+func (f limitVerifyFlags) check() ([]row.Mode, error) {
+	var modes []row.Mode
+	there := strings.Join(modeNames(), ", ")
 	for _, m := range f.modes {
 		if !slices.Contains(row.Modes, row.Mode(m)) {
-			return nil, usageError("--modes %s: there are %s", m, there)
+			return nil, usageError("--modes %s: choose among %s", m, there)
 		}
 		modes = append(modes, row.Mode(m))
 	}
 	switch {
 	case len(modes) == 0:
-		return nil, usageError("--modes is empty: there are %s", there)
+		return nil, usageError("--modes is empty: choose among %s", there)
 	case f.time < row.LeastTime || f.time > time.Hour:
-		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, row.LeastTime)
+		return nil, usageError("--time %v: write %v, which a limiter needs to take effect, to an hour", f.time, row.LeastTime)
 	case !(f.tolerance > 0 && f.tolerance <= 100): // NaN is refused too.
-		return nil, usageError("--tolerance %v: more than 0, and up to 100 percent; no limiter holds to the byte", f.tolerance)
+		return nil, usageError("--tolerance %v: write more than 0 and at most 100 percent; no limiter is exact to the byte", f.tolerance)
 	}
 	return modes, nil
 }
@@ -126,9 +125,9 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if !f.named {
 		modes = nil
 	}
-	ref, err := target.Parse(name)
+	ref, err := parseTarget(name)
 	if err != nil {
-		return &usage.Error{Err: err}
+		return err
 	}
 	l, err := a.newHolder()
 	if err != nil {

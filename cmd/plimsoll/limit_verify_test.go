@@ -19,13 +19,13 @@ func TestVerifyFlags(t *testing.T) {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for words, change := range map[string]func(f *limitVerifyFlags){
-		"--modes foo: there are direct, dsync, buffered+fsync, buffered": func(f *limitVerifyFlags) { f.modes = []string{"foo"} },
-		"--modes is empty":           func(f *limitVerifyFlags) { f.modes = nil },
-		"--time 1s":                  func(f *limitVerifyFlags) { f.time = time.Second },
-		"--tolerance 0: more than 0": func(f *limitVerifyFlags) { f.tolerance = 0 },
-		"--tolerance -1":             func(f *limitVerifyFlags) { f.tolerance = -1 },
-		"--tolerance 101":            func(f *limitVerifyFlags) { f.tolerance = 101 },
-		"--tolerance NaN":            func(f *limitVerifyFlags) { f.tolerance = math.NaN() },
+		"--modes foo: choose among direct, dsync, buffered+fsync, buffered": func(f *limitVerifyFlags) { f.modes = []string{"foo"} },
+		"--modes is empty":                 func(f *limitVerifyFlags) { f.modes = nil },
+		"--time 1s":                        func(f *limitVerifyFlags) { f.time = time.Second },
+		"--tolerance 0: write more than 0": func(f *limitVerifyFlags) { f.tolerance = 0 },
+		"--tolerance -1":                   func(f *limitVerifyFlags) { f.tolerance = -1 },
+		"--tolerance 101":                  func(f *limitVerifyFlags) { f.tolerance = 101 },
+		"--tolerance NaN":                  func(f *limitVerifyFlags) { f.tolerance = math.NaN() },
 	} {
 		f := good
 		change(&f)

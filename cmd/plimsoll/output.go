@@ -53,7 +53,7 @@ func (a *app) printJSON(v any) error {
 func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
 	err := userfile.WriteWhole(ctx, path, write)
 	if errors.Is(err, userfile.ErrBlockDevice) {
-		return &exitError{exitUsage, err}
+		return usageError("%w", err)
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (a *app) report(ctx context.Context, refs []string, file, format string, fu
 		return err
 	}
 	if full && format != "text" {
-		return usageError("--full is for text: %s has everything anyway", format)
+		return usageError("--full is for text: %s always has everything", format)
 	}
 	var reports []*report.Report
 	err = a.withRuns(refs, func(db *store.Store, ids []string) error {

@@ -104,7 +104,7 @@ func (a *app) remove(ctx context.Context, db *store.Store, ids []string, yes, as
 func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	f, ok := a.stdin.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) && !isatty.IsCygwinTerminal(f.Fd()) {
-		return false, usageError("there is no terminal to ask on: give --yes to remove")
+		return false, usageError("there is no terminal to ask for confirmation: give --yes to remove")
 	}
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)

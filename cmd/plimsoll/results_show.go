@@ -36,7 +36,7 @@ reads it, so a plan from standard input can run again.
 		Args:              exactly(1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("block") && !cmd.Flags().Changed("trial") {
-				return usageError("--block needs --trial: they name one trial")
+				return usageError("--block needs --trial: together they name one trial")
 			}
 			if key == "" && cmd.Flags().Changed("trial") {
 				return usageError("--trial needs the key of a cell")
@@ -45,7 +45,7 @@ reads it, so a plan from standard input can run again.
 				return usageError("--block %d: blocks count from 1", block)
 			}
 			if planOnly && (asJSON || key != "") {
-				return usageError("--plan prints a plan and nothing else: leave out --json and --trial")
+				return usageError("--plan prints only the plan: leave out --json and --trial")
 			}
 			return a.withRuns(args, func(db *store.Store, ids []string) error {
 				return a.show(db, ids[0], key, block-1, planOnly, asJSON)

@@ -134,12 +134,12 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	}
 	if runErr != nil && a.hardContext().Err() != nil {
 		// A user who interrupts twice doesn't want to wait for a report.
-		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' goes on", runErr, job.Run.ID, a.stateFlag())
+		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' continues it", runErr, job.Run.ID, a.stateFlag())
 	}
 	seen, err := a.present(db, job.Run.ID, f, runErr != nil)
 	if runErr != nil {
 		// The last line says how to go on, whatever else failed.
-		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' goes on", runErr, job.Run.ID, a.stateFlag()))
+		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' continues it", runErr, job.Run.ID, a.stateFlag()))
 	}
 	if err != nil {
 		return err

@@ -33,6 +33,6 @@ func (a *app) aboutUser(p *plan.Plan) {
 		return
 	}
 	if lost := runs.NeedsRoot(p); len(lost) > 0 {
-		fmt.Fprintf(a.stderr, "this user is not root: %s will be skipped; as root (sudo plimsoll run ...) the run has them too\n", strings.Join(lost, " and "))
+		fmt.Fprintf(a.stderr, "this user is not root: %s will be skipped; run as root (sudo plimsoll run ...) to include them\n", strings.Join(lost, " and "))
 	}
 }

@@ -22,7 +22,7 @@ func terminal(w io.Writer) report.Terminal {
 	st, err := f.Stat()
 	device := err == nil && st.Mode()&os.ModeCharDevice != 0
 	if device {
-		t.Width = terminalWidth(f)
+		t.Width, _ = terminalSize(f)
 	}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); t.Width == 0 && err == nil && n > 0 {
 		t.Width = n

@@ -25,7 +25,7 @@ func TestFirstUseOfNobody(t *testing.T) {
 	foreign := nobodysFolder(t) // It is root's.
 	none := "DOCKER_HOST=unix://" + own + "/none.sock"
 	const noHome = "there is no home folder, so records go to plimsoll-state in the current folder; --state names another"
-	const notRoot = "this user is not root: tmpfs on the host and engine oci will be skipped; as root (sudo plimsoll run ...) the run has them too"
+	const notRoot = "this user is not root: tmpfs on the host and engine oci will be skipped; run as root (sudo plimsoll run ...) to include them"
 	for _, tt := range []struct {
 		name, current string
 		env           []string

@@ -52,7 +52,7 @@ another disk or machine: "-" is standard output.`,
 				r.WriteText(a.stdout)
 			}
 			if err == nil && r.Bad > 0 {
-				err = &exitError{exitNotHeld, fmt.Errorf("%d blocks that were acknowledged and synced do not have the data that was written", r.Bad)}
+				err = &exitError{exitNotHeld, fmt.Errorf("%d blocks were acknowledged and synced, but do not have the data that was written", r.Bad)}
 			}
 			return err
 		},

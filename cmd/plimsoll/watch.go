@@ -67,7 +67,7 @@ Without one, all containers that run here are watched.`,
 	f.BoolVar(&opt.json, "json", false, "print a line of JSON for each interval")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if once && cmd.Flags().Changed("count") {
-			return usageError("--once is --count 1: leave out one of them")
+			return usageError("--once means --count 1: leave out one of the two")
 		}
 		if err := opt.parse(interval, once, args); err != nil {
 			return err
@@ -96,9 +96,9 @@ func (o *watchOptions) parse(interval string, once bool, args []string) (err err
 	}
 	o.named = nil
 	for _, s := range args {
-		ref, err := target.Parse(s)
+		ref, err := parseTarget(s)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		o.named = append(o.named, ref)
 	}
@@ -121,7 +121,7 @@ func (a *app) watch(ctx context.Context, opt watchOptions) error {
 	}
 	w, err := watch.New(ctx, device.Host(), h, opt.named, opt.count != 1)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("counters are Linux's, and this is not Linux: watch inside the virtual machine where the containers run: %w", err)
+		return fmt.Errorf("only Linux has these counters: run plimsoll watch in the virtual machine where the containers run: %w", err)
 	}
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func exeLines(t *testing.T, w *winetest.Wine, exe string) {
 	if !errors.As(err, &exit) || exit.ExitCode() != exitCannot {
 		t.Errorf("plimsoll.exe limit show web: %v, want status %d\n%s", err, exitCannot, out)
 	}
-	texttest.Has(t, out, []string{"limits are set on Linux"})
+	texttest.Has(t, out, []string{"limits can be set only on Linux"})
 	texttest.Lacks(t, out, []string{"podman"})
 }
 

@@ -78,7 +78,7 @@ func nameIn(payload []byte) (string, error) {
 	if err := json.Unmarshal(payload, &n); err != nil {
 		var several []named
 		if json.Unmarshal(payload, &several) != nil {
-			return "", fmt.Errorf("what it says about the thing: %w", err)
+			return "", fmt.Errorf("the record's payload: %w", err)
 		}
 		if len(several) == 0 {
 			return "", nil

@@ -63,7 +63,7 @@ func (e *examination) limit(tree *hierarchy.Tree) {
 		}
 		if h.occupied(c) {
 			i.Status = No
-			i.Why = h.dir + " is not the true root and contains processes, so no group below it can have the controller"
+			i.Why = h.dir + " is not the root of the hierarchy and contains processes, so no group below it can have the controller"
 			i.Fix = "mkdir " + h.dir + "/init && xargs -n1 <" + h.dir + "/cgroup.procs >" + h.dir + "/init/cgroup.procs"
 		}
 		e.add(i)

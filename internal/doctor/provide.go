@@ -42,7 +42,7 @@ func (e *examination) provide() {
 		case modules[f.module]:
 			i.Status, i.Why, i.Fix = Partly, "its module is installed but not loaded", "modprobe "+f.module
 		default:
-			i.Status, i.Why = No, "the kernel doesn't have it, nor a module for it"
+			i.Status, i.Why = No, "the kernel has neither the file system nor a module for it"
 		}
 		e.add(i)
 	}

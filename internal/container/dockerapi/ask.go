@@ -99,7 +99,7 @@ func Ask(ctx context.Context, api *client.Client, source string) (*Daemon, error
 
 // stranger is the error for something other than a daemon that listens at host.
 func stranger(host, why string) *Missing {
-	return &Missing{Missing: "what listens at " + host + " is not a Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
+	return &Missing{Missing: "the program at " + host + " is not a Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
 }
 
 // elsewhere reports why a daemon does not run on this machine's kernel; empty if it

@@ -292,7 +292,7 @@ func TestHost(t *testing.T) {
 		Containerd: []ContainerdRoot{{State: dir + "/no"}}, Storage: []Storage{{Graph: dir + "/no", Run: dir + "/no"}}, Runc: []string{dir + "/no"},
 	}
 	f := finder(t, nowhere)
-	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "no container engine is here")
+	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "no container engine was found")
 	e := wantErr[*NotFoundError](t, resolveErr(t, f, "podman:web"), "no socket of Podman at "+dir+"/podman/no.sock; start it")
 	if e != nil && strings.Contains(e.Error(), "ockerd") {
 		t.Errorf("%v: what of Docker?", e)

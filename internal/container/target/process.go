@@ -35,7 +35,7 @@ func (f *Finder) Alive(t Target) error {
 // unseen returns why a container's first process is not visible although its engine says that it runs.
 func (f *Finder) unseen(pid int) string {
 	if len(procfs.Threads(f.opt.Proc, pid)) > 0 {
-		return fmt.Sprintf("the main thread of its first process %d has ended, so that the kernel shows neither its control groups nor its files: name its group and a folder (cgroup:GROUP --path FOLDER)", pid)
+		return fmt.Sprintf("the main thread of its first process %d has ended, so the kernel shows neither its control groups nor its files: name its group and a folder (cgroup:GROUP --path FOLDER)", pid)
 	}
 	return "its process is not visible from here: run plimsoll in the host's PID namespace"
 }

@@ -59,7 +59,7 @@ func Parse(s string) (Ref, error) {
 	}
 	// Neither the kernel allows these in a group's name, nor an engine or systemd in theirs.
 	if strings.ContainsAny(s, "\x00\n") {
-		return bad("no target's name has a line break or a zero byte in it")
+		return bad("a target's name can't contain a line break or a zero byte")
 	}
 	prefix, rest, ok := strings.Cut(s, ":")
 	if !ok {
@@ -84,7 +84,7 @@ func Parse(s string) (Ref, error) {
 		case path.Clean(rest) != strings.TrimRight(rest, "/") && rest != "/":
 			return bad("a group's path has no empty, . or .. parts: cgroup:%s", path.Clean(rest))
 		case path.Clean(rest) == "/":
-			return bad("limits in the root group would hold the whole machine; name a group below it")
+			return bad("limits in the root group would slow down the whole machine; name a group below it")
 		}
 		return Ref{Kind: Cgroup, Name: path.Clean(rest)}, nil
 	case string(Unit):
@@ -104,7 +104,7 @@ func Parse(s string) (Ref, error) {
 			engine, name = "", rest
 		}
 		if ok && engine != string(Docker) && engine != string(Podman) {
-			return bad("volumes are Docker's or Podman's: volume:docker:%s", name)
+			return bad("only Docker and Podman have volumes: write volume:docker:%s", name)
 		}
 		if !containerName.MatchString(name) || len(name) > maxName {
 			return bad("a volume's name has letters, digits, dots, dashes and underscores")

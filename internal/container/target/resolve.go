@@ -116,10 +116,10 @@ func choose(r Ref, all []Target) (Target, error) {
 }
 
 // errNoEngine replaces the reasons of all engines, which would fill a page.
-var errNoEngine = errors.New("no container engine is here: no socket of Docker or Podman, and no folders of containerd, CRI-O, runc or crun; plimsoll doctor shows what is missing")
+var errNoEngine = errors.New("no container engine was found: there is no socket of Docker or Podman, and no folder of containerd, CRI-O, runc or crun; plimsoll doctor shows what is missing")
 
 // errNoVolumes is errNoEngine for a volume, which only some engines have.
-var errNoVolumes = errors.New("no engine with volumes is here: no socket of Docker or Podman; plimsoll doctor shows what is missing")
+var errNoVolumes = errors.New("no engine with volumes was found: there is no socket of Docker or Podman; plimsoll doctor shows what is missing")
 
 // notFound returns an error that says where r was looked for.
 func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {

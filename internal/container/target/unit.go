@@ -70,9 +70,9 @@ func (f *Finder) Systemctl() Program { return f.opt.Systemctl }
 func UnitError(err error) error {
 	switch s := err.Error(); {
 	case strings.Contains(s, "not been booted with systemd"):
-		return fmt.Errorf("systemd does not run this machine's services, so it has no units; name a group: cgroup:PATH (%w)", err)
+		return fmt.Errorf("systemd does not run this machine's services, so there are no units; name a group: cgroup:PATH (%w)", err)
 	case strings.Contains(s, "executable file not found"):
-		return fmt.Errorf("there is no systemctl here, so no units; name a group: cgroup:PATH (%w)", err)
+		return fmt.Errorf("systemctl is not installed, so units can't be found; name a group: cgroup:PATH (%w)", err)
 	case strings.Contains(s, "Access denied"), strings.Contains(s, "authentication required"):
 		return fmt.Errorf("systemd refuses this user; run as root (%w)", err)
 	case strings.Contains(s, "Failed to connect to bus"):

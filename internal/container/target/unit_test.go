@@ -100,12 +100,12 @@ func TestUnitWithoutSystemd(t *testing.T) {
 	if _, err := exec.LookPath("systemctl"); err == nil {
 		if _, err := os.Stat("/run/systemd/system"); err == nil {
 			t.Log("systemd runs here")
-		} else if err := resolveErr(t, finder(t, Options{}), "unit:web.service"); !strings.Contains(err.Error(), "so it has no units; name a group: cgroup:PATH") {
+		} else if err := resolveErr(t, finder(t, Options{}), "unit:web.service"); !strings.Contains(err.Error(), "so there are no units; name a group: cgroup:PATH") {
 			t.Error(err)
 		}
 	}
 	f := finder(t, Options{Systemctl: Exec("plimsoll-no-such-program")})
-	if err := resolveErr(t, f, "unit:web.service"); !strings.Contains(err.Error(), "there is no systemctl here") {
+	if err := resolveErr(t, f, "unit:web.service"); !strings.Contains(err.Error(), "systemctl is not installed") {
 		t.Error(err)
 	}
 }

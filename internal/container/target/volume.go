@@ -102,7 +102,7 @@ func (d *daemon) findVolume(ctx context.Context, name string) (*Target, error) {
 	switch {
 	case t.Elsewhere != "":
 	case v.Mountpoint == "":
-		t.Notes = append(t.Notes, fmt.Sprintf("the driver %s shows no folder of it while no container has it mounted", v.Driver))
+		t.Notes = append(t.Notes, fmt.Sprintf("the driver %s shows the volume's folder only while a container has it mounted", v.Driver))
 	default:
 		if t.Mounts[0].Later = d.f.later(v); t.Mounts[0].Later != "" {
 			t.Notes = append(t.Notes, "no container has it mounted: its data is on "+t.Mounts[0].Later)

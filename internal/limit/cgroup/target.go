@@ -164,7 +164,7 @@ func (t *Target) check() error {
 }
 
 // ErrRoot is why the root group isn't limited for a process in it.
-var ErrRoot = refusal.New("a limit there would hold the whole machine; start the processes in a group of their own")
+var ErrRoot = refusal.New("a limit there would slow down the whole machine; start the processes in a group of their own")
 
 // owned returns the group to limit for a process in g.
 func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Group, error) {

@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 		{"3:blkio:/../x\n0::/../x\n", id, []string{"outside this cgroup namespace", "run this where the container engine runs"}},
 		{"3:blkio:/x (deleted)\n0::/x (deleted)\n", id, []string{"/x was removed"}},
 		{"3:blkio:/user.slice\n0::/user.slice\n", id, []string{"process 10 is in /user.slice of blkio", "may be shared", "cgroup:/user.slice"}},
-		{"3:blkio:/\n0::/\n", "", []string{"process 10: it is in the root group of blkio", "hold the whole machine"}},
+		{"3:blkio:/\n0::/\n", "", []string{"process 10: it is in the root group of blkio", "slow down the whole machine"}},
 		{"", "", []string{"no blkio controller"}},
 	} {
 		f := newFake(t, 3)

@@ -61,7 +61,7 @@ func (s *Scope) HoldsOthers() string {
 // unused explains why a volume that no container uses can't be limited.
 func unused(s *Scope) error {
 	others := s.others()
-	e := &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "no running container uses it", Fix: "start a container with it"}
+	e := &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "no running container uses it", Fix: "start a container with the volume"}
 	if len(others) > 0 {
 		e.Why += fmt.Sprintf(", and other data is on its device (%s)", strings.Join(others, ", "))
 	}

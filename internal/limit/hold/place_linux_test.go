@@ -65,7 +65,7 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("LookVolume() = %+v, %v", e, err)
 	}
 	for _, none := range []target.Target{v(), v(target.Mount{Volume: "data"})} {
-		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "shows no folder of it") {
+		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "shows the volume's folder only") {
 			t.Errorf("LookVolume(%+v) = %v", none, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("places(%+v) = %+v, %v", later, g, err)
 	}
 	later.Mounts[0].Later = "nfs::/export"
-	want := "volume:docker:data can't be limited here: no container has it mounted, and until then its data (nfs::/export) is on no disk that is known; instead: start a container with it"
+	want := "volume:docker:data can't be limited here: no container has it mounted, and until then its data (nfs::/export) is on no disk that is known; instead: start a container with the volume"
 	if _, err := h.LookVolume(later); err == nil || err.Error() != want {
 		t.Errorf("LookVolume(%+v) = %v, want %s", later, err, want)
 	}

@@ -28,11 +28,11 @@ func volumeData(v target.Target) (string, error) {
 		m = v.Mounts[0]
 	}
 	no := func(why string) error {
-		return &refusal.Error{Act: refusal.Limited, What: v.Ref(), Why: why, Fix: "start a container with it"}
+		return &refusal.Error{Act: refusal.Limited, What: v.Ref(), Why: why, Fix: "start a container with the volume"}
 	}
 	switch {
 	case m.Source == "":
-		return "", no("its driver " + m.Driver + " shows no folder of it while no container has it mounted")
+		return "", no("its driver " + m.Driver + " shows the volume's folder only while a container has it mounted")
 	case m.Later == "":
 		return m.Source, nil
 	case !filepath.IsAbs(m.Later):

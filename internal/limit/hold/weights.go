@@ -260,7 +260,7 @@ func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 		groups = append(groups, g)
 	}
 	if len(groups) == 0 {
-		return nil, &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "there is no group that a weight could be given to", Fix: "start a container with it"}
+		return nil, &refusal.Error{Act: refusal.Limited, What: s.Target.Ref(), Why: "there is no group that a weight could be given to", Fix: "start a container with the volume"}
 	}
 	return groups, nil
 }

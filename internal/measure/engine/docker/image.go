@@ -69,8 +69,7 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, n
 	}
 	e.imageMu.Lock()
 	defer e.imageMu.Unlock()
-	sum := sha256.Sum256(worker)
-	hash := hex.EncodeToString(sum[:])
+	hash := imageHash(worker)
 	img := &workerImage{worker: workerPathInImage, data: dataPathInImage}
 	if img.id, err = findImage(ctx, api, hash); err != nil || img.id != "" {
 		return img, err
@@ -95,6 +94,12 @@ func (e *Engine) image(ctx context.Context, api *client.Client, d *daemonInfo, n
 		err = fmt.Errorf("the daemon took the image %s:%s but doesn't list it", repository, hash[:12])
 	}
 	return img, err
+}
+
+// imageHash returns the hash that names the image of a worker: its SHA-256 in hexadecimal.
+func imageHash(worker []byte) string {
+	sum := sha256.Sum256(worker)
+	return hex.EncodeToString(sum[:])
 }
 
 // findImage returns the id of the image with the worker of that hash, or "".

@@ -174,7 +174,7 @@ func (s *session) launch(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 }
 
 // errVanished is the error of a container that could not start and that Podman has removed before it was asked why.
-var errVanished = errors.New("it could not start, and was removed before the reason was known")
+var errVanished = errors.New("the container could not start, and was removed before the reason was known")
 
 // startErr makes the error of a failed start clearer if the reason is known.
 func startErr(err error) error {
@@ -267,10 +267,10 @@ const createTimeout = 30 * time.Second
 // although its socket is here.
 func (s *session) createErr(err error) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
-		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
+		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": its files are not those of this machine", Fix: "use a volume, or the layer"}
 	}
 	if s.folder != "" && strings.Contains(err.Error(), "permission denied") && strings.Contains(err.Error(), filepath.Dir(s.folder)) {
-		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon is another user's, without access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
+		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon runs as another user, who has no access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
 	}
 	return daemonErr(err)
 }

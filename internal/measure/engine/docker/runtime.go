@@ -19,7 +19,7 @@ func checkRuntime(spec engine.Spec, d *daemonInfo) error {
 	case name == "":
 		return nil
 	case d.windows():
-		return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: "a daemon of Windows containers has none to choose from", Fix: "leave it out; isolation sets how a container is isolated there"}
+		return &refusal.Error{Engine: "docker", What: "runtime " + name, Why: "a daemon with Windows containers has no choice of runtimes", Fix: "leave runtime out; isolation sets how a container is isolated there"}
 	case len(d.Info.Runtimes) == 0 || strings.ContainsAny(name, "./"):
 		return nil
 	}

@@ -67,7 +67,7 @@ func TestDockerRuntimeWindows(t *testing.T) {
 		spec engine.Spec
 		want string
 	}{
-		{"a runtime on Windows", windows, engine.Spec{ID: "a", Place: layer, Runtime: "runc"}, "engine docker has no runtime runc: a daemon of Windows containers"},
+		{"a runtime on Windows", windows, engine.Spec{ID: "a", Place: layer, Runtime: "runc"}, "engine docker has no runtime runc: a daemon with Windows containers"},
 		{"one that is there", linux, engine.Spec{ID: "a", Place: layer, Runtime: "runc"}, ""},
 		{"one that isn't", linux, engine.Spec{ID: "a", Place: layer, Runtime: "runsc"}, "engine docker has no runtime runsc: the daemon does not know it (it has runc); install it"},
 	} {

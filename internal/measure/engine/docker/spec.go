@@ -44,7 +44,7 @@ func checkSpec(spec engine.Spec, d *daemonInfo) error {
 		case place.Dir:
 			return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
 		case place.Share:
-			return no("place share", "shares are not provided to containers of a daemon yet", "")
+			return no("place share", "shares are not yet provided to containers of a daemon", "use the vm engine")
 		default:
 			return no(fmt.Sprintf("place %q", p.Kind), "it knows layer, bind, volume and tmpfs", "")
 		}

@@ -2,8 +2,6 @@ package docker
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -94,8 +92,7 @@ func (e *Engine) sweepImages(ctx context.Context, api *client.Client, d *daemonI
 		// Without a worker, old images can't be recognized.
 		return nil, nil
 	}
-	sum := sha256.Sum256(worker)
-	hash := hex.EncodeToString(sum[:])
+	hash := imageHash(worker)
 	e.imageMu.Lock()
 	defer e.imageMu.Unlock()
 	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", labelWorker)})

@@ -120,7 +120,7 @@ const (
 )
 
 // errForeign is returned for a file that is not a kernel for PCs.
-var errForeign = errors.New("it is neither a bzImage nor a vmlinux (ELF) for x86")
+var errForeign = errors.New("it is not a bzImage or vmlinux (ELF) for x86")
 
 // versionOf reads a kernel's version from its file.
 func versionOf(f *os.File) (string, error) {

@@ -43,10 +43,10 @@ type modules struct {
 func (k Kernel) Resolve(names ...string) ([]string, error) {
 	if k.Modules == "" && k.unlisted != "" {
 		// depmod(8) expects the folder above lib/modules.
-		return nil, fmt.Errorf("the modules of kernel %s have no list (%s), since its package was not installed: depmod -b %s %s makes it", k.Version, depFile, filepath.Join(k.unlisted, "../../.."), k.Version)
+		return nil, fmt.Errorf("the modules of kernel %s have no list (%s): create it with depmod -b %s %s", k.Version, depFile, filepath.Join(k.unlisted, "../../.."), k.Version)
 	}
 	if k.Modules == "" {
-		return nil, fmt.Errorf("the modules of kernel %s are not to be found: name their folder", k.Version)
+		return nil, fmt.Errorf("the modules of kernel %s can't be found: name their folder", k.Version)
 	}
 	m, err := readModules(k)
 	if err != nil {

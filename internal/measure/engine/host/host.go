@@ -159,7 +159,7 @@ func (h *Engine) supports(spec engine.Spec) error {
 				return no("place tmpfs", "mounting one needs root on Linux", "run as root")
 			}
 		default:
-			return no("place "+string(p.Kind), "only containers have one", "use dir or tmpfs")
+			return no("place "+string(p.Kind), "only containers have such a place", "use dir or tmpfs")
 		}
 	}
 	for _, k := range limit.Keys {
@@ -174,16 +174,16 @@ func (h *Engine) supports(spec engine.Spec) error {
 		return no("limit on I/O", engine.MemoryPlace, "use another place")
 	}
 	if spec.Network != "" && spec.Network != engine.HostNetwork {
-		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
+		return no("network "+spec.Network, "the worker uses the machine's network", "use the docker engine for another network")
 	}
 	if spec.Image != "" {
-		return no("image", "nothing runs from an image on the host", "")
+		return no("image", "the engine host runs no images", "use the oci or docker engine")
 	}
 	if spec.Runtime != "" {
-		return no("runtime", "nothing runs in a container on the host", "use the oci or docker engine")
+		return no("runtime", "the engine host runs no containers", "use the oci or docker engine")
 	}
 	if spec.Seccomp != "" {
-		return no("seccomp profile", "it is for containers", "use the oci or docker engine")
+		return no("seccomp profile", "only containers have one", "use the oci or docker engine")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (b *bundle) write(args []string) error {
 		return noImageFolder(b.spec.Image)
 	}
 	if strings.ContainsAny(b.dir+b.spec.Image, `:,\`) {
-		return fmt.Errorf("overlay's options can't carry the colon, comma or backslash of %s %s: use another --state folder or image folder", b.dir, b.spec.Image)
+		return fmt.Errorf("overlay can't mount a path with a colon, comma or backslash (%s %s): use another --state folder or image folder", b.dir, b.spec.Image)
 	}
 	for _, d := range []string{"upper", "work", "root"} {
 		if err := os.MkdirAll(filepath.Join(b.dir, d), 0o755); err != nil {

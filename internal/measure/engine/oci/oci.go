@@ -116,7 +116,7 @@ func (o *Engine) supports(spec engine.Spec) error {
 		case place.Volume:
 			return no("place volume", "an OCI runtime by itself has no named volumes", "use bind, or the docker engine")
 		default:
-			return no("place "+string(p.Kind), "it is not offered yet", "use bind")
+			return no("place "+string(p.Kind), "the engine oci does not support it yet", "use bind")
 		}
 	}
 	if err := engine.RefuseWindowsOnly(o.Name(), spec); err != nil {
@@ -126,16 +126,16 @@ func (o *Engine) supports(spec engine.Spec) error {
 		return no("limit on I/O", engine.MemoryPlace, engine.IOLimitsFix)
 	}
 	if spec.Network != "" && spec.Network != engine.HostNetwork {
-		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
+		return no("network "+spec.Network, "an OCI runtime sets up no network, so the container has the machine's", "use the docker engine for another network")
 	}
 	if strings.ContainsAny(spec.Image, ":,\\") {
-		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
+		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name the image by a path without them")
 	}
 	if spec.Image != "" && within(o.state, spec.Image) {
-		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in it, and an overlay can't be mounted into its own lower folder", "choose another with --state")
+		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in the image's folder, and an overlay can't be mounted into its own lower folder", "choose another state folder with --state")
 	}
 	if strings.ContainsAny(o.state, ":,\\") {
-		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another with --state")
+		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another state folder with --state")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (v *Engine) prepare(ctx context.Context) (*bootFiles, error) {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, v.no("virtual machine", err.Error(), "install qemu-system-x86 anew")
+		return nil, v.no("virtual machine", err.Error(), "reinstall qemu-system-x86")
 	}
 	if err := v.findKernel(b); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (v *Engine) findKernel(b *bootFiles) error {
 		b.kernel, err = guest.Find(v.Root, strings.TrimSpace(string(running)))
 	}
 	if err == nil && b.kernel.Modules == "" {
-		return v.no("virtual machine", fmt.Sprintf("the modules of kernel %s, of version %s, are not to be found", b.kernel.Path, b.kernel.Version),
+		return v.no("virtual machine", fmt.Sprintf("the modules of kernel %s, of version %s, can't be found", b.kernel.Path, b.kernel.Version),
 			"name the folder that has their modules.dep, beside kernel: in the plan: modules: /path/lib/modules/"+b.kernel.Version)
 	}
 	if err == nil {

@@ -72,18 +72,18 @@ func TestVMMissing(t *testing.T) {
 		"kernel":       {func(o *vm.Options) { o.Kernel, o.Root = "", t.TempDir() }, layerSpec(""), "no Linux kernel is installed"},
 		"named kernel": {func(o *vm.Options) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "/nowhere/vmlinuz: no such file"},
 		"no kernel":    {func(o *vm.Options) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it contains no kernel version"},
-		"no modules":   {func(o *vm.Options) { o.Kernel, o.Modules, o.Root = bareKernel(t), "", t.TempDir() }, layerSpec(""), "are not to be found; name the folder that has their modules.dep, beside kernel: in the plan: modules: "},
+		"no modules":   {func(o *vm.Options) { o.Kernel, o.Modules, o.Root = bareKernel(t), "", t.TempDir() }, layerSpec(""), "can't be found; name the folder that has their modules.dep, beside kernel: in the plan: modules: "},
 		"first module": {func(o *vm.Options) { bare(o, "kernel/virtio_pci.ko:\n") }, layerSpec(""), "-amd64 has no module virtio_console"},
 		"share's":      {func(o *vm.Options) { bare(o, "kernel/virtio_pci.ko:\nkernel/virtio_console.ko:\n") }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "engine vm has no share 9p: the kernel "},
 		"memory":       {func(o *vm.Options) { o.Memory = 1 << 44 }, layerSpec(""), "are free here; free some"},
 		"share limits": {func(*vm.Options) {}, engine.Spec{Place: place.Spec{Kind: place.Bind}, Limits: limit.Limits{WriteBPS: 1 << 20}}, "a share is not a block device in the guest"},
 		"weight":       {func(*vm.Options) {}, engine.Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Weight: 200}}, "it concerns neighbours"},
-		"smbd":         {func(o *vm.Options) { lacks("smbd")(o); o.Root, o.Share = t.TempDir(), vm.ShareSMB }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "smbd is not installed, which serves it; install samba"},
-		"ganesha":      {func(o *vm.Options) { lacks("ganesha.nfsd")(o); o.Share = vm.ShareNFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd is not installed, which serves it; install nfs-ganesha and nfs-ganesha-vfs"},
+		"smbd":         {func(o *vm.Options) { lacks("smbd")(o); o.Root, o.Share = t.TempDir(), vm.ShareSMB }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "smbd, which serves the share, is not installed; install samba"},
+		"ganesha":      {func(o *vm.Options) { lacks("ganesha.nfsd")(o); o.Share = vm.ShareNFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd, which serves the share, is not installed; install nfs-ganesha and nfs-ganesha-vfs"},
 		"ganesha's": {func(o *vm.Options) {
 			o.LookPath = func(string) (string, error) { return exec.LookPath("qemu-system-x86_64") }
 			o.Root, o.Share = t.TempDir(), vm.ShareNFS
-		}, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd has no part for this machine's file systems (libfsalvfs.so); install nfs-ganesha-vfs"},
+		}, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd lacks the module for local file systems (libfsalvfs.so); install nfs-ganesha-vfs"},
 		"virtiofsd": {func(o *vm.Options) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), vm.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func (v *Engine) nfsServer() (string, error) {
 	const what, instead = "share nfs", ", or use another share: 9p, virtiofs or smb"
 	path, err := v.LookPath("ganesha.nfsd")
 	if err != nil {
-		return "", v.no(what, "ganesha.nfsd is not installed, which serves it", "install nfs-ganesha and nfs-ganesha-vfs (their own services need not run)"+instead)
+		return "", v.no(what, "ganesha.nfsd, which serves the share, is not installed", "install nfs-ganesha and nfs-ganesha-vfs (their own services need not run)"+instead)
 	}
 	found := false
 	for _, d := range ganeshaPlugins {
@@ -46,7 +46,7 @@ func (v *Engine) nfsServer() (string, error) {
 		found = found || len(files) > 0
 	}
 	if !found {
-		return "", v.no(what, "ganesha.nfsd has no part for this machine's file systems (libfsalvfs.so)", "install nfs-ganesha-vfs"+instead)
+		return "", v.no(what, "ganesha.nfsd lacks the module for local file systems (libfsalvfs.so)", "install nfs-ganesha-vfs"+instead)
 	}
 	if !engine.CanUnshare() {
 		return "", v.no(what, "only root may run ganesha.nfsd, which opens files by their handles, in namespaces of its own", "run plimsoll as root"+instead)
@@ -77,7 +77,7 @@ func (v *Engine) shareNFS(ctx context.Context, s *session, p *placeDevice) error
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, nfsPatience, fmt.Errorf("the share's daemon doesn't serve within %v", nfsPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, nfsPatience, fmt.Errorf("the share's daemon was not ready within %v", nfsPatience))
 	defer cancel()
 	err = inOwnNetwork(func() (<-chan struct{}, error) {
 		if p.daemon, err = engine.StartFenced(argv); err != nil {

@@ -119,7 +119,7 @@ func TestVMNFSUnserved(t *testing.T) {
 	needGanesha(t)
 	for name, tt := range map[string]struct{ script, want string }{
 		"ends":         {"echo 'nfs-ganesha[main] main :FATAL :Server exiting...' >&2; exit 2", "the share's daemon ended: exit status 2: nfs-ganesha[main] main :FATAL :Server exiting..."},
-		"never serves": {"echo 'it waits' >&2; exec sleep 1000", "the share's daemon doesn't serve within 20s: it waits"},
+		"never serves": {"echo 'it waits' >&2; exec sleep 1000", "the share's daemon was not ready within 20s: it waits"},
 		"no version":   {"exit 1", "doesn't run: exit status 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func restOf(l limit.Limits) limit.Limits {
 // supportsOutside returns an error for a limit that can't be applied around a machine.
 func (v *Engine) supportsOutside(spec engine.Spec) error {
 	if need := v.memoryOf(spec) + qemuOverhead; spec.Limits.Memory > 0 && spec.Limits.Memory < need {
-		return v.no("limit memory", "it holds QEMU, which takes "+size.Bytes(need)+" with the memory of its machine", "raise the limit, make memory: of the engine smaller, or leave 'limits: outside' out")
+		return v.no("limit memory", "it applies to QEMU, which needs "+size.Bytes(need)+" with the memory of its machine", "raise the limit, make memory: of the engine smaller, or leave 'limits: outside' out")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const qemuOverhead = 160 << 20
 func (v *Engine) room(need int64) error { return v.roomIn(device.Host(), need) }
 
 func (v *Engine) roomIn(f device.FS, need int64) error {
-	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with QEMU's own memory, and ", size.Bytes(need+qemuOverhead))
+	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it needs %s with QEMU's own memory, and ", size.Bytes(need+qemuOverhead))
 	const smaller = "make memory: or the tmpfs smaller"
 	if free, ok := procfs.Available(f.Proc); ok && free < need+qemuOverhead {
 		return v.no(what, takes+size.Bytes(free)+" of memory are free here", "free some, or "+smaller)

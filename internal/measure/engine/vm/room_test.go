@@ -46,7 +46,7 @@ func TestMachineRoom(t *testing.T) {
 	}{
 		{"no groups", map[string]string{"proc/meminfo": "MemAvailable: 400000 kB\n"}, nil, "of memory are free here"},
 		{"nothing known", map[string]string{"proc/x": ""}, nil, fits},
-		{"little in all", v2, []map[string]string{{"proc/meminfo": "MemAvailable: 400000 kB\n"}}, "it takes 416 MiB with QEMU's own memory, and 391 MiB of memory are free here; free some, or make memory:"},
+		{"little in all", v2, []map[string]string{{"proc/meminfo": "MemAvailable: 400000 kB\n"}}, "it needs 416 MiB with QEMU's own memory, and 391 MiB of memory are free here; free some, or make memory:"},
 		{"v2, no limit", v2, []map[string]string{group("cg/a/b", "max", "5000"+mega, "0", "0")}, fits},
 		{"v2, enough", v2, []map[string]string{group("cg/a/b", "1000"+mega, "500"+mega, "0", "0")}, fits},
 		{"v2, too little", v2, []map[string]string{group("cg/a/b", "536870912", "268435456", "0", "0")}, "and the control group /a/b has 256 MiB of its 512 MiB free; raise the group's limit, or make memory:"},

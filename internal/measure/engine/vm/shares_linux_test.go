@@ -30,9 +30,9 @@ func TestVMShares(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		vm.Share9P:       "; ",
-		vm.ShareVirtioFS: "virtiofsd is not installed, which serves it; install virtiofsd (Debian 12: qemu-system-common), or use share: 9p",
-		vm.ShareSMB:      "smbd is not installed, which serves it; install samba (its own services need not run), or use share: 9p",
-		vm.ShareNFS: "ganesha.nfsd is not installed, which serves it; install nfs-ganesha and nfs-ganesha-vfs (their own services need not run)" +
+		vm.ShareVirtioFS: "virtiofsd, which serves the share, is not installed; install virtiofsd (Debian 12: qemu-system-common), or use share: 9p",
+		vm.ShareSMB:      "smbd, which serves the share, is not installed; install samba (its own services need not run), or use share: 9p",
+		vm.ShareNFS: "ganesha.nfsd, which serves the share, is not installed; install nfs-ganesha and nfs-ganesha-vfs (their own services need not run)" +
 			", or use another share: 9p, virtiofs or smb",
 	} {
 		if got[name] != want {

@@ -28,7 +28,7 @@ func (v *Engine) smbd() (string, error) {
 	if path := firstProgram(v.Root, "usr/sbin/smbd", "usr/local/sbin/smbd", "usr/local/samba/sbin/smbd"); path != "" {
 		return path, nil
 	}
-	return "", v.no("share smb", "smbd is not installed, which serves it", "install samba (its own services need not run), or use share: 9p")
+	return "", v.no("share smb", "smbd, which serves the share, is not installed", "install samba (its own services need not run), or use share: 9p")
 }
 
 // smbPort is the port at which a guest looks for SMB.
@@ -79,7 +79,7 @@ func smbFolder(dir string) string { return filepath.Join(dir, "smb") }
 // another user's, and refuses to create any unless it is root.
 func (v *Engine) smbConfig(p *placeDevice) (string, error) {
 	if strings.ContainsAny(p.data, "%\n\"") || strings.HasSuffix(p.data, `\`) {
-		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", p.data), "give the place another path")
+		return "", v.no("share smb", fmt.Sprintf("the path %q has a character with a special meaning to smbd", p.data), "give the place another path")
 	}
 	u, err := user.Current()
 	if err != nil {

@@ -29,7 +29,7 @@ func (v *Engine) shareDaemon(ctx context.Context) (virtiofsd, error) {
 	path := v.daemonPath()
 	const what, instead = "share virtiofs", ", or use share: 9p"
 	if path == "" {
-		return virtiofsd{}, v.no(what, "virtiofsd is not installed, which serves it", "install virtiofsd (Debian 12: qemu-system-common)"+instead)
+		return virtiofsd{}, v.no(what, "virtiofsd, which serves the share, is not installed", "install virtiofsd (Debian 12: qemu-system-common)"+instead)
 	}
 	d, err := askDaemon(ctx, path)
 	switch {
@@ -38,7 +38,7 @@ func (v *Engine) shareDaemon(ctx context.Context) (virtiofsd, error) {
 	case err != nil:
 		return d, v.no(what, err.Error(), "install another virtiofsd"+instead)
 	case !d.rust && os.Geteuid() != 0:
-		return d, v.no(what, fmt.Sprintf("%s serves root alone", d), "run plimsoll as root, install the virtiofsd in Rust"+instead)
+		return d, v.no(what, fmt.Sprintf("%s can be used only by root", d), "run plimsoll as root, install the virtiofsd in Rust"+instead)
 	}
 	return d, nil
 }
@@ -114,7 +114,7 @@ func (d virtiofsd) arguments(folder, cache string) ([]string, error) {
 	socket := fmt.Sprintf("--fd=%d", daemonSocketFD)
 	if !d.rust {
 		if strings.ContainsAny(folder, ",\\") {
-			return nil, &refusal.Error{Engine: "vm", What: "share virtiofs", Why: "the folder " + folder + " has a comma or backslash in its path, which virtiofsd takes for its own", Fix: "give the place another path"}
+			return nil, &refusal.Error{Engine: "vm", What: "share virtiofs", Why: "the folder " + folder + " has a comma or backslash in its path, which has a special meaning to virtiofsd", Fix: "give the place another path"}
 		}
 		return []string{socket, "-o", "source=" + folder, "-o", "cache=" + cache, "-o", "sandbox=chroot", "-o", "allow_direct_io", "-o", "log_level=err"}, nil
 	}

@@ -18,10 +18,10 @@ func TestVirtiofsd(t *testing.T) {
 	}
 	inC := "virtiofsd 7.2.22 (C)"
 	if os.Geteuid() != 0 {
-		inC = "engine vm has no share virtiofs: virtiofsd 7.2.22 (C) serves root alone; run plimsoll as root, install the virtiofsd in Rust, or use share: 9p"
+		inC = "engine vm has no share virtiofs: virtiofsd 7.2.22 (C) can be used only by root; run plimsoll as root, install the virtiofsd in Rust, or use share: 9p"
 	}
 	for _, tt := range []struct{ name, script, want string }{
-		{"usr/libexec/other", "echo virtiofsd 1.0", "virtiofsd is not installed, which serves it; install virtiofsd (Debian 12: qemu-system-common), or use share: 9p"},
+		{"usr/libexec/other", "echo virtiofsd 1.0", "virtiofsd, which serves the share, is not installed; install virtiofsd (Debian 12: qemu-system-common), or use share: 9p"},
 		{"usr/libexec/virtiofsd", "echo virtiofs is nice", `virtiofsd doesn't run: it doesn't print its version; it prints "virtiofs is nice"; install another virtiofsd, or use share: 9p`},
 		{"usr/libexec/virtiofsd", "echo virtiofsd 1.0; exit 1", `virtiofsd doesn't run: exit status 1; it prints "virtiofsd 1.0"; install another`},
 		// Debian 12's, and one of QEMU's in the folder of the other.

@@ -179,9 +179,9 @@ func (v *Engine) supports(spec engine.Spec) error {
 		case place.Dir:
 			return v.no("place dir", "a virtual machine sees a host folder through a share", "use bind")
 		case place.Volume:
-			return v.no("place volume", "it has no daemon that knows named volumes", "use layer for a disk of its own, or bind")
+			return v.no("place volume", "a virtual machine has no daemon with named volumes", "use layer for a separate disk, or bind")
 		default:
-			return v.no("place "+string(p.Kind), "it is not offered yet", "use bind")
+			return v.no("place "+string(p.Kind), "the engine vm does not support it yet", "use bind")
 		}
 	}
 	for _, k := range limit.Keys {
@@ -210,13 +210,13 @@ func (v *Engine) supports(spec engine.Spec) error {
 	}
 	switch {
 	case spec.Network != "":
-		return v.no("network "+spec.Network, "the machine has none", "use the docker engine")
+		return v.no("network "+spec.Network, "a virtual machine has no network", "use the docker engine")
 	case spec.Image != "":
-		return v.no("image", "the machine has nothing but the worker", "leave it out")
+		return v.no("image", "a virtual machine contains only the worker", "leave image out")
 	case spec.Runtime != "":
-		return v.no("runtime", "nothing runs in a container there", "use the oci or docker engine")
+		return v.no("runtime", "a virtual machine runs no containers", "use the oci or docker engine")
 	case spec.Seccomp != "" && spec.Seccomp != seccomp.Unconfined:
-		return v.no("seccomp profile", "it is for containers", "use the oci or docker engine")
+		return v.no("seccomp profile", "only containers have one", "use the oci or docker engine")
 	}
 	return nil
 }
@@ -230,11 +230,11 @@ func (v *Engine) canHave(ctx context.Context, base *bootFiles, kind place.Kind) 
 		return err
 	}
 	if _, err := v.LookPath("mkfs.ext4"); err != nil {
-		return v.no("place layer", "mkfs.ext4 is not installed, which makes the machine's disk", "install e2fsprogs")
+		return v.no("place layer", "mkfs.ext4, which formats the machine's disk, is not installed", "install e2fsprogs")
 	}
 	if v.DiskFormat == DiskQCOW2 {
 		if _, err := v.LookPath("qemu-img"); err != nil {
-			return v.no("disk of format qcow2", "qemu-img is not installed, which makes it", "install qemu-utils, or use raw")
+			return v.no("disk of format qcow2", "qemu-img, which creates the disk, is not installed", "install qemu-utils, or use raw")
 		}
 	}
 	return nil
