@@ -42,7 +42,7 @@ func TestLimitWeights(t *testing.T) {
 			set := []string{"set", name, "--device", loop, "--weight", "200"}
 			says(exitCannot, []string{disk + " is scheduled by " + before + ", which knows no weights", "echo bfq > /sys/block/" + disk + "/queue/scheduler", "--enable-weights does that"}, set...)
 			says(exitCannot, nil, append(set, "--enable-weights=iocost")...)
-			says(exitUsage, []string{"there are auto, bfq and iocost"}, append(set, "--enable-weights=cfq")...)
+			says(exitUsage, []string{"write auto, bfq or iocost"}, append(set, "--enable-weights=cfq")...)
 			says(exitUsage, []string{"--enable-weights needs --weight"}, "set", name, "--device", loop, "--write-bps", "1MiB", "--enable-weights")
 			// The group is one of the I/O controller alone.
 			says(exitFailure, []string{"cpu"}, append(set, "--cpus", "1", "--enable-weights")...)

@@ -156,8 +156,11 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, beside bool) error 
 		go func() {
 			argv := run(dir, dir+"/db", ".read "+dir+"/host.sql")
 			out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
-			if err != nil || strings.Contains(string(out), "rror") {
-				err = fmt.Errorf("the host's writer: %v: %s", err, lastLine(string(out)))
+			switch {
+			case err != nil:
+				err = fmt.Errorf("the host's writer: %w: %s", err, lastLine(string(out)))
+			case strings.Contains(string(out), "rror"):
+				err = fmt.Errorf("the host's writer: %s", lastLine(string(out)))
 			}
 			ended <- err
 		}()
