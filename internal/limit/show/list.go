@@ -29,8 +29,8 @@ type Limited struct {
 	DeviceName string        `json:"device_name,omitempty"`
 	Key        limit.Key     `json:"key"`
 	Value      string        `json:"value"`
-	// By says who set it, if that is known: "plimsoll daemon, rule web", "plimsoll limit set, 2026-11-23 00:45:00",
-	// "docker 29.6 has it stored".
+	// By says who set it, if that is known: "plimsoll daemon, rule web", "plimsoll daemon, which has ended, rule web",
+	// "plimsoll limit set, 2026-11-23 00:45:00", "docker 29.6 has it stored".
 	By string `json:"by"`
 
 	words string
@@ -47,7 +47,9 @@ const (
 type owner struct {
 	ref    string
 	groups []string
+	// held are the limits of the daemon, and ended is set if it does not run any more.
 	held   []keeper.Limit
+	ended  bool
 	stored *hold.Stored
 }
 
@@ -108,8 +110,8 @@ func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("some containers are shown as groups: %v", err))
 	}
-	status, err := r.Daemon()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	held, ended, err := r.held()
+	if err != nil {
 		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits are not known: %v", err))
 	}
 	for _, t := range found {
@@ -120,15 +122,13 @@ func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []
 		if err != nil {
 			continue // It ended in the meantime.
 		}
-		o := &owner{ref: t.Ref()}
+		o := &owner{ref: t.Ref(), ended: ended}
 		if o.stored, err = r.Stored(ctx, &t); err != nil {
 			notes = append(notes, fmt.Sprintf("%s: the limits stored by its engine are not known: %v", o.ref, err))
 		}
-		if status != nil {
-			for _, c := range status.Containers {
-				if t.ID != "" && c.ID == t.ID || c.Target == o.ref {
-					o.held = append(o.held, c.Held...)
-				}
+		for _, c := range held {
+			if t.ID != "" && c.ID == t.ID || c.Target == o.ref {
+				o.held = append(o.held, c.Held...)
 			}
 		}
 		for _, g := range groups {
@@ -138,6 +138,19 @@ func (r *Reader) owners(ctx context.Context) (owners map[string]*owner, notes []
 		}
 	}
 	return owners, notes
+}
+
+// held returns the containers with limits of the daemon. If it has ended, these are those of its records.
+func (r *Reader) held() (list []keeper.ContainerStatus, ended bool, err error) {
+	status, err := r.Daemon()
+	if errors.Is(err, fs.ErrNotExist) {
+		list, err = keeper.Left(r.Run, r.FS.Proc)
+		return list, true, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return status.Containers, false, nil
 }
 
 // ownerOf returns the container to which a group or one above it belongs, or nil.
@@ -179,7 +192,7 @@ func whoSet(x Limited, d *device.Number, o *owner, deviceLimits []hold.DeviceLim
 	if o != nil {
 		for _, h := range o.held {
 			if o.gave(h, x) {
-				return "plimsoll daemon, " + policy.Called(h.Rule)
+				return o.daemon() + ", " + policy.Called(h.Rule)
 			}
 		}
 	}
@@ -198,6 +211,14 @@ func whoSet(x Limited, d *device.Number, o *owner, deviceLimits []hold.DeviceLim
 		return bySystemd
 	}
 	return byAnybody
+}
+
+// daemon names the daemon that limits the container.
+func (o *owner) daemon() string {
+	if o.ended {
+		return "plimsoll daemon, which has ended"
+	}
+	return "plimsoll daemon"
 }
 
 // gave reports whether the daemon set a limit of a container, for which it holds h. With version 1 the daemon also

@@ -55,4 +55,9 @@ func TestWhoSetBelow(t *testing.T) {
 			t.Errorf("%s of %s on %s in %s: %q, want %q", row.key, row.value, row.device, row.group, got, row.want)
 		}
 	}
+	o.ended = true
+	x := Limited{Group: "/docker/1", Device: sda, Key: limit.WriteBPS, Value: "1MiB"}
+	if got, want := whoSet(x, nil, o, nil, nil), "plimsoll daemon, which has ended, rule web"; got != want {
+		t.Errorf("of a daemon that has ended: %q, want %q", got, want)
+	}
 }
