@@ -121,6 +121,8 @@ Is storage slow in containers here?
   plimsoll doctor        shows what this machine can measure
   plimsoll run --quick   takes about a minute: orders of magnitude, no proof
   plimsoll run           takes about five minutes, enough to prove differences
+  plimsoll run --path .  the same in this folder
+  plimsoll check .       is it safe to keep a database here?
 
 Do limits hold?
   plimsoll limit set web --write-bps 10MiB   limits the container "web"

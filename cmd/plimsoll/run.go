@@ -28,6 +28,8 @@ type runFlags struct {
 	resume      bool
 	json        bool
 	destructive string
+	// path is the folder that dir and bind are in, "" for the plan's.
+	path string
 	// budget is how long to measure, 0 for the plan's number of blocks.
 	budget time.Duration
 }
@@ -53,6 +55,7 @@ failed; 4 done, but a limit of the plan was not held, whether cells failed or
 not; 5 nothing of the plan can be done here.`,
 		Example: `  plimsoll run                                 the default plan, about five minutes
   plimsoll run --quick                         the same in about a minute; proves nothing
+  plimsoll run --path /srv/data                is this folder slow, from the host or a container?
   plimsoll run --for 20m                       as many blocks as fit into 20 minutes
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
@@ -75,6 +78,8 @@ not; 5 nothing of the plan can be done here.`,
 	fl.StringVar(&f.out, "out", "", "folder to write report.html and report.json to")
 	fl.BoolVar(&f.resume, "resume", false, "continue the last run that was interrupted, or the run named in place of PLAN; with --blocks N until it has N blocks")
 	fl.BoolVar(&f.json, "json", false, "print the report as JSON")
+	fl.StringVar(&f.path, "path", "", "measure this `FOLDER`: it is the path of the places dir and bind")
+	notEmpty(c, "path")
 	fl.DurationVar(&f.budget, "for", 0, "measure for this long, such as 10m, instead of the plan's number of blocks")
 	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file; its data is then lost")
 	return c
@@ -94,6 +99,9 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	if err := f.checkBudget(); err != nil {
+		return err
+	}
+	if err := f.setPath(); err != nil {
 		return err
 	}
 	job, release, err := a.prepare(ctx, db, f, args)
@@ -145,6 +153,22 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	return outcomeError(seen)
+}
+
+// setPath makes --path a whole path: the command that repeats the run may be run in another folder.
+func (f *runFlags) setPath() error {
+	if f.path == "" {
+		return nil
+	}
+	if f.resume {
+		return usageError("--path is for a new run: a run goes on in its own folders")
+	}
+	path, err := filepath.Abs(f.path)
+	if err != nil {
+		return err
+	}
+	f.plan.Path = path
+	return nil
 }
 
 // leastBudget is the shortest --for: a block of the default plan takes twelve seconds.

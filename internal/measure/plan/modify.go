@@ -23,6 +23,8 @@ type Options struct {
 	// ("workloads.append.count=100", "clients=[1, 2]"). The path may make a new key, but every key before the last must
 	// exist.
 	Set []string
+	// Path, unless empty, is the folder of all places of the kinds dir and bind.
+	Path string
 	// Blocks and Seed, unless empty, replace the plan's. They are text, so that one place reports their errors.
 	Blocks, Seed string
 	// Only, unless empty, keeps the cells that an expression names; see Plan.Only.
@@ -46,6 +48,9 @@ func (o Options) apply(f *strict.Faults, p *Plan, root, quick *yaml.Node) (*Plan
 	a := assigner{f, map[*yaml.Node]string{}}
 	for _, s := range o.Set {
 		a.assign(tree, s, "--set "+s)
+	}
+	if o.Path != "" {
+		a.setPath(tree, o.Path)
 	}
 	if o.Blocks != "" {
 		a.assign(tree, "blocks="+o.Blocks, "--blocks "+o.Blocks)

@@ -211,3 +211,25 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 }
+
+// TestPath: --path is the folder of all places that are folders, by their kind; a plan without one is refused.
+func TestPath(t *testing.T) {
+	const text = "name: p\nworkloads: {append: {kind: append, count: 1}}\nengines: [host, oci]\nplaces: "
+	p, err := ParseWith("f", []byte(text+"{dir: {}, mine: {kind: bind, path: /old}, layer: {}}\n"), Options{Path: "/srv/my data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Places {
+		want := "/srv/my data"
+		if s.Kind == "layer" {
+			want = ""
+		}
+		if s.Path != want {
+			t.Errorf("place %s has the path %q, want %q", s.Name, s.Path, want)
+		}
+	}
+	_, err = ParseWith("f", []byte(text+"{layer: {}}\n"), Options{Path: "/srv"})
+	if err == nil || !strings.Contains(err.Error(), "--path /srv: the plan has no place of kind dir or bind") {
+		t.Errorf("without a folder: %v", err)
+	}
+}

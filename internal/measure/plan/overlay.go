@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"plimsoll/internal/conf/strict"
+	"plimsoll/internal/measure/place"
 )
 
 // mergeQuick returns a copy of root with the quick section q merged over it: maps key by key, everything else as a whole.
@@ -96,6 +98,27 @@ func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	}
 	put(at, last, value)
 	a.flags[strict.KeyNode(at, last)] = flag
+}
+
+// setPath makes folder the path of all places of the kinds dir and bind.
+func (a assigner) setPath(root *yaml.Node, folder string) {
+	flag := "--path " + folder
+	found := false
+	places := strict.Child(root, "places")
+	for i := 0; places != nil && i+1 < len(places.Content); i += 2 {
+		name := places.Content[i].Value
+		kind := name
+		if k := strict.Child(places.Content[i+1], "kind"); k != nil {
+			kind = k.Value
+		}
+		if kind == string(place.Dir) || kind == string(place.Bind) {
+			a.assign(root, "places."+name+".path="+strconv.Quote(folder), flag)
+			found = true
+		}
+	}
+	if !found {
+		a.Add(strict.Error{Flag: flag, Message: "the plan has no place of kind dir or bind, which are folders"})
+	}
 }
 
 // mark notes that n and all below it came from a flag.

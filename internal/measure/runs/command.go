@@ -37,6 +37,9 @@ func (c Command) Repeat(seed uint64, id string) string {
 	if flags.Blocks != "" {
 		words = append(words, "--blocks", flags.Blocks)
 	}
+	if flags.Path != "" {
+		words = append(words, "--path", flags.Path)
+	}
 	if c.For != "" {
 		words = append(words, "--for", c.For)
 	}
