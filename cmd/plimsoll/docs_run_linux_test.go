@@ -62,6 +62,7 @@ func filledIn(line string) string {
 var elsewhere = map[string]string{
 	"plimsoll run --resume":                          "TestRunInterrupted",
 	"plimsoll run --resume last --blocks 20":         "TestRunMoreBlocks",
+	"plimsoll run --for 20m":                         "TestBudget",
 	"plimsoll run caps":                              "TestCaps",
 	"plimsoll run caps --quick --only engine=docker": "TestCaps",
 	"plimsoll run neighbours":                        "TestNeighbours",
@@ -87,6 +88,10 @@ var limitLine = regexp.MustCompile(`^plimsoll limit (set|show|clear|verify|hook|
 // daemonLine finds those that need a policy or a daemon: TestManualDaemon executes them.
 var daemonLine = regexp.MustCompile(`^plimsoll daemon\b`)
 
+// checkLine finds those that need a daemon, a virtual machine or two runs that can be compared: TestCheckContainers,
+// TestVMSQLite and package compare's tests execute what they do.
+var checkLine = regexp.MustCompile(`^plimsoll (check .*--engine (docker|vm)|results compare)\b`)
+
 // TestManualRuns executes every example of plimsoll's own in the manual and the help in a shell, word by
 // word, on recorded runs. Those that measure are held to few cells and one block.
 func TestManualRuns(t *testing.T) {
@@ -107,7 +112,7 @@ func TestManualRuns(t *testing.T) {
 	}
 	var runs []subtest
 	for _, line := range lines {
-		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) || daemonLine.MatchString(line) {
+		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) || daemonLine.MatchString(line) || checkLine.MatchString(line) {
 			continue
 		}
 		runs = append(runs, subtest{line, func(t *testing.T) {
@@ -144,6 +149,7 @@ func TestManualRuns(t *testing.T) {
 			case strings.HasPrefix(line, "plimsoll results rm") && !strings.Contains(line, "--yes"):
 				few = " --yes" // It asks on a terminal only.
 			}
+			line := strings.ReplaceAll(line, "/srv/data", place)
 			script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\"%s --state %s\n", asPlimsoll, clean.Shell(self), few, clean.Shell(state))
 			writeProgram(t, filepath.Join(bin, "plimsoll"), script)
 

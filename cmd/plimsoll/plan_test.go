@@ -122,8 +122,8 @@ func TestPlanCheck(t *testing.T) {
 	if !report.OK {
 		t.Error("plan check --json: not ok")
 	}
-	if report.Cells != 99 || report.Trials != 594 {
-		t.Errorf("plan check --json: %d cells, %d trials, want 99 and 594", report.Cells, report.Trials)
+	if report.Cells != 99 || report.Trials != 1980 {
+		t.Errorf("plan check --json: %d cells, %d trials, want 99 and 1980", report.Cells, report.Trials)
 	}
 	if key := report.Keys[0]; key != "randread-deep/host/dir" {
 		t.Errorf("plan check --json: the first key is %s", key)

@@ -179,7 +179,7 @@ func TestWatch(t *testing.T) {
 		{exitUsage, "--interval 10ms: write 100ms to 1h", []string{"--interval", "10ms"}},
 		{exitUsage, "--interval", []string{"--interval", "5"}},
 		{exitUsage, "--count -1 is negative", []string{"--count", "-1"}},
-		{exitUsage, "leave out one of them", []string{"--once", "--count", "2"}},
+		{exitUsage, "leave out one of the two", []string{"--once", "--count", "2"}},
 		{exitUsage, "leave out shown or --devices", []string{"--devices", "shown"}},
 	} {
 		if text := do(row.status, append([]string{"watch"}, row.args...)...); !strings.Contains(text, row.words) {
