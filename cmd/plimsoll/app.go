@@ -119,7 +119,7 @@ and proves by measuring that they hold.
 
 Is storage slow in containers here?
   plimsoll doctor        shows what this machine can measure
-  plimsoll run --quick   takes about a minute: orders of magnitude, no proof
+  plimsoll run --quick   takes three quarters of a minute: large differences only
   plimsoll run           takes about five minutes, enough to prove differences
   plimsoll run --path .  the same in this folder
   plimsoll check .       is it safe to keep a database here?

@@ -61,7 +61,7 @@ func filledIn(line string) string {
 // elsewhere are the examples that other tests execute, because they need a state of their own.
 var elsewhere = map[string]string{
 	"plimsoll run --resume":                          "TestRunInterrupted",
-	"plimsoll run --resume last --blocks 20":         "TestRunMoreBlocks",
+	"plimsoll run --resume last --blocks 40":         "TestRunMoreBlocks",
 	"plimsoll run --for 20m":                         "TestBudget",
 	"plimsoll run caps":                              "TestCaps",
 	"plimsoll run caps --quick --only engine=docker": "TestCaps",

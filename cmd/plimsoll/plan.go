@@ -54,7 +54,7 @@ func (t *terms) Set(v string) error {
 // addPlanFlags adds the flags that change a plan.
 func addPlanFlags(cmd *cobra.Command, o *plan.Options) {
 	f := cmd.Flags()
-	f.BoolVar(&o.Quick, "quick", false, "a first look with the settings of the plan's quick section, 3 blocks by default; it proves nothing")
+	f.BoolVar(&o.Quick, "quick", false, "a first look with the settings of the plan's quick section, by default 3 blocks, which prove nothing")
 	f.StringVar(&o.Blocks, "blocks", "", "run `N` blocks instead of the plan's number")
 	f.StringVar(&o.Seed, "seed", "", "seed `N` of the random order of trials, to repeat a run")
 	f.Var((*terms)(&o.Only), "only", "keep only the cells that `EXPR` names, like engine=oci,place=layer|bind,workload=randread-*; if repeated, a cell must match every EXPR")

@@ -54,14 +54,14 @@ Exit status: 0 done; 1 error; 2 bad plan or flags; 3 done, but some cells
 failed; 4 done, but a limit of the plan was not held, whether cells failed or
 not; 5 nothing of the plan can be done here.`,
 		Example: `  plimsoll run                                 the default plan, about five minutes
-  plimsoll run --quick                         the same in about a minute; proves nothing
+  plimsoll run --quick                         the same in a minute, for large differences
   plimsoll run --path /srv/data                is this folder slow, from the host or a container?
   plimsoll run --for 20m                       as many blocks as fit into 20 minutes
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run job.fio --only engine=host      the jobs of a job file of fio, in each place
   plimsoll run --resume                        continue the last interrupted run
-  plimsoll run --resume last --blocks 20       more blocks, for what is inconclusive`,
+  plimsoll run --resume last --blocks 40       more blocks, for what is inconclusive`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if f.resume {
 				return a.completeRuns(cmd, args, word)

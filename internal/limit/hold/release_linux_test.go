@@ -184,7 +184,7 @@ func TestKilledBetween(t *testing.T) {
 	put("5242880")
 	clear()
 	if got := deviceLimitOf(t, loop, "write_bps"); got != "5242880" {
-		t.Errorf("somebody's own 5 MiB was removed: %q", got)
+		t.Errorf("another program's 5 MiB was removed: %q", got)
 	}
 	put("0")
 }

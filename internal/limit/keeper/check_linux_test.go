@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestCheckAll: what the kernel refuses of one rule keeps nobody from restoring what others give, and isn't put off by looking at
-// it often.
+// TestCheckAll: a limit that the kernel refuses does not stop the limits of other rules from being restored, and looking often does
+// not postpone the next try.
 func TestCheckAll(t *testing.T) {
 	var refuse atomic.Bool
 	h := holderFor(t)

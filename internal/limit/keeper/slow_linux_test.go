@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// TestSlowLook: what others change is restored, and what a container makes is held, also where inotify tells of nothing.
+// TestSlowLook: what others change is restored, and what a container makes is held, also where inotify reports nothing.
 func TestSlowLook(t *testing.T) {
 	b := newBench(t, Options{Check: 20 * time.Millisecond}, oneRule)
 	b.k.watch.close()

@@ -57,7 +57,7 @@ func TestHookFirst(t *testing.T) {
 	b := newBench(t, Options{}, "rules: []\n")
 	e := targetOf(b.group)
 	b.k.Started(e)
-	// By its policy, in which the hook's limit is nobody's: else it would be removed as soon as it is there.
+	// By a policy without the hook's limit: the daemon would remove it at once.
 	eventually(t, "it is met", func() bool {
 		all := b.k.all()
 		if len(all) != 1 {

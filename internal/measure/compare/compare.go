@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure/fingerprint"
+	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/usage"
@@ -36,7 +37,7 @@ type Change struct {
 	Kind report.Kind `json:"kind"`
 	// Doubt is set if the figure of either run is in doubt.
 	Doubt bool `json:"doubt,omitempty"`
-	// Absolute is the cell's median after / before, higher being faster. It has no verdict.
+	// Absolute is the cell's median after / before, higher being faster. It has no verdict, and is unknown between two machines.
 	Absolute report.Num `json:"absolute"`
 }
 
@@ -77,6 +78,7 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 		c.Differences = append(c.Differences, fmt.Sprintf("plimsoll: %s / %s", c.Before.Version, c.After.Version))
 	}
 	c.Differences = append(c.Differences, fingerprint.Same(before.Run.Machine, after.Run.Machine)...)
+	same := sameMachine(before.Run.Machine, after.Run.Machine)
 	wheres := map[string][]string{}
 	var places []string
 	matched := 0
@@ -86,7 +88,7 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 			c.Left = append(c.Left, w.Name+" (after)")
 			continue
 		}
-		if why := different(before, after, w.Name); why != "" {
+		if why := different(before, after, was, &w); why != "" {
 			return nil, usage.Errorf("workload %s is not the same in both runs: %s; run the same plan, such as that of 'plimsoll results show %s --plan'", w.Name, why, before.Run.ID)
 		}
 		for i := range w.Cells {
@@ -100,7 +102,7 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 				continue
 			}
 			matched++
-			c.Changes = append(c.Changes, c.change(w.Name, old, x, w.Metric))
+			c.Changes = append(c.Changes, c.change(w.Name, old, x, w.Metric, same))
 			for _, d := range fingerprint.SameWhere(old.Where, x.Where) {
 				if wheres[d] == nil {
 					places = append(places, d)
@@ -134,12 +136,12 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 
 // change compares a cell of two runs. Both intervals are simultaneous over all cells of their runs; that of the quotient has
 // the root of the sum of the squares of their half widths, as errors of independent runs add up.
-func (c *Comparison) change(name string, old, now *report.Cell, m workload.Metric) Change {
+func (c *Comparison) change(name string, old, now *report.Cell, m workload.Metric, same bool) Change {
 	ch := Change{
 		Workload: name, Label: now.Label, Key: now.Key, Doubt: old.Doubt || now.Doubt, Kind: report.Missing,
 		Before: report.Unknown, After: report.Unknown, Ratio: report.Unknown, Low: report.Unknown, High: report.Unknown, Absolute: report.Unknown,
 	}
-	if a, b := m.Rate(float64(old.Median)), m.Rate(float64(now.Median)); a > 0 && b > 0 {
+	if a, b := m.Rate(float64(old.Median)), m.Rate(float64(now.Median)); same && a > 0 && b > 0 {
 		ch.Absolute = report.Num(b / a)
 	}
 	if now.Kind == report.Base && old.Kind == report.Base {
@@ -189,12 +191,20 @@ func cellOf(w *report.Workload, key string) *report.Cell {
 	return nil
 }
 
-// different says which key of a workload differs between two runs; empty if none does. The plans' texts decide, as they were
-// run.
-func different(a, b *report.Report, name string) string {
-	x, y := specOf(a, name), specOf(b, name)
+// sameMachine reports whether two runs were on one machine, perhaps with another kernel.
+func sameMachine(a, b record.Machine) bool {
+	return a.Hostname == b.Hostname && a.CPUModel == b.CPUModel && a.CPUs == b.CPUs && a.Arch == b.Arch
+}
+
+// different says what differs between a workload of two runs; empty if nothing does. The plans decide, as they were run. Where
+// one is not known, or can't be read any more, the workload's description does.
+func different(a, b *report.Report, before, after *report.Workload) string {
+	x, y := specOf(a, before.Name), specOf(b, after.Name)
 	if x == nil || y == nil {
-		return "" // A file without the plan: the words below decide.
+		if before.What != after.What || before.Metric != after.Metric {
+			return fmt.Sprintf("it is %q / %q", before.What, after.What)
+		}
+		return ""
 	}
 	var keys []string
 	for k := range x {

@@ -200,4 +200,40 @@ func TestFewBlocks(t *testing.T) {
 	if ch := c.find(t, "wal/oci/layer"); ch.Kind != report.Inconclusive {
 		t.Errorf("%+v, want no verdict from three blocks", ch)
 	}
+	if met := c.Met(Condition{More: 0.1}); len(met) > 0 {
+		t.Errorf("three blocks meet a condition: %+v", met)
+	}
+}
+
+// TestOtherMachine: rates of two machines are not compared with each other, and their ratios are.
+func TestOtherMachine(t *testing.T) {
+	c, err := Runs(run(t, "r1", 1, "100ms", nil, nil), run(t, "r2", 2, "100ms", nil, func(r *record.Run, _ []record.Trial) { r.Machine.CPUModel = "Another" }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range c.Changes {
+		if ch.Absolute.Known() {
+			t.Errorf("%s: the rates are compared: %v", ch.Key, ch.Absolute)
+		}
+		if ch.Kind != report.Base && !ch.Ratio.Known() {
+			t.Errorf("%s: the ratios are not compared", ch.Key)
+		}
+	}
+}
+
+// TestWithoutPlan: where a plan can't be read, what the workload is in words decides.
+func TestWithoutPlan(t *testing.T) {
+	lost := func(r *record.Run, _ []record.Trial) { r.PlanText = "lost" }
+	if _, err := Runs(run(t, "r1", 1, "100ms", nil, lost), run(t, "r2", 2, "100ms", nil, lost)); err != nil {
+		t.Error(err)
+	}
+	_, err := Runs(run(t, "r1", 1, "100ms", nil, lost), run(t, "r2", 2, "100ms", nil, func(r *record.Run, trials []record.Trial) {
+		r.PlanText = "lost"
+		for i := range trials {
+			trials[i].Spec.Runtime *= 2
+		}
+	}))
+	if err == nil || !strings.Contains(err.Error(), "is not the same in both runs") {
+		t.Errorf("Runs() of different windows = %v", err)
+	}
 }

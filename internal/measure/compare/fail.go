@@ -31,12 +31,14 @@ func ParseCondition(s string) (c Condition, err error) {
 	return Condition{m[1] == "faster", percent / 100}, nil
 }
 
-// Met lists the changes that are proven to meet the condition: their whole interval lies beyond it. Changes in doubt don't count.
+// Met lists the changes that are proven to meet the condition: they have that verdict, which takes six blocks in both runs, and
+// their whole interval lies beyond it. Changes in doubt don't count.
 func (c *Comparison) Met(cond Condition) (met []Change) {
 	for _, ch := range c.Changes {
 		switch {
-		case ch.Doubt || !ch.Low.Known() || ch.Kind == report.Missing:
-		case cond.Faster && float64(ch.Low) > 1+cond.More, !cond.Faster && float64(ch.High) < 1-cond.More:
+		case ch.Doubt:
+		case cond.Faster && ch.Kind == report.Faster && float64(ch.Low) > 1+cond.More,
+			!cond.Faster && ch.Kind == report.Slower && float64(ch.High) < 1-cond.More:
 			met = append(met, ch)
 		}
 	}

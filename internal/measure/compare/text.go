@@ -92,6 +92,6 @@ func (c *Comparison) sum() string {
 		n[ch.Kind]++
 	}
 	compared := len(c.Changes) - n[report.Base] - n[report.Missing]
-	return fmt.Sprintf("Of %s, %d became slower, %d faster, %d stayed the same within %.3g %%; %d are not measurably different. \"absolute\" compares the rates themselves: it has no verdict, because another hour may be the reason.",
+	return fmt.Sprintf("Of %s, %d became slower, %d faster, %d stayed the same within %.3g %%; %d are not measurably different. \"absolute\" compares the rates themselves, on one machine: it has no verdict, because another hour may be the reason.",
 		size.Plural(compared, "cell"), n[report.Slower], n[report.Faster], n[report.Equivalent], 100*c.Margin, n[report.Inconclusive])
 }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// summary sums up the tables of interference and limits, and how small a difference can be told, a sentence each.
+// summary sums up the report, a sentence each: interference, limits, the smallest difference that the run can show, and safety.
 func (r *Report) summary() {
 	for _, s := range []string{r.interferenceText(), r.limitsText(), r.resolutionText(), r.fitText()} {
 		if s != "" {

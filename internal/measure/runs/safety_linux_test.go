@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/measure/workerbin"
 )
 
-// notes is an observer that keeps what it is told.
+// notes is an observer that keeps the notes.
 type notes struct{ said []string }
 
 func (n *notes) Note(text string)       { n.said = append(n.said, text) }

@@ -1,8 +1,10 @@
 package safety
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/host/device"
@@ -34,11 +36,9 @@ func (c *checker) fsync() (Answer, string, error) {
 	if why := stack.InMemory(); why != "" {
 		return No, why + ": nothing survives a reboot", nil
 	}
-	layers := stack.Layers()
-	below := slices.DeleteFunc(slices.Clone(layers), func(l device.Layer) bool { return !l.Volatile })
-	served := len(layers) == 0 || stack.Served()
-	if served {
-		below = device.Host().Volatile(layers)
+	below, served, why := syncedTo(stack, device.Host())
+	if why != "" {
+		return Unknown, why, nil
 	}
 	// What others flush meanwhile is measured before, for as long.
 	proc := device.Host().Proc
@@ -64,6 +64,20 @@ func (c *checker) fsync() (Answer, string, error) {
 		return Unknown, "this kernel does not count flushes (Linux does since 5.5)", nil
 	}
 	return flushed(stack, below, served, len(a.Times), own, scaled(others, took))
+}
+
+// syncedTo are the devices that a sync must flush. served is set if a program serves the place, so that they may be any of the
+// machine's. why is the reason if that can't be known: the data goes to another machine.
+func syncedTo(stack *device.Stack, fs device.FS) (below []device.Layer, served bool, why string) {
+	layers := stack.Layers()
+	served = stack.Served()
+	switch {
+	case served && strings.Contains(stack.Mount.Source, ":"), !served && len(layers) == 0:
+		return nil, served, cmp.Or(stack.Why, "the data goes to another machine")
+	case served:
+		return fs.Volatile(layers), true, ""
+	}
+	return slices.DeleteFunc(slices.Clone(layers), func(l device.Layer) bool { return !l.Volatile }), false, ""
 }
 
 // otherFlushes is how long the flushes of other programs are counted.
@@ -92,7 +106,7 @@ func flushed(stack *device.Stack, below []device.Layer, served bool, syncs int, 
 	}
 	if len(below) == 0 {
 		if served {
-			return Unknown, cantFollow(stack), nil
+			return Unknown, cmp.Or(stack.Why, "what is below the place can't be seen from this machine"), nil
 		}
 		return Yes, "the disk says that it has no cache that a power cut empties (write through)", nil
 	}
@@ -106,6 +120,8 @@ func flushed(stack *device.Stack, below []device.Layer, served bool, syncs int, 
 			answer = No
 			if o := stack.Unflushed(); o != "" {
 				text += ", mount option " + o
+			} else if served {
+				text += ": the program that serves the place did not pass them on, or passed them to another machine"
 			}
 		case n-foreign < int64(syncs):
 			answer, text = Unknown, text+", but other programs flush it, too"
@@ -117,14 +133,6 @@ func flushed(stack *device.Stack, below []device.Layer, served bool, syncs int, 
 		}
 	}
 	return worst, detail, nil
-}
-
-// cantFollow says why what is below a place is not known.
-func cantFollow(stack *device.Stack) string {
-	if stack.Why != "" {
-		return stack.Why
-	}
-	return "what is below the place can't be seen from this machine"
 }
 
 // wantedSync is what etcd's manual asks of a disk: 99 of 100 fdatasyncs within 10 ms

@@ -104,112 +104,91 @@ func (c *checker) note(key string, between Between, ask func() (Answer, string, 
 	return nil
 }
 
-// sharedMemory lets two processes map a file and write to it in turn, as the -shm file of SQLite's WAL mode is used.
-func (c *checker) sharedMemory(p pair) (Answer, string, error) {
+// mapped makes a file that both have open as File 1, and maps it on some sides. refused says why it can't be mapped.
+func (c *checker) mapped(p pair, size int64, sides ...side) (refused string, err error) {
 	dir, err := c.folder()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	const size = 32 << 10 // SQLite's
 	path := dir + "/map"
 	if err := c.must(p.a, step.Call{Op: step.Open, Path: path, File: 1, How: "create"}, step.Call{Op: step.Truncate, File: 1, Length: size}); err != nil {
-		return "", "", err
+		return "", err
 	}
 	if err := c.must(p.b, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
-		return "", "", err
+		return "", err
 	}
-	for _, s := range []side{p.a, p.b} {
+	for _, s := range sides {
 		a, err := c.do(s, step.Call{Op: step.Map, File: 1, Length: size})
 		if err != nil {
-			return "", "", err
+			return "", err
 		}
 		if !a.OK() {
-			return No, "the file can't be mapped: " + a.Error, nil
+			return "the file can't be mapped: " + a.Error, nil
 		}
 	}
-	// Both have the page before the first write: a system that fetches it only then would pass.
-	if err := c.must(p.b, step.Call{Op: step.Load, File: 1, Length: 1}); err != nil {
-		return "", "", err
+	// B has the page before the first write: a system that fetches it only then would pass.
+	return "", c.must(p.b, step.Call{Op: step.Load, File: 1, Length: 1})
+}
+
+// turn writes a byte on one side and looks at the other's map. seen is whether it is there; refused says why it can't be read.
+func (c *checker) turn(how step.Op, writer, reader side, value byte) (seen bool, refused string, err error) {
+	if err := c.must(writer, step.Call{Op: how, File: 1, Data: []byte{value}}); err != nil {
+		return false, "", err
 	}
-	const turns = 40
-	lost := 0
-	for i := range turns {
+	a, err := c.do(reader, step.Call{Op: step.Load, File: 1, Length: 1})
+	if err != nil || !a.OK() {
+		return false, a.Error, err
+	}
+	return a.Data[0] == value, "", nil
+}
+
+// turns lets sides write in turn, and says how often that was not seen. back is whether B writes every second time.
+func (c *checker) turns(p pair, how step.Op, n int, back bool) (lost int, refused string, err error) {
+	for i := range n {
 		writer, reader := p.a, p.b
-		if i%2 == 1 {
+		if back && i%2 == 1 {
 			writer, reader = p.b, p.a
 		}
-		if err := c.must(writer, step.Call{Op: step.Store, File: 1, Data: []byte{byte(i + 1)}}); err != nil {
-			return "", "", err
+		seen, refused, err := c.turn(how, writer, reader, byte(i+1))
+		if err != nil || refused != "" {
+			return 0, refused, err
 		}
-		a, err := c.do(reader, step.Call{Op: step.Load, File: 1, Length: 1})
-		if err != nil {
-			return "", "", err
-		}
-		if !a.OK() {
-			return No, a.Error, nil
-		}
-		if a.Data[0] != byte(i+1) {
+		if !seen {
 			lost++
 		}
 	}
-	if err := c.closeFiles(p); err != nil {
-		return "", "", err
+	return lost, "", errors.Join(c.must(p.a, step.Call{Op: step.Close, File: 1}), c.must(p.b, step.Call{Op: step.Close, File: 1}))
+}
+
+// sharedMemory lets two processes map a file and write to it in turn, as the -shm file of SQLite's WAL mode is used.
+func (c *checker) sharedMemory(p pair) (Answer, string, error) {
+	const size, turns = 32 << 10, 40 // SQLite's size.
+	refused, err := c.mapped(p, size, p.a, p.b)
+	if err != nil || refused != "" {
+		return No, refused, err
 	}
-	if lost > 0 {
+	lost, refused, err := c.turns(p, step.Store, turns, true)
+	switch {
+	case err != nil || refused != "":
+		return No, refused, err
+	case lost > 0:
 		return No, fmt.Sprintf("%d of %d writes to the mapped file were not seen by the other", lost, turns), nil
 	}
 	return Yes, fmt.Sprintf("%d writes in turn were seen", turns), nil
 }
 
-// closeFiles closes file 1 of both.
-func (c *checker) closeFiles(p pair) error {
-	return errors.Join(c.must(p.a, step.Call{Op: step.Close, File: 1}), c.must(p.b, step.Call{Op: step.Close, File: 1}))
-}
-
 // mapWrite lets one process write to a file that the other has mapped, as LMDB and bbolt do.
 func (c *checker) mapWrite(p pair) (Answer, string, error) {
-	dir, err := c.folder()
-	if err != nil {
-		return "", "", err
+	const size, turns = 8 << 10, 20
+	refused, err := c.mapped(p, size, p.b)
+	if err != nil || refused != "" {
+		return No, refused, err
 	}
-	path := dir + "/map"
-	if err := c.must(p.a, step.Call{Op: step.Open, Path: path, File: 1, How: "create"}, step.Call{Op: step.Truncate, File: 1, Length: 8192}); err != nil {
-		return "", "", err
-	}
-	if err := c.must(p.b, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
-		return "", "", err
-	}
-	a, err := c.do(p.b, step.Call{Op: step.Map, File: 1, Length: 8192})
-	if err != nil {
-		return "", "", err
-	}
-	if !a.OK() {
-		return No, "the file can't be mapped: " + a.Error, nil
-	}
-	if err := c.must(p.b, step.Call{Op: step.Load, File: 1, Length: 1}); err != nil {
-		return "", "", err
-	}
-	const turns = 20
-	lost := 0
-	for i := range turns {
-		if err := c.must(p.a, step.Call{Op: step.Write, File: 1, Data: []byte{byte(i + 1)}}); err != nil {
-			return "", "", err
-		}
-		a, err := c.do(p.b, step.Call{Op: step.Load, File: 1, Length: 1})
-		if err != nil {
-			return "", "", err
-		}
-		if !a.OK() {
-			return No, a.Error, nil
-		}
-		if a.Data[0] != byte(i+1) {
-			lost++
-		}
-	}
-	if err := c.closeFiles(p); err != nil {
-		return "", "", err
-	}
-	if lost > 0 {
+	lost, refused, err := c.turns(p, step.Write, turns, false)
+	switch {
+	case err != nil || refused != "":
+		return No, refused, err
+	case lost > 0:
 		return No, fmt.Sprintf("%d of %d writes did not show in the other's map", lost, turns), nil
 	}
 	return Yes, "", nil

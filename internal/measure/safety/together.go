@@ -356,7 +356,7 @@ func (c *checker) offset(a, b side) (time.Duration, error) {
 		}
 	}
 	if offset.Abs() < best {
-		offset = 0 // The same clock, as far as can be told.
+		offset = 0 // The two clocks agree within the time of a question.
 	}
 	return offset, nil
 }

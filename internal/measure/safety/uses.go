@@ -16,7 +16,7 @@ type use struct {
 // A need is a promise that a program relies on, and what happens without it.
 type need struct{ key, breaks string }
 
-// What breaks without a promise, where several programs suffer alike.
+// Needs that several programs have.
 var (
 	needSync      = need{"fsync", "a power cut loses what was committed"}
 	needRename    = need{"rename-open", "replacing a file fails or leaves remains"}

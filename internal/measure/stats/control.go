@@ -50,13 +50,13 @@ func together(rows [][]float64, b int) float64 {
 	return math.Exp(logs / float64(n))
 }
 
-// trustInNoise is the weight of the belief that blocks show all the noise there is, in controls.
+// trustInNoise is the weight, as a number of controls, of the belief that blocks show all the noise there is.
 const trustInNoise = 4
 
 // excessNoise is the factor by which identical cells differ more than their blocks show, at least 1. Something that stays
 // the same in all blocks, such as where on the disk a place lies, is no noise to them. All controls together tell
-// (the ratio of Birge, https://doi.org/10.1103/PhysRev.40.207, https://doi.org/10.1088/0026-1394/51/4/S172): the sum of the squares of their
-// deviations, each by its standard error, is as many as there are controls, or half the time less than the median.
+// (the ratio of Birge, https://doi.org/10.1103/PhysRev.40.207): if there is nothing but noise, the sum of the squares of their deviations,
+// each in standard errors, is below the median of the chi-squared distribution half of the time.
 func excessNoise(pairs []Pair, at []int, spans []span) float64 {
 	var sum float64
 	n := 0
