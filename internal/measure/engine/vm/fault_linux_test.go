@@ -67,8 +67,8 @@ func TestVMMissing(t *testing.T) {
 		want   string
 	}{
 		"qemu":         {lacks("qemu-system-x86_64"), layerSpec(""), "qemu-system-x86_64 is not installed; install qemu-system-x86"},
-		"mkfs":         {lacks("mkfs.ext4"), layerSpec(""), "mkfs.ext4 is not installed"},
-		"qemu-img":     {func(o *vm.Options) { lacks("qemu-img")(o); o.DiskFormat = vm.DiskQCOW2 }, layerSpec(""), "qemu-img is not installed"},
+		"mkfs":         {lacks("mkfs.ext4"), layerSpec(""), "mkfs.ext4, which formats the machine's disk, is not installed"},
+		"qemu-img":     {func(o *vm.Options) { lacks("qemu-img")(o); o.DiskFormat = vm.DiskQCOW2 }, layerSpec(""), "qemu-img, which creates the disk, is not installed"},
 		"kernel":       {func(o *vm.Options) { o.Kernel, o.Root = "", t.TempDir() }, layerSpec(""), "no Linux kernel is installed"},
 		"named kernel": {func(o *vm.Options) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "/nowhere/vmlinuz: no such file"},
 		"no kernel":    {func(o *vm.Options) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it contains no kernel version"},
@@ -84,7 +84,7 @@ func TestVMMissing(t *testing.T) {
 			o.LookPath = func(string) (string, error) { return exec.LookPath("qemu-system-x86_64") }
 			o.Root, o.Share = t.TempDir(), vm.ShareNFS
 		}, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd lacks the module for local file systems (libfsalvfs.so); install nfs-ganesha-vfs"},
-		"virtiofsd": {func(o *vm.Options) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), vm.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
+		"virtiofsd": {func(o *vm.Options) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), vm.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd, which serves the share, is not installed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "first module" || name == "share's" {
