@@ -32,6 +32,9 @@ type runFlags struct {
 	path string
 	// budget is how long to measure, 0 for the plan's number of blocks.
 	budget time.Duration
+	// untilSettled measures on, for max at most, until all comparisons are settled.
+	untilSettled bool
+	max          time.Duration
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -48,7 +51,13 @@ It runs every cell of the plan once a block, in a fresh random order. It skips c
 machine can't run and gives the reason. If a cell fails, it keeps the cell's last output. It
 records each trial as it ends, so --resume can continue an interrupted run. --resume RUN
 --blocks N continues a run, also a complete one, until it has N blocks, with the same plan, seed
-and machine. The table goes to standard output, everything else to standard error.
+and machine.
+
+With --until-settled a run goes on after its blocks, or after --for, until every comparison has a
+verdict or the time of --max is over. Cells that are settled are left out then. The more often
+the verdicts of a run were seen before more was measured, the more evidence they take.
+
+The table goes to standard output, everything else to standard error.
 
 Exit status: 0 done; 1 error; 2 bad plan or flags; 3 done, but some cells
 failed; 4 done, but a limit of the plan was not held, whether cells failed or
@@ -57,6 +66,7 @@ not; 5 nothing of the plan can be done here.`,
   plimsoll run --quick                         the same in a minute, for large differences
   plimsoll run --path /srv/data                is this folder slow, from the host or a container?
   plimsoll run --for 20m                       as many blocks as fit into 20 minutes
+  plimsoll run --until-settled --max 1h        until all is settled, an hour at most
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run job.fio --only engine=host      the jobs of a job file of fio, in each place
@@ -81,6 +91,8 @@ not; 5 nothing of the plan can be done here.`,
 	fl.StringVar(&f.path, "path", "", "measure this `FOLDER`: it is the path of the places dir and bind")
 	notEmpty(c, "path")
 	fl.DurationVar(&f.budget, "for", 0, "measure for this long, such as 10m, instead of the plan's number of blocks")
+	fl.BoolVar(&f.untilSettled, "until-settled", false, "after the blocks measure on what has no verdict yet, until all has one or --max is over")
+	fl.DurationVar(&f.max, "max", 0, "with --until-settled: how long to measure in all (default 30m)")
 	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file; its data is then lost")
 	return c
 }
@@ -98,7 +110,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := db.CheckWritable(); err != nil {
 		return err
 	}
-	if err := f.checkBudget(); err != nil {
+	if err := f.checkTimes(); err != nil {
 		return err
 	}
 	if err := f.setPath(); err != nil {
@@ -129,7 +141,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.Run.ID, job.Run.Plan, job.Run.Seed, size.Duration(left.Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.Done) > 0])
 	a.aboutUser(job.Plan)
-	runErr := job.Measure(ctx, runs.Bench{Source: a.engines(), Engines: made, Store: db, Observer: newProgress(a.stderr), Budget: f.budget, Hard: a.hardContext()})
+	runErr := job.Measure(ctx, runs.Bench{Source: a.engines(), Engines: made, Store: db, Observer: newProgress(a.stderr), Budget: f.budget, UntilSettled: f.max, Hard: a.hardContext()})
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
 		a.explainNothing(*job.Run)
@@ -174,8 +186,22 @@ func (f *runFlags) setPath() error {
 // leastBudget is the shortest --for: a block of the default plan takes twelve seconds.
 const leastBudget = 10 * time.Second
 
-// checkBudget checks --for and the flags beside it.
-func (f runFlags) checkBudget() error {
+// defaultMax is --max's.
+const defaultMax = 30 * time.Minute
+
+// checkTimes checks --for, --until-settled and the flags beside them, and sets the default of --max.
+func (f *runFlags) checkTimes() error {
+	switch {
+	case !f.untilSettled && f.max != 0:
+		return usageError("--max is how long --until-settled may take: add --until-settled, or use --for")
+	case !f.untilSettled:
+	case f.max == 0:
+		f.max = max(defaultMax, 2*f.budget)
+	case f.max < leastBudget:
+		return usageError("--max %v is too short for anything: at least %v", f.max, leastBudget)
+	case f.budget >= f.max:
+		return usageError("--for %v is when --until-settled looks first, and --max %v when it ends: make --max longer", f.budget, f.max)
+	}
 	switch {
 	case f.budget == 0:
 		return nil
@@ -194,6 +220,9 @@ func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []s
 	c := runs.Command{Args: args, Plan: f.plan, Destructive: f.destructive}
 	if f.budget > 0 {
 		c.For = f.budget.String()
+	}
+	if f.untilSettled {
+		c.Max = f.max.String()
 	}
 	if a.stateDir != paths.State() {
 		c.State = a.stateDir

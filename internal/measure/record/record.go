@@ -4,6 +4,7 @@ package record
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"plimsoll/internal/host/device"
@@ -49,8 +50,28 @@ type Run struct {
 	Skipped []Skip `json:"skipped,omitempty"`
 	// Warnings are doubts about the run as a whole.
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Looks are the times at which verdicts were there to be seen. More blocks may have been measured since.
+	Looks []Look `json:"looks,omitempty"`
 	// Safety says for which programs the places are safe, where that was asked.
 	Safety []PlaceSafety `json:"safety,omitempty"`
+}
+
+// A Look is a number of blocks after which the verdicts of a run could be seen, by a person or by the run itself: its end, before
+// it was resumed with more blocks, or one at which it decided what to measure on.
+type Look struct {
+	Blocks int `json:"blocks"`
+	// LeftOut are the keys of the cells that are measured in no later block.
+	LeftOut []string `json:"left_out,omitempty"`
+}
+
+// MeasuredIn reports whether the cell with that key is measured in a block, or was left out at a look before it.
+func (r *Run) MeasuredIn(key string, block int) bool {
+	for _, l := range r.Looks {
+		if block >= l.Blocks && slices.Contains(l.LeftOut, key) {
+			return false
+		}
+	}
+	return true
 }
 
 // Statuses of runs and trials.

@@ -33,7 +33,7 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 	r.Remarks = remarks(r, g, opt)
 	r.answer(opt)
 	r.InDoubt, _ = r.inDoubt()
-	r.Next = r.next(opt)
+	r.Next = r.next(g, opt)
 	return r
 }
 

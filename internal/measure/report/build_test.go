@@ -218,7 +218,7 @@ func TestNext(t *testing.T) {
 	if few.Busy {
 		t.Errorf("after 3 blocks Next = %+v, but the machine was quiet", few)
 	}
-	if want := fmt.Sprintf("plimsoll run --resume %s --blocks %d", f.run.ID, few.Blocks); few.Command != want {
+	if want := fmt.Sprintf("plimsoll run --resume %s --until-settled", f.run.ID); few.Command != want {
 		t.Errorf("Command = %q, want %q", few.Command, want)
 	}
 	f.trials[0].Warnings = []record.Warning{{Check: "neighbour", Severity: record.Doubt, Text: "All CPUs were busy"}}

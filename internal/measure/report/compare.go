@@ -38,7 +38,8 @@ func (g *gathered) compare(r *Report, opt Options) {
 			case own == nil || !slices.ContainsFunc(own.trials, measured):
 				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", size.Plural(c.Clients, "client"))
 			default:
-				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control})
+				c.base = own.key
+				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control, Look: g.look(groups[j])})
 				to = append(to, func(x stats.Comparison) {
 					c.compared(x)
 					c.warnOf(&w.Cells[slices.Index(groups, own)])
@@ -46,7 +47,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 				})
 			}
 			if one := single(groups, groups[j]); one != nil {
-				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[one]})
+				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[one], Look: g.look(groups[j])})
 				to = append(to, func(x stats.Comparison) { c.scaling(x) })
 			}
 		}
@@ -101,12 +102,14 @@ func (g *gathered) matrix() (stats.Matrix, map[*group]int) {
 	index := map[*group]int{}
 	for _, w := range g.workloads {
 		for _, c := range g.cells[w] {
-			row := make([]float64, len(column))
-			for i := range row {
-				row[i] = math.NaN()
+			row := make([]float64, 0, len(column))
+			for _, b := range g.compared() {
+				if b < g.until(c) {
+					row = append(row, math.NaN())
+				}
 			}
 			for _, t := range c.trials {
-				if i, ok := column[t.Block]; ok && measured(t) {
+				if i, ok := column[t.Block]; ok && i < len(row) && measured(t) {
 					row[i] = metricOf(t).Rate(t.Value)
 				}
 			}
@@ -140,7 +143,7 @@ func (g *gathered) compared() []int {
 func (g *gathered) complete(b int) bool {
 	for _, cells := range g.cells {
 		for _, c := range cells {
-			if !slices.ContainsFunc(c.trials, func(t *record.Trial) bool { return t.Block == b }) {
+			if b < g.until(c) && !slices.ContainsFunc(c.trials, func(t *record.Trial) bool { return t.Block == b }) {
 				return false
 			}
 		}

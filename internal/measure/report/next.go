@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/text/size"
@@ -18,10 +19,11 @@ const leastBlocks = 6
 // A Next is what to do about the cells that are not settled: those that are inconclusive, or have too few blocks to prove
 // their verdict.
 type Next struct {
-	// Command continues the run until it has Blocks blocks in all. It is empty, and Blocks 0, where more blocks would
-	// settle nothing.
-	Command string `json:"command,omitempty"`
-	Blocks  int    `json:"blocks,omitempty"`
+	// Command continues the run with the cells that are open. Blocks is how many blocks in all that may take, and Time about how long.
+	// It is empty, and they are 0, where more blocks would settle nothing.
+	Command string        `json:"command,omitempty"`
+	Blocks  int           `json:"blocks,omitempty"`
+	Time    time.Duration `json:"time_ns,omitempty"`
 	// Open is how many cells are not settled. Settles is how many of them that many blocks may settle, if their ratios stay
 	// as they are.
 	Open    int `json:"open"`
@@ -31,13 +33,14 @@ type Next struct {
 }
 
 // next finds out what would settle the open cells. It is nil if no cell is open, or if the run is unfinished.
-func (r *Report) next(opt Options) *Next {
+func (r *Report) next(g *gathered, opt Options) *Next {
 	if r.Run.Status != record.Done || r.Run.Blocks <= 0 {
 		return nil
 	}
 	n := Next{Busy: slices.ContainsFunc(r.Concerns, func(c Concern) bool { return c.Check == neighbour && c.Severity == record.Doubt })}
 	most := max(mostNext, 3*r.Run.Blocks)
 	var wanted []int
+	var open []OpenCell
 	for _, w := range r.Workloads {
 		for _, c := range w.Cells {
 			x := c.Compared
@@ -52,6 +55,7 @@ func (r *Report) next(opt Options) *Next {
 			}
 			if total = max(total, leastBlocks); total > r.Run.Blocks && total <= most {
 				wanted = append(wanted, total)
+				open = append(open, OpenCell{Key: c.Key})
 			}
 		}
 	}
@@ -60,7 +64,8 @@ func (r *Report) next(opt Options) *Next {
 	}
 	if n.Settles = len(wanted); n.Settles > 0 {
 		n.Blocks = slices.Max(wanted)
-		n.Command = fmt.Sprintf("plimsoll run --resume %s --blocks %d%s", r.Run.ID, n.Blocks, opt.Flags)
+		n.Command = fmt.Sprintf("plimsoll run --resume %s --until-settled%s", r.Run.ID, opt.Flags)
+		n.Time = BlockTime(g.trials, r.Needed(open)) * time.Duration(n.Blocks-r.Run.Blocks)
 	}
 	return &n
 }
@@ -78,7 +83,7 @@ func (n *Next) why() string {
 		}
 		return open + ", and a few more blocks would not settle " + plural(n.Open, "it", "them") + ": measure" + busy + " with longer trials"
 	}
-	text := fmt.Sprintf("%s; that may settle %d", open, n.Settles)
+	text := fmt.Sprintf("%s; that may settle %d in about %s", open, n.Settles, About(n.Time))
 	if n.Busy {
 		text += ". Other work on the machine was in the way: wait until it is quieter"
 	}

@@ -33,6 +33,9 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
 		add(record.Note, "%s", text)
 	}
+	if text := r.looksText(); text != "" {
+		add(record.Note, "%s", text)
+	}
 	if c := r.Run.Ceiling; c.IOPS > 0 {
 		add(record.Note, "the load generator's own ceiling is %s a thread on a null target (%s)", rateText(c.IOPS, "I/Os"), size.Plural(c.CPUs, "CPU"))
 	} else {

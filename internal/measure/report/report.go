@@ -278,6 +278,8 @@ type Cell struct {
 	Where record.Where `json:"where"`
 	// aside is the part of Verdict that compares the cell's safety with the baseline's: ", less safe".
 	aside string
+	// base is the key of the cell that this one is compared with.
+	base string
 	// series holds the courses of the trials, for drawing.
 	series []series
 }

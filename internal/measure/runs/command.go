@@ -15,7 +15,9 @@ type Command struct {
 	// Plan are the flags that change the plan.
 	Plan plan.Options
 	// For is how long the run measures, "" for as many blocks as the plan has.
-	For         string
+	For string
+	// Max is how long a run measures that ends when all is settled; "" for other runs.
+	Max         string
 	Destructive string
 	// State is the state folder; "": the default.
 	State string
@@ -42,6 +44,9 @@ func (c Command) Repeat(seed uint64, id string) string {
 	}
 	if c.For != "" {
 		words = append(words, "--for", c.For)
+	}
+	if c.Max != "" {
+		words = append(words, "--until-settled", "--max", c.Max)
 	}
 	if flags.Only != "" {
 		words = append(words, "--only", flags.Only)

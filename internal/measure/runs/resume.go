@@ -34,7 +34,7 @@ func Resume(db *store.Store, ref string, c Command) (job *Job, release func() er
 	if release, err = db.Own(id); err != nil {
 		return nil, nil, err
 	}
-	if job, err = load(db, id, c.Plan.Blocks); err != nil {
+	if job, err = load(db, id, c.Plan.Blocks, c.Max != ""); err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
 	return job, release, nil
@@ -79,8 +79,9 @@ func isPlan(arg string) bool {
 	return slices.Contains(plans.Names(), arg) || err == nil && st.Mode().IsRegular()
 }
 
-// load reads run id with its measurements so far. blocks, unless empty, is the total number of blocks.
-func load(db *store.Store, id, blocks string) (*Job, error) {
+// load reads run id with its measurements so far. blocks, unless empty, is the total number of blocks. A run that goesOn until it is settled may
+// be complete.
+func load(db *store.Store, id, blocks string, goesOn bool) (*Job, error) {
 	run, err := db.Run(id)
 	if err != nil {
 		return nil, err
@@ -95,8 +96,8 @@ func load(db *store.Store, id, blocks string) (*Job, error) {
 	switch {
 	case blocks != "" && p.Blocks < run.Blocks:
 		return nil, usage.Errorf("run %s has %s: --blocks is how many it is to have in all, %d or more", id, size.Plural(run.Blocks, "block"), run.Blocks+1)
-	case run.Status == record.Done && p.Blocks == run.Blocks:
-		return nil, usage.Errorf("run %s is complete with %s: there is nothing to resume; --blocks %d adds some", id, size.Plural(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
+	case run.Status == record.Done && p.Blocks == run.Blocks && !goesOn:
+		return nil, usage.Errorf("run %s is complete with %s: there is nothing to resume; --blocks %d adds some, --until-settled as many as it takes", id, size.Plural(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
 	}
 	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
 		return nil, usage.Errorf("run %s was begun on another machine (%s): begin a new one", id, strings.Join(diff, "; "))

@@ -83,6 +83,8 @@ type Bench struct {
 	Observer trial.Observer
 	// Budget is trial.Runner's.
 	Budget time.Duration
+	// UntilSettled, unless 0, is how long to measure at most, until all comparisons are settled.
+	UntilSettled time.Duration
 	// Hard is cancelled when cleaning up must be quick.
 	Hard context.Context
 }
@@ -93,7 +95,7 @@ func (j *Job) Measure(ctx context.Context, b Bench) error {
 	b.Source.SweepOthers(ctx, b.Engines)
 	r := &trial.Runner{
 		Plan: j.Plan, Engines: b.Engines, Recorder: b.Store, Observer: b.Observer, Judge: check.Judge{}, Witness: witness.New(device.Host()),
-		Budget: b.Budget, Hard: b.Hard, Done: j.Done, Earlier: j.earlier, StateDir: b.Source.State, Machine: b.Source.Machine,
+		Budget: b.Budget, Review: settler{b.UntilSettled}.review, Hard: b.Hard, Done: j.Done, Earlier: j.earlier, StateDir: b.Source.State, Machine: b.Source.Machine,
 	}
 	began := time.Now()
 	if err := r.Run(ctx, j.Run); err != nil {

@@ -31,11 +31,13 @@ type Pair struct {
 	// Control marks an A/A control: Cell is the same thing as Baseline under another
 	// label. All other pairs with that Baseline are compared with both together.
 	Control bool `json:"control,omitempty"`
+	// Look is how many times verdicts on fewer blocks were seen before these, for more blocks to be added: see spent.
+	Look int `json:"look,omitempty"`
 }
 
 // Options tune Compare. The zero value means the defaults.
 type Options struct {
-	// Confidence is that of the whole family, above 0 and below 1. Default 0.95.
+	// Confidence is that of the whole family, and of all looks at it, above 0 and below 1. Default 0.95.
 	Confidence float64
 	// Margin is the zone of equivalence: with 0.05 ratios from 0.95 to 1.05 are
 	// equal for all practical purposes. Above 0 and below 1. Default 0.05.
@@ -196,10 +198,10 @@ func intervals(ps []paired, opt Options) []span {
 		return nil
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 0x706c696d736f6c6c))
-	alpha := pointwiseAlpha(ps, opt.Confidence, opt.Resamples, rng)
+	level := levels(ps, opt.Resamples, rng)
 	out := make([]span, len(ps))
 	for i, b := range beliefs(ps, strangers, sharpenings) {
-		n := ps[i].n()
+		n, alpha := ps[i].n(), level(1-spent(1-opt.Confidence, ps[i].look))
 		cost := widen(n)
 		out[i] = span{
 			n: n, centre: ps[i].centre,

@@ -78,23 +78,23 @@ func TestCompareVerdicts(t *testing.T) {
 		tentative bool
 		noisy     bool
 	}{
-		{"slower", [][]float64{around(2, 6, 800, 0.01), base}, []Pair{{0, 1, false}}, Slower, false, false},
-		{"faster", [][]float64{around(2, 6, 3000, 0.01), base}, []Pair{{0, 1, false}}, Faster, false, false},
-		{"equivalent", [][]float64{around(2, 6, 1000, 0.01), base}, []Pair{{0, 1, false}}, Equivalent, false, false},
-		{"same numbers", [][]float64{base, base}, []Pair{{0, 1, false}}, Equivalent, false, false},
-		{"inconclusive", [][]float64{around(2, 6, 930, 0.1), base}, []Pair{{0, 1, false}}, Inconclusive, false, false},
-		{"three blocks", [][]float64{around(2, 3, 500, 0.01), base}, []Pair{{0, 1, false}}, Slower, true, false},
-		{"one block", [][]float64{{500}, base}, []Pair{{0, 1, false}}, Inconclusive, true, false},
+		{"slower", [][]float64{around(2, 6, 800, 0.01), base}, []Pair{{Cell: 0, Baseline: 1}}, Slower, false, false},
+		{"faster", [][]float64{around(2, 6, 3000, 0.01), base}, []Pair{{Cell: 0, Baseline: 1}}, Faster, false, false},
+		{"equivalent", [][]float64{around(2, 6, 1000, 0.01), base}, []Pair{{Cell: 0, Baseline: 1}}, Equivalent, false, false},
+		{"same numbers", [][]float64{base, base}, []Pair{{Cell: 0, Baseline: 1}}, Equivalent, false, false},
+		{"inconclusive", [][]float64{around(2, 6, 930, 0.1), base}, []Pair{{Cell: 0, Baseline: 1}}, Inconclusive, false, false},
+		{"three blocks", [][]float64{around(2, 3, 500, 0.01), base}, []Pair{{Cell: 0, Baseline: 1}}, Slower, true, false},
+		{"one block", [][]float64{{500}, base}, []Pair{{Cell: 0, Baseline: 1}}, Inconclusive, true, false},
 		{"noisy control forbids equivalence", [][]float64{around(2, 6, 1000, 0.005), around(3, 6, 1000, 0.005), around(4, 6, 1100, 0.12)},
-			[]Pair{{0, 1, false}, {2, 1, true}}, Inconclusive, false, false},
+			[]Pair{{Cell: 0, Baseline: 1}, {Cell: 2, Baseline: 1, Control: true}}, Inconclusive, false, false},
 		{"control that differs", [][]float64{around(2, 6, 700, 0.005), around(3, 6, 1000, 0.005), around(4, 6, 1100, 0.005)},
-			[]Pair{{0, 1, false}, {2, 1, true}}, Inconclusive, false, true},
+			[]Pair{{Cell: 0, Baseline: 1}, {Cell: 2, Baseline: 1, Control: true}}, Inconclusive, false, true},
 		{"noisy control forbids a find", [][]float64{around(2, 6, 1100, 0.005), around(3, 6, 1000, 0.005), around(4, 6, 1100, 0.12)},
-			[]Pair{{0, 1, false}, {2, 1, true}}, Inconclusive, false, false},
+			[]Pair{{Cell: 0, Baseline: 1}, {Cell: 2, Baseline: 1, Control: true}}, Inconclusive, false, false},
 		{"beyond a noisy control", [][]float64{around(2, 6, 9000, 0.005), around(3, 6, 1000, 0.005), around(4, 6, 1100, 0.12)},
-			[]Pair{{0, 1, false}, {2, 1, true}}, Faster, false, false},
+			[]Pair{{Cell: 0, Baseline: 1}, {Cell: 2, Baseline: 1, Control: true}}, Faster, false, false},
 		{"another workload's control", [][]float64{around(2, 6, 1000, 0.005), around(3, 6, 1000, 0.005), around(4, 6, 1100, 0.12), around(5, 6, 1000, 0.1)},
-			[]Pair{{0, 1, false}, {2, 3, true}}, Equivalent, false, false},
+			[]Pair{{Cell: 0, Baseline: 1}, {Cell: 2, Baseline: 3, Control: true}}, Equivalent, false, false},
 	}
 	for _, tt := range tests {
 		c := Compare(matrix(tt.rows...), tt.pairs, Options{})[0]
@@ -122,7 +122,7 @@ func TestCompareIsExactForOnePair(t *testing.T) {
 	for i, l := range logs {
 		row[i] = math.Exp(0.01 * l)
 	}
-	c := Compare(matrix(row, []float64{1, 1, 1, 1, 1, 1}), []Pair{{0, 1, false}}, Options{})[0]
+	c := Compare(matrix(row, []float64{1, 1, 1, 1, 1, 1}), []Pair{{Cell: 0, Baseline: 1}}, Options{})[0]
 	sd := 0.01 * math.Sqrt(2*(4+1+0.25)/5)
 	want := 2.5706 * sd / math.Sqrt(6) * widen(6)
 	if got := math.Log(c.High); math.Abs(got/want-1) > 0.01 {
@@ -133,7 +133,7 @@ func TestCompareIsExactForOnePair(t *testing.T) {
 func TestCompareMissingBlocks(t *testing.T) {
 	a, b, z := around(1, 8, 1000, 0.01), around(2, 8, 1000, 0.01), around(3, 8, 500, 0.01)
 	a[2], z[5], z[0] = nan, nan, nan
-	got := Compare(matrix(a, b, z), []Pair{{2, 1, false}, {2, 0, false}, {0, 1, false}}, Options{})
+	got := Compare(matrix(a, b, z), []Pair{{Cell: 2, Baseline: 1}, {Cell: 2, Baseline: 0}, {Cell: 0, Baseline: 1}}, Options{})
 	for i, want := range []int{6, 5, 7} {
 		if got[i].Blocks != want || got[i].Asked != 8 {
 			t.Errorf("pair %d uses %d of %d blocks, want %d of 8", i, got[i].Blocks, got[i].Asked, want)
@@ -149,7 +149,7 @@ func TestCompareMissingBlocks(t *testing.T) {
 
 func TestCompareIsDeterministic(t *testing.T) {
 	m := matrix(around(1, 6, 10, .1), around(2, 6, 11, .1), around(3, 6, 12, .1))
-	pairs := []Pair{{1, 0, false}, {2, 0, false}}
+	pairs := []Pair{{Cell: 1, Baseline: 0}, {Cell: 2, Baseline: 0}}
 	before := Compare(m, pairs, Options{Seed: 3})
 	if diff := cmp.Diff(before, Compare(m, pairs, Options{Seed: 3})); diff != "" {
 		t.Errorf("Compare differs between two calls:\n%s", diff)
@@ -171,12 +171,12 @@ func TestCompareScale(t *testing.T) {
 		}
 		return out
 	}
-	one := Compare(matrix(a, b), []Pair{{0, 1, false}}, Options{})[0]
-	two := Compare(matrix(big(a), big(b)), []Pair{{0, 1, false}}, Options{})[0]
+	one := Compare(matrix(a, b), []Pair{{Cell: 0, Baseline: 1}}, Options{})[0]
+	two := Compare(matrix(big(a), big(b)), []Pair{{Cell: 0, Baseline: 1}}, Options{})[0]
 	if math.Abs(one.Low/two.Low-1) > 1e-3 || math.Abs(one.High/two.High-1) > 1e-3 {
 		t.Errorf("scaled by 1e9: %v-%v, want %v-%v", two.Low, two.High, one.Low, one.High)
 	}
-	back := Compare(matrix(a, b), []Pair{{1, 0, false}}, Options{})[0]
+	back := Compare(matrix(a, b), []Pair{{Cell: 1, Baseline: 0}}, Options{})[0]
 	if math.Abs(back.Low*one.High-1) > 1e-3 || back.Wins != one.Losses {
 		t.Errorf("exchanged: %v-%v, want the inverse of %v-%v", back.Low, back.High, one.Low, one.High)
 	}
@@ -190,7 +190,7 @@ func TestComparisonJSON(t *testing.T) {
 	var pairs []Pair
 	for i := range 5 {
 		for j := range 5 {
-			pairs = append(pairs, Pair{i, j, i == j})
+			pairs = append(pairs, Pair{Cell: i, Baseline: j, Control: i == j})
 		}
 	}
 	for _, opt := range []Options{{}, {Confidence: nan, Margin: inf, Resamples: -1}} {

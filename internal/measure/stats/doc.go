@@ -12,7 +12,7 @@
 // covers the truth of all of eighty comparisons in 9 % of reports instead
 // of 95 %; Student's t does better but is so wide that it says nothing. This package learns
 // how noisy a cell may be from all cells of the report (beliefs), and how much
-// the comparisons have in common from a bootstrap over blocks (pointwiseAlpha).
+// the comparisons have in common from a bootstrap over blocks (levels).
 // METHOD.md holds what was tried, the figures that decided, where it fails, and
 // how to run the simulation again.
 //

@@ -28,6 +28,8 @@ type paired struct {
 	// nothing in any block, for which the ratio is known to be 0.
 	reason string
 	zero   bool
+	// look is the pair's.
+	look int
 }
 
 // n is the number of blocks that count.
@@ -39,7 +41,7 @@ func pair(m Matrix, pr Pair, both map[int][]float64) paired {
 	if reason != "" {
 		return paired{reason: reason}
 	}
-	p := paired{blocks: min(len(cell), len(base))}
+	p := paired{blocks: min(len(cell), len(base)), look: max(0, pr.Look)}
 	p.reason, p.zero = unusable(cell, base)
 	if p.reason != "" {
 		return p

@@ -172,10 +172,10 @@ func byBlocks(ps []paired, r *rand.Rand) float64 {
 	if len(ps) == 1 {
 		return 0.05
 	}
-	return blockAlpha(ps, 0.95, triedResamples, r)
+	return math.Erfc(largestDeviations(ps, triedResamples, r)[int(math.Ceil(0.95*triedResamples))] / math.Sqrt2)
 }
 
-func byBoth(ps []paired, r *rand.Rand) float64 { return pointwiseAlpha(ps, 0.95, triedResamples, r) }
+func byBoth(ps []paired, r *rand.Rand) float64 { return levels(ps, triedResamples, r)(0.95) }
 
 func student(ps []paired, _ *rand.Rand) ([]float64, []float64) {
 	return means(ps), halves(ps, tq(float64(ps[0].n()-1), sidak(len(ps))))

@@ -78,6 +78,9 @@ func (r *Runner) warn(severity, check, text string) {
 func (r *Runner) finish() error {
 	r.run.Ended = time.Now()
 	r.run.Sessions[len(r.run.Sessions)-1].Ended = r.run.Ended
+	if r.run.Status == record.Done {
+		r.look(nil)
+	}
 	if r.Judge != nil {
 		r.run.Warnings = append(r.run.Warnings, r.Judge.Run(r.run, slices.Concat(r.Earlier, r.trials))...)
 	}

@@ -71,6 +71,8 @@ type Runner struct {
 	Witness  Witness
 	// Budget is how long to measure. After its first block the run gets as many blocks as fit. 0: as many as the plan has.
 	Budget time.Duration
+	// Review, unless nil, is called after half of the blocks and after the last one.
+	Review func(Progress) Review
 	// Hard is cancelled when there is no more time for cleaning up; nil: there always is.
 	Hard context.Context
 	// Done holds the keys and blocks that an earlier part of the run measured.
@@ -168,18 +170,19 @@ func (r *Runner) measure(ctx context.Context) error {
 			return err
 		}
 	}
-	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks, r.measured())
+	r.Observer.Plan(r.trialsIn(r.Plan.Blocks), r.Plan.Blocks, r.measured())
 	// The order covers all cells of the plan, so that it stays the same when a run is resumed with other engines working.
 	all := r.Plan.Cells()
 	n, began := 0, time.Now()
 	for b := 0; b < r.Plan.Blocks; b++ {
+		before := len(r.trials)
 		for k, i := range order(r.run.Seed, b, all) {
 			cell := all[i]
-			if !slices.Contains(r.cells, cell) {
+			key := r.Plan.Key(cell)
+			if !slices.Contains(r.cells, cell) || !r.run.MeasuredIn(key, b) {
 				continue
 			}
 			n++
-			key := r.Plan.Key(cell)
 			if ctx.Err() != nil {
 				return ErrInterrupted
 			}
@@ -210,6 +213,9 @@ func (r *Runner) measure(ctx context.Context) error {
 			r.warn(record.Doubt, "cleanup", err.Error())
 		}
 		r.fit(b+1, time.Since(began))
+		if err := r.review(b+1, time.Since(began), len(r.trials) > before); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -219,7 +225,7 @@ func (r *Runner) lacking() bool {
 	for _, c := range r.Plan.Cells() {
 		done := 0
 		for b := range r.Plan.Blocks {
-			if r.Done[Key{r.Plan.Key(c), b}] {
+			if key := r.Plan.Key(c); r.Done[Key{key, b}] || !r.run.MeasuredIn(key, b) {
 				done++
 			}
 		}
@@ -228,6 +234,19 @@ func (r *Runner) lacking() bool {
 		}
 	}
 	return false
+}
+
+// trialsIn counts the trials of the first blocks.
+func (r *Runner) trialsIn(blocks int) int {
+	n := 0
+	for _, c := range r.cells {
+		for b := range blocks {
+			if r.run.MeasuredIn(r.Plan.Key(c), b) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // measured counts the trials of the plan that an earlier part has measured.

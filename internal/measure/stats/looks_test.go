@@ -1,0 +1,148 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// A sequence is how a run looks at its verdicts and goes on.
+type sequence struct {
+	name string
+	// first is the number of blocks before the first look, budget what it may measure in all, in blocks of all cells.
+	first, budget int
+	// drop leaves out what is settled, and gives its time to the rest; doubling looks again at twice the blocks each time.
+	drop, doubling bool
+	// free spends nothing for a look.
+	free bool
+}
+
+// sequences are what a run does without a flag, with the time of settled cells given to the others at half-time, with --until-settled, and what
+// --resume --blocks did before looks were counted.
+var sequences = []sequence{
+	{name: "20 blocks", first: 20, budget: 20},
+	{name: "half-time, time given", first: 10, budget: 20, drop: true},
+	{name: "40 blocks", first: 40, budget: 40},
+	{name: "20, then only open ones", first: 20, budget: 40, drop: true},
+	{name: "20, then until settled", first: 20, budget: 80, drop: true, doubling: true},
+	{name: "the same, looks are free", first: 20, budget: 80, drop: true, doubling: true, free: true},
+	{name: "20, then 40", first: 20, budget: 40},
+}
+
+// follow draws runs and lets them follow a sequence. All intervals of all looks must hold together.
+func (mc machine) follow(q sequence, workloads, cells int, effect float64, reps int) (s score) {
+	r := rand.New(rand.NewPCG(7, 7))
+	d := designs[len(designs)-1]
+	d.blocks = 2 * q.budget
+	var widths []float64
+	right, n, found, effects := 0, 0, 0, 0
+	for range reps {
+		m, pairs := mc.draw(r, d, workloads, cells, effect)
+		all, wrong := true, false
+		length := make([]int, len(m.Values)) // Of the rows that are left out.
+		spent, blocks := float64(q.first), q.first
+		var last []Comparison
+		for look := 0; ; look++ {
+			cut := Matrix{Cells: m.Cells, Values: make([][]float64, len(m.Values))}
+			for i, row := range m.Values {
+				cut.Values[i] = row[:blocks]
+				if length[i] > 0 {
+					cut.Values[i] = row[:length[i]]
+				}
+			}
+			for i := range pairs {
+				if length[pairs[i].Cell] == 0 && !q.free {
+					pairs[i].Look = look
+				}
+			}
+			last = Compare(cut, pairs, Options{Resamples: 1000, Seed: 1})
+			open := map[int]bool{}
+			for _, c := range last {
+				if c.Pair.Control {
+					continue
+				}
+				truth := 1.0
+				if c.Pair.Cell%cells%2 == 1 {
+					truth = math.Exp(effect)
+				}
+				all = all && c.Low <= truth && truth <= c.High
+				wrong = wrong || truth == 1 && (c.Verdict == Faster || c.Verdict == Slower)
+				if c.Verdict == Inconclusive {
+					open[c.Pair.Cell] = true
+				}
+			}
+			kept := 0
+			for i := range m.Values {
+				w := i / cells
+				used := slices.ContainsFunc(pairs, func(p Pair) bool { return open[p.Cell] && p.Cell/cells == w })
+				switch k := i % cells; {
+				case !q.drop || open[i] || used && (k == 0 || k == cells-1):
+					kept++
+				case length[i] == 0:
+					length[i] = blocks
+				}
+			}
+			if kept == 0 {
+				break
+			}
+			share := float64(kept) / float64(len(m.Values))
+			more := int((float64(q.budget) - spent) / share)
+			if q.doubling {
+				more = min(more, blocks)
+			}
+			if more = min(more, d.blocks-blocks); more < 1 {
+				break
+			}
+			spent += float64(more) * share
+			blocks += more
+		}
+		for _, c := range last {
+			if c.Pair.Control {
+				continue
+			}
+			want := Equivalent
+			if c.Pair.Cell%cells%2 == 1 && effect != 0 {
+				effects++
+				if want = Slower; c.Verdict == want {
+					found++
+				}
+			}
+			if n++; c.Verdict == want {
+				right++
+			}
+			widths = append(widths, 50*math.Log(c.High/c.Low))
+		}
+		if all {
+			s.covered += 1 / float64(reps)
+		}
+		if wrong {
+			s.wrong += 1 / float64(reps)
+		}
+	}
+	s.settled, s.found, s.width = float64(right)/float64(n), float64(found)/float64(max(1, effects)), Median(widths)
+	return s
+}
+
+// TestLooksCampaign prints the table of METHOD.md's looks:
+//
+//	PLIMSOLL_CAMPAIGN=1 go test -run LooksCampaign -v -timeout 1h ./internal/measure/stats
+func TestLooksCampaign(t *testing.T) {
+	if os.Getenv("PLIMSOLL_CAMPAIGN") == "" {
+		t.Skip("the long simulation runs with PLIMSOLL_CAMPAIGN=1")
+	}
+	const reps = 100
+	for _, mc := range machines {
+		for _, q := range sequences {
+			null := mc.follow(q, 9, 10, 0, reps)
+			some := mc.follow(q, 9, 10, math.Log(0.85), reps/4)
+			fmt.Printf("%-16s %-26s equal: covered %5.1f, false finds %4.1f, settled %5.1f, half width %5.1f | 0.85: %5.1f found, %5.1f settled\n",
+				mc.name, q.name, 100*null.covered, 100*null.wrong, 100*null.settled, null.width, 100*some.found, 100*some.settled)
+			if !q.free && null.covered < 0.93-4*math.Sqrt(0.93*0.07/reps) {
+				t.Errorf("%s, %s: coverage %.3f", mc.name, q.name, null.covered)
+			}
+		}
+	}
+}
