@@ -85,7 +85,7 @@ bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 le
 	go run ./cmd/bench limit
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/measure/report ./cmd/plimsoll
 
-campaign: setup-test build ## The long forms of the slow tests, and all planted lies twice more, within the hour.
+campaign: setup-test build ## The long forms of the slow tests, and all planted lies twice more, in two hours.
 	scripts/campaign
 
 # The second round: the current Docker Engine, built once from its modules, for the tests that start a daemon.
