@@ -30,7 +30,7 @@ func (r *Report) answer(opt Options) {
 			if !ok {
 				n = len(r.Answers)
 				at[key] = n
-				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, Ratios: r.blank(c.Cell)})
+				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, limits: limitsName(c.Limits), Ratios: r.blank(c.Cell)})
 			}
 			a := &r.Answers[n]
 			if !ok {
@@ -57,7 +57,8 @@ func (r *Report) answer(opt Options) {
 		return cmp.Or(
 			cmp.Compare(engineOrder(a.Engine), engineOrder(b.Engine)),
 			cmp.Compare(a.Engine, b.Engine),
-			cmp.Compare(bit(!a.Baseline), bit(!b.Baseline)),
+			cmp.Compare(a.limits, b.limits),
+			cmp.Compare(bit(!a.Baseline && !a.costsLimits()), bit(!b.Baseline && !b.costsLimits())),
 			cmp.Compare(bit(a.caution() != ""), bit(b.caution() != "")),
 			cmp.Compare(bit(!a.Overall.Known()), bit(!b.Overall.Known())),
 			r.cheaper(a, b),
@@ -70,31 +71,6 @@ func bit(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// against names the baseline, if there is one for all.
-func (r *Report) against() string {
-	name := ""
-	for _, w := range r.Workloads {
-		switch {
-		case w.Baseline == "":
-		case name == "":
-			name = w.Baseline
-		case name != w.Baseline:
-			return "the workload's baseline"
-		}
-	}
-	return name
-}
-
-// againstWhy reports why nothing is compared. It is the first workload's reason; the others usually have the same.
-func (r *Report) againstWhy() string {
-	for _, w := range r.Workloads {
-		if w.BaselineWhy != "" {
-			return w.BaselineWhy
-		}
-	}
-	return "no ratios: nothing was measured"
 }
 
 // blank makes the row of a place with nothing in it but what was skipped.
@@ -121,12 +97,8 @@ func ratioOf(w *Workload, c *Cell) Ratio {
 	if !out.Ratio.Known() {
 		return out
 	}
-	out.Doubt = c.Doubt
-	for i := range w.Cells {
-		if b := &w.Cells[i]; b.Kind == Base && b.Clients == c.Clients {
-			out.Doubt = out.Doubt || b.Doubt
-		}
-	}
+	out.Doubt = c.Doubt || c.own != nil && c.own.Doubt
+	out.LimitsCost = c.costsLimits()
 	return out
 }
 
@@ -152,7 +124,11 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 	if text := unfitText(a.Unfit); text != "" {
 		parts = append(parts, text)
 	}
-	parts = append(parts, a.verdicts(r, by, compared)...)
+	verdicts := a.verdicts(r, by, compared)
+	if a.costsLimits() && len(verdicts) > 0 {
+		verdicts[0] = "compared with " + r.Against + " without limits: " + verdicts[0]
+	}
+	parts = append(parts, verdicts...)
 	if n := len(by[Failed]); n > 0 {
 		parts = append(parts, "FAILED at "+names(by[Failed], len(a.Ratios)))
 	}
@@ -172,6 +148,11 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 		parts = append(parts, a.On)
 	}
 	a.Text = strings.Join(parts, "; ")
+}
+
+// costsLimits reports whether the ratios are what the place's limits cost.
+func (a *Answer) costsLimits() bool {
+	return slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.LimitsCost })
 }
 
 // uncompared is the text for a place that isn't compared. With a single workload its figures fit into the sentence.

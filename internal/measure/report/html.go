@@ -36,6 +36,8 @@ type (
 		Doubts []doubtView
 		// Compared and OverallText say how places were compared and ordered.
 		Compared, OverallText string
+		// Other says what the ratios are to.
+		Other string
 		// Signs explains the signs of the overview.
 		Signs string
 		// Absolute are the baseline's own figures.
@@ -63,6 +65,8 @@ type (
 		// First is set for the cell whose pictures are open at first.
 		First       bool
 		SkippedHere []Skip
+		// LimitsCost lists the cells that are compared with one without limits.
+		LimitsCost string
 	}
 	rowView struct {
 		*Cell
@@ -116,7 +120,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtViews(), Compared: r.comparedText(), Absolute: r.absolute()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtViews(), Compared: r.comparedText(), Other: r.againstText(), Absolute: r.absolute()}
 	v.Signs = r.signsText("")
 	if text := r.overallText(); text != "" {
 		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
@@ -149,10 +153,10 @@ func viewOf(r *Report, id string) reportView {
 
 func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	u := rateUnit(w.Metric, w.Cells)
-	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead()}
+	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead(), LimitsCost: w.limitsCostText()}
 	ratios, lat := forestScale(w, r.Run.Margin), histScale(w)
 	v.ForestAxis = forestAxis(ratios, r.Run.Margin)
-	base := map[int]string{} // By the number of clients.
+	outline := map[*Cell]string{} // The ids of the baselines' pictures.
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		row := rowView{Cell: c, Odd: c.outlierText(), Pace: c.paceText(w.Class), Forest: forest(c, ratios, r.Run.Margin)}
@@ -178,9 +182,9 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 		if l != nil {
 			row.P99Range = l.p99Text()
 			if c.Kind == Base {
-				base[c.Clients] = fmt.Sprintf("%sb%d", id, c.Clients)
+				outline[c] = fmt.Sprintf("%sb%d", id, i)
 			}
-			row.Hist = histogram(c, l, lat, base[c.Clients], c.Kind == Base)
+			row.Hist = histogram(c, l, lat, outline[c.baseline()], c.Kind == Base)
 			v.HistAxis = histAxis(lat)
 		}
 		v.Rows = append(v.Rows, row)

@@ -109,7 +109,7 @@ func mdOverview(p *printer, r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	legend := "Ratio to " + md(r.Against) + "; " + r.signsText("`")
+	legend := "Ratio to " + md(r.againstText()) + "; " + r.signsText("`")
 	if text := r.overallText(); text != "" {
 		legend += "; " + md(text)
 	}
@@ -166,6 +166,9 @@ func mdAsides(p *printer, w *Workload) {
 		for _, f := range c.Failures {
 			items = append(items, "⚠ "+md(c.Label+" "+f.text()))
 		}
+	}
+	if text := w.limitsCostText(); text != "" {
+		items = append(items, md(text))
 	}
 	if thin := w.thin(); thin != "" {
 		items = append(items, md(thin))

@@ -129,6 +129,8 @@ type Answer struct {
 	Ratios []Ratio `json:"ratios"`
 	// memoryWhy says why a place that looks like a disk is memory; empty for tmpfs, whose name says it.
 	memoryWhy string
+	// limits is the set of limits that the place is under.
+	limits string
 }
 
 // A Ratio is one field of the overview.
@@ -144,6 +146,8 @@ type Ratio struct {
 	Tentative bool `json:"tentative,omitempty"`
 	// Doubt is set when the ratio exists, and at least half of the cell's trials, or of the baseline's, have a Doubt.
 	Doubt bool `json:"doubt,omitempty"`
+	// LimitsCost is set when the ratio is to the baseline without the place's limits: see Compared.Against.
+	LimitsCost bool `json:"limits_cost,omitempty"`
 }
 
 // A Kind is the kind of a verdict.
@@ -276,6 +280,8 @@ type Cell struct {
 	IOEngine string `json:"io_engine,omitempty"`
 	// Where is the fingerprint of the storage under the data, of the first trial's first client.
 	Where record.Where `json:"where"`
+	// own is the cell that it is compared with; nil if it isn't.
+	own *Cell
 	// aside is the part of Verdict that compares the cell's safety with the baseline's: ", less safe".
 	aside string
 	// series holds the courses of the trials, for drawing.
@@ -284,7 +290,10 @@ type Cell struct {
 
 // Compared is a comparison with the baseline.
 type Compared struct {
-	Ratio Num `json:"ratio"`
+	// Against is the label of the other cell: the baseline with as many clients and under the same limits. If that was not
+	// measured, or is this cell, it is the baseline without these limits, and Ratio is what the limits cost.
+	Against string `json:"against"`
+	Ratio   Num    `json:"ratio"`
 	// Low and High are the simultaneous interval of the ratio. For the A/A control it is the narrower interval of this
 	// comparison alone, which the noise floor is derived from.
 	Low  Num `json:"low"`

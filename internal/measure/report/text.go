@@ -269,6 +269,9 @@ func (p *textPage) workload(w *Workload, table []column) {
 	if thin := w.thin(); thin != "" && p.full {
 		p.f("   %s\n", p.paint(dim, wrap(thin, p.width, 3)))
 	}
+	if text := w.limitsCostText(); text != "" {
+		p.f("   %s\n", p.paint(dim, wrap(clean.Line(text), p.width, 3)))
+	}
 	p.asides(w)
 }
 
