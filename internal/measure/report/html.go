@@ -29,11 +29,10 @@ type (
 	reportView struct {
 		*Report
 		// ID is the prefix of the ids of the report's parts.
-		ID      string
-		Machine string
-		When    string
-		// Doubts are the doubts about the whole run.
-		Doubts []doubtView
+		ID            string
+		Machine       string
+		When          string
+		Doubts, Notes []caveat
 		// Compared and OverallText say how places were compared and ordered.
 		Compared, OverallText string
 		// Other says what the ratios are to.
@@ -120,8 +119,9 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtViews(), Compared: r.comparedText(), Other: r.againstText(), Absolute: r.absolute()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Compared: r.comparedText(), Other: r.againstText(), Absolute: r.absolute()}
 	v.Signs = r.signsText("")
+	v.Doubts, v.Notes = r.doubtsAndNotes()
 	if text := r.overallText(); text != "" {
 		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
 	}

@@ -41,19 +41,10 @@ func mdReport(p *printer, r *Report) {
 	for _, a := range r.Answers {
 		p.f("- **%s**: %s\n", md(strings.TrimSpace(a.Engine+" "+a.Place)), md(a.Text))
 	}
-	if len(r.Remarks) > 0 {
-		p.f("\n")
-	}
-	for _, severity := range []string{record.Doubt, record.Note} {
-		for _, m := range r.Remarks {
-			if (m.Severity == record.Doubt) == (severity == record.Doubt) {
-				p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
-			}
-		}
-		if text := r.doubtText(); text != "" && severity == record.Doubt {
-			p.f("- %s%s\n", mdAlarm(severity), md(text))
-		}
-	}
+	doubts, notes := r.doubtsAndNotes()
+	p.f("\n")
+	mdCaveats(p, doubts, "")
+	mdCaveats(p, notes, "")
 	mdOverview(p, r)
 	mdSheets(p, r)
 	for i := range r.Workloads {
@@ -69,6 +60,14 @@ func mdReport(p *printer, r *Report) {
 		p.f("\nNext: %s.\n", md(n.why()))
 	default:
 		p.f("\nNext (%s):\n\n%s\n", md(n.why()), mdCode(n.Command))
+	}
+}
+
+// mdCaveats prints doubts and notes as a list.
+func mdCaveats(p *printer, all []caveat, indent string) {
+	for _, c := range all {
+		p.f("%s- %s%s\n", indent, mdAlarm(c.Severity), md(c.Text))
+		mdCaveats(p, c.Why, indent+"  ")
 	}
 }
 

@@ -76,8 +76,7 @@ func (t Text) Render(w io.Writer, s Set) error {
 		p.answers()
 		p.overview()
 		p.sheets()
-		p.concerns()
-		p.remarks(record.Note)
+		p.caveats(p.r.caveats(), 0)
 		p.foot()
 	}
 	p.more(t.Terminal.More)
@@ -87,12 +86,9 @@ func (t Text) Render(w io.Writer, s Set) error {
 // soFar summarizes what an interrupted run measured.
 func (p *textPage) soFar() {
 	p.f("\n")
-	p.remarks(record.Doubt)
-	p.f("\n")
 	p.overview()
-	for _, g := range p.r.failures() {
-		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
-	}
+	doubts, _ := p.r.doubtsAndNotes()
+	p.caveats(doubts, 0)
 }
 
 // more says where to find the rest.
@@ -188,60 +184,20 @@ func (p *textPage) answers() {
 	p.f("\n")
 }
 
-// remarks prints the remarks of one severity.
-func (p *textPage) remarks(severity string) {
-	for _, m := range p.r.Remarks {
-		if m.Severity != severity {
-			continue
-		}
-		mark, st := "-", dim
-		if m.Severity == record.Doubt {
-			mark, st = "!", alarm
-		}
-		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(clean.Line(m.Text), p.width, 2)))
-	}
-}
-
-// concerns prints every doubt once: about the run, about figures, and the failures. The notes follow. In a full report, all
-// but the doubts about the run stand with the tables.
-func (p *textPage) concerns() {
-	p.remarks(record.Doubt)
-	if text := p.r.doubtText(); text != "" {
-		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(unsure, wrap(text, p.width, 2)))
-	}
-	if p.full {
-		return
-	}
-	for _, g := range p.r.failures() {
-		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
-	}
-	if !p.tables { // The tables have them.
-		for _, w := range p.r.Workloads {
-			for _, s := range skipsByReason(w.Skipped) {
-				if !s.Everywhere {
-					p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(w.Name+" was skipped in "+s.Label+": "+s.Reason), p.width, 2)))
-				}
-			}
-		}
-	}
-	for _, c := range p.r.Concerns {
-		mark, st := "-", dim
+// caveats prints the doubts and the notes, with the marks that the tables of a short text refer to.
+func (p *textPage) caveats(all []caveat, indent int) {
+	for _, c := range all {
+		mark, st, words := "-", dim, dim
 		if c.Severity == record.Doubt {
-			mark, st = "!", unsure
-			if p.tables {
-				mark = c.Mark // The tables refer to it.
-			}
+			mark, st, words = "!", alarm, unsure
 		}
-		p.f("%s %s\n", p.paint(st, mark), p.paint(st, wrap(clean.Line(c.text()), p.width, utf8.RuneCountInString(mark)+1)))
+		if c.Mark != "" && c.Severity == record.Doubt && p.tables && !p.full {
+			mark, st = c.Mark, unsure
+		}
+		left := indent + utf8.RuneCountInString(mark) + 1
+		p.f("%s%s %s\n", strings.Repeat(" ", indent), p.paint(st, mark), p.paint(words, wrap(clean.Line(c.Text), p.width, left)))
+		p.caveats(c.Why, indent+2)
 	}
-}
-
-// quieter is the style of the words behind a mark: yellow for doubts, dim for notes.
-func quieter(st style) style {
-	if st == alarm {
-		return unsure
-	}
-	return st
 }
 
 func (p *textPage) workload(w *Workload, table []column) {
@@ -303,7 +259,7 @@ func (w *Workload) thin() string {
 func (p *textPage) asides(w *Workload) {
 	for _, f := range w.Footnotes {
 		if !p.full {
-			break // concerns prints them once for all workloads.
+			break // caveats prints them once for all workloads.
 		}
 		st := dim
 		if f.Severity == record.Doubt {
@@ -335,7 +291,7 @@ func (p *textPage) asides(w *Workload) {
 		}
 	}
 	for _, s := range skipsByReason(w.Skipped) {
-		if s.Everywhere {
+		if s.Everywhere || !p.full { // caveats has them.
 			continue
 		}
 		p.f("   %s\n", p.paint(dim, wrap(clean.Line("skipped "+s.Label+": "+s.Reason), p.width, 3)))
