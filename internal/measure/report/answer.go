@@ -64,6 +64,7 @@ func (r *Report) answer(opt Options) {
 			r.cheaper(a, b),
 		)
 	})
+	r.groupPlaces(n < of)
 }
 
 func bit(b bool) int {
@@ -99,6 +100,7 @@ func ratioOf(w *Workload, c *Cell) Ratio {
 	}
 	out.Doubt = c.Doubt || c.own != nil && c.own.Doubt
 	out.LimitsCost = c.costsLimits()
+	out.verdict, out.aside = strings.Replace(c.short(), c.aside, "", 1), c.aside
 	return out
 }
 
@@ -190,10 +192,10 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 		return append(parts, fmt.Sprintf("costs nothing: equivalent within %.3g %% at %s", 100*r.Run.Margin, all(n, len(a.Ratios))))
 	}
 	if s := by[Slower]; len(s) > 0 {
-		parts = append(parts, a.extreme(r, Slower, s, true))
+		parts = append(parts, a.extreme(Slower, s, true))
 	}
 	if s := by[Faster]; len(s) > 0 {
-		parts = append(parts, a.extreme(r, Faster, s, false))
+		parts = append(parts, a.extreme(Faster, s, false))
 	}
 	if s := by[Equivalent]; len(s) > 0 {
 		looks := ""
@@ -302,14 +304,14 @@ func factor(x float64) string {
 
 // extreme names the workloads of one kind, and the verdict of the one that differs most: "slower at 3 of 7 workloads, most
 // at append (slower by 41-48 %)".
-func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
+func (a *Answer) extreme(k Kind, s []Ratio, least bool) string {
 	most := s[0]
 	for _, x := range s {
 		if (x.Ratio < most.Ratio) == least {
 			most = x
 		}
 	}
-	verdict, aside := r.verdictOf(a, most.Workload)
+	verdict, aside := most.verdict, most.aside
 	if most.Doubt && aside == "" {
 		aside = ", in doubt"
 	}
@@ -323,19 +325,6 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 	at := all(len(s), len(a.Ratios))
 	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
 	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, insert(strings.ReplaceAll(strings.TrimSpace(by), " ; ", "; "), aside))
-}
-
-// verdictOf returns the short verdict of a's cell in one workload, and the words about its safety that belong beside it.
-func (r *Report) verdictOf(a *Answer, name string) (verdict, aside string) {
-	for _, w := range r.Workloads {
-		for i := range w.Cells {
-			c := &w.Cells[i]
-			if w.Name == name && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place && !c.Control {
-				return strings.Replace(c.short(), c.aside, "", 1), c.aside
-			}
-		}
-	}
-	return "", ""
 }
 
 func all(n, of int) string {

@@ -77,9 +77,13 @@ type Report struct {
 	Ranked []string `json:"ranked"`
 	// Order says how much of the order of Answers within an engine is proved.
 	Order Order `json:"order"`
+	// Brief is the short answer, made of the verdicts.
+	Brief []Point `json:"brief,omitempty"`
 	// Answers holds a sentence for each engine and place. Engines are in the plan's order; within an engine the cheapest
 	// place comes first, if there is an Order.
 	Answers []Answer `json:"answers"`
+	// Places are the Answers with those together that say the same.
+	Places []PlaceGroup `json:"-"`
 	// Remarks are sentences about the run as a whole, the gravest first.
 	Remarks []Remark `json:"remarks"`
 	// Concerns are the warnings of all trials, each kind once, doubts first.
@@ -148,6 +152,8 @@ type Ratio struct {
 	Doubt bool `json:"doubt,omitempty"`
 	// LimitsCost is set when the ratio is to the baseline without the place's limits: see Compared.Against.
 	LimitsCost bool `json:"limits_cost,omitempty"`
+	// verdict is the short verdict of the cell, without the aside, which compares its safety with the baseline's.
+	verdict, aside string
 }
 
 // A Kind is the kind of a verdict.
@@ -177,8 +183,10 @@ type Remark struct {
 type Workload struct {
 	Name string `json:"name"`
 	// What describes the I/O in words: "random read of 4 KiB, depth 32, direct".
-	What   string          `json:"what"`
-	Metric workload.Metric `json:"metric"`
+	What string `json:"what"`
+	// everyday says what programs do such work: "commits".
+	everyday string
+	Metric   workload.Metric `json:"metric"`
 	// IOEngine did the I/O; Why says why it was used. If the plan left the choice to each cell and they differ, IOEngine
 	// names them with their cells: "io_uring (host dir), psync (docker layer)". It is empty for the workloads that have
 	// none: append, wal, tree.

@@ -73,10 +73,15 @@ func (t Text) Render(w io.Writer, s Set) error {
 				p.workload(&r.Workloads[j], tables[j])
 			}
 		}
-		p.answers()
+		if p.full || r.Against == "" { // Without ratios it has the figures.
+			p.places()
+		} else {
+			p.f("\n")
+		}
 		p.overview()
 		p.sheets()
 		p.caveats(p.r.caveats(), 0)
+		p.brief()
 		p.foot()
 	}
 	p.more(t.Terminal.More)
@@ -147,39 +152,41 @@ func machineText(m record.Machine) string {
 	return strings.Join(out, ", ")
 }
 
-func (p *textPage) answers() {
-	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
-	for _, text := range p.r.Summary {
-		p.f("%s\n", wrap(clean.Line(text), p.width, 0))
-	}
-	if p.r.Against != "" {
-		p.f("%s\n", p.paint(dim, wrap(clean.Line(p.r.comparedText()), p.width, 0)))
-	} else {
-		p.f("%s\n", p.paint(alarm, wrap("There are "+clean.Line(p.r.AgainstWhy)+".", p.width, 0)))
-	}
-	p.f("\n")
+// brief prints the short answer below the question.
+func (p *textPage) brief() {
+	p.f("\n%s %s\n\n", p.paint(bold, "━━ the answer"), p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 14)))
 	left := 0
-	for _, a := range p.r.Answers {
-		left = max(left, utf8.RuneCountInString(clean.Line(a.Place)))
+	for _, x := range p.r.Brief {
+		left = max(left, utf8.RuneCountInString(x.Head))
 	}
-	left = min(left, 30) + 4
-	engine := ""
-	for _, a := range p.r.Answers {
-		if a.Engine != engine {
-			engine = a.Engine
-			if a.Place == "" {
-				p.f("  %s  %s\n", p.paint(bold, clean.Line(engine)), wrap(clean.Line(a.Text), p.width, utf8.RuneCountInString(clean.Line(engine))+4))
-				continue
+	left += 5
+	for _, x := range p.r.Brief {
+		p.f("   %s%s", p.paint(bold, x.Head), strings.Repeat(" ", left-3-utf8.RuneCountInString(x.Head)))
+		if x.Text != "" {
+			colon := ""
+			if len(x.Items) > 0 {
+				colon = ":"
 			}
-			p.f("  %s\n", p.paint(bold, clean.Line(engine)))
+			p.f("%s\n", wrap(clean.Line(x.Text)+colon, p.width, left))
 		}
-		name := "    " + clean.Line(a.Place)
-		pad := max(left-utf8.RuneCountInString(name), 0)
-		text := wrap(clean.Line(a.Text), p.width, left+2)
-		if a.Baseline {
-			text = p.paint(dim, text)
+		for i, text := range x.Items {
+			if i > 0 || x.Text != "" {
+				p.f("%s", strings.Repeat(" ", left))
+			}
+			p.f("%s\n", wrap(clean.Line(text), p.width, left+2))
 		}
-		p.f("%s%s  %s\n", name, strings.Repeat(" ", pad), text)
+	}
+}
+
+// places prints what each place costs over all workloads.
+func (p *textPage) places() {
+	text := p.r.comparedText()
+	if p.r.Against == "" {
+		text = "There are " + p.r.AgainstWhy + "."
+	}
+	p.f("\n%s %s\n", p.paint(bold, "━━ place by place"), p.paint(dim, wrap(clean.Line(text), p.width, 18)))
+	for _, g := range p.r.Places {
+		p.f("\n   %s\n      %s\n", p.paint(bold, wrap(clean.Line(g.Name), p.width, 3)), wrap(clean.Line(g.Text), p.width, 6))
 	}
 	p.f("\n")
 }
@@ -314,10 +321,11 @@ func (f Failure) text() string {
 }
 
 func (p *textPage) foot() {
-	if p.r.Run.Command != "" {
-		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
-	}
+	p.f("\n")
 	p.next()
+	if p.r.Run.Command != "" {
+		p.f("%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
+	}
 }
 
 // next prints what would settle the open cells.

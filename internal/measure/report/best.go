@@ -1,0 +1,142 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A choice is the best place of a scene, as far as it is proven.
+type choice struct {
+	// text is the choice. Scenes with the same text are one line.
+	text string
+	// low is the lowest ratio that the intervals leave possible for the places that are neither proven slower nor equal;
+	// 0 if there are none.
+	low Num
+}
+
+// choice answers which place is best. A place is named if it is proven faster than the baseline. The baseline is named if all
+// others are proven slower. Otherwise every place is as good as it is known to be, but for those that are proven slower.
+// Memory and places that are less safe than they promise are no place for data that must stay.
+func (s *scene) choice(margin float64) choice {
+	var faster, slower, failed, rest, unproven []*Cell
+	for _, c := range s.others {
+		switch {
+		case c.N > 0 && c.caution() != "":
+		case c.N == 0:
+			failed = append(failed, c)
+		case !c.proven():
+			unproven = append(unproven, c)
+		case c.Kind == Faster:
+			faster = append(faster, c)
+		case c.Kind == Slower:
+			slower = append(slower, c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	switch {
+	case len(faster) > 0:
+		return choice{text: nearest(faster, " or ")}
+	case len(rest)+len(unproven) > 0:
+		return s.any(margin, slower, failed, rest, unproven)
+	case len(slower) > 0:
+		return choice{text: fmt.Sprintf("%s; every other place is slower, least %s", s.base.where(), nearest(slower, " and "))}
+	}
+	return choice{}
+}
+
+// any is the choice where no place is proven faster and some are not proven slower.
+func (s *scene) any(margin float64, slower, failed, rest, unproven []*Cell) choice {
+	text, equal, open := "any place; ", "all are", "none is"
+	if bad := append(slower, failed...); len(bad) > 0 {
+		text, equal, open = "any place but "+listed(wheres(bad))+"; ", "the others are", "the others are not"
+	}
+	if len(rest) == 0 {
+		return choice{} // Nothing is known: all that remains is in doubt.
+	}
+	if len(unproven) > 0 {
+		return choice{text: text + "nothing is proven of " + listed(wheres(unproven))}
+	}
+	unsettled := slices.DeleteFunc(slices.Clone(rest), func(c *Cell) bool { return c.Kind == Equivalent })
+	if len(unsettled) == 0 {
+		return choice{text: text + fmt.Sprintf("%s equal to %s within %.3g %%", equal, s.base.where(), 100*margin)}
+	}
+	low := slices.MinFunc(unsettled, func(a, b *Cell) int { return cmp.Compare(a.Compared.Low, b.Compared.Low) }).Compared.Low
+	return choice{text: text + open + " measurably slower", low: low}
+}
+
+// nearest names the cell with the greatest ratio, and those whose intervals don't tell them from it.
+func nearest(cells []*Cell, join string) string {
+	cells = slices.Clone(cells)
+	slices.SortStableFunc(cells, func(a, b *Cell) int { return -cmp.Compare(a.Compared.Ratio, b.Compared.Ratio) })
+	var parts []string
+	for _, c := range cells {
+		if c.Compared.High >= cells[0].Compared.Low {
+			parts = append(parts, c.where()+" ("+span{c.Compared.Low, c.Compared.High}.text()+")")
+		}
+	}
+	return strings.Join(parts, join)
+}
+
+// bestLines are a line for each choice, with the scenes that it holds for.
+func (r *Report) bestLines(scenes []*scene) []string {
+	var order []string
+	by := map[string][]*scene{}
+	low := map[string]Num{}
+	n := 0
+	for _, s := range scenes {
+		c := s.choice(r.Run.Margin)
+		if c.text == "" {
+			continue
+		}
+		if n++; by[c.text] == nil {
+			order = append(order, c.text)
+		}
+		by[c.text] = append(by[c.text], s)
+		if was := low[c.text]; was == 0 || c.low < was {
+			low[c.text] = c.low
+		}
+	}
+	var out []string
+	for _, text := range order {
+		line := sceneNames(by[text], n) + ": " + text
+		if x := low[text]; x > 0 {
+			line += fmt.Sprintf(" (%s at most)", slowerAtMost(x))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// sceneNames names scenes with their everyday words, or says that they are all.
+func sceneNames(scenes []*scene, of int) string {
+	if len(scenes) == of && of > 2 {
+		return "everything"
+	}
+	var names []string
+	for _, s := range scenes {
+		name := s.name
+		if s.words != "" {
+			name += " (" + s.words + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func wheres(cells []*Cell) (out []string) {
+	for _, c := range cells {
+		out = append(out, c.where())
+	}
+	return out
+}
+
+// listed joins names: "a, b and c".
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
