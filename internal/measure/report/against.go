@@ -46,28 +46,25 @@ func (r *Report) againstText() string {
 // limitsCostText says which cells are compared with one without their limits, so that their ratios are what the limits
 // cost; empty if none is.
 func (r *Report) limitsCostText() string {
-	var itself bool
-	var lacking []string
-	for _, w := range r.Workloads {
-		for i := range w.Cells {
-			c := &w.Cells[i]
-			switch {
-			case !c.costsLimits():
-			case c.Engine == c.own.Engine && c.Place == c.own.Place:
-				itself = true
-			case !slices.Contains(lacking, c.Limits):
-				lacking = append(lacking, c.Limits)
-			}
-		}
-	}
 	var parts []string
-	if itself {
+	if r.hasCell(func(c *Cell) bool { return c.costsLimits() && c.isBaselinePlace() }) {
 		parts = append(parts, fmt.Sprintf("With limits, %s itself is compared with %[1]s without: its ratios are what the limits cost.", r.Against))
 	}
-	if len(lacking) > 0 {
-		parts = append(parts, fmt.Sprintf("%s has no figures under %s: the places there are compared with it without limits.", r.Against, rankedNames(lacking)))
+	if lacking := r.lackingLimits(); len(lacking) > 0 {
+		parts = append(parts, fmt.Sprintf("%s has no figures under %s: the places there are compared with it without limits.", r.Against, listed(lacking)))
 	}
 	return strings.Join(parts, " ")
+}
+
+// lackingLimits are the sets of limits under which places were measured, but not the baseline's.
+func (r *Report) lackingLimits() (names []string) {
+	r.hasCell(func(c *Cell) bool {
+		if c.costsLimits() && !c.isBaselinePlace() && !slices.Contains(names, c.Limits) {
+			names = append(names, c.Limits)
+		}
+		return false
+	})
+	return names
 }
 
 // limitsCostText lists the cells of the table whose ratio is what their limits cost; empty if there are none.

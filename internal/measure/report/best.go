@@ -11,6 +11,8 @@ import (
 type choice struct {
 	// text is the choice. Scenes with the same text are one line.
 	text string
+	// but is what qualifies the choice, to follow it.
+	but string
 	// low is the lowest ratio that the intervals leave possible for the places that are neither proven slower nor equal;
 	// 0 if there are none.
 	low Num
@@ -56,15 +58,16 @@ func (s *scene) any(margin float64, slower, failed, rest, unproven []*Cell) choi
 	if len(rest) == 0 {
 		return choice{} // Nothing is known: all that remains is in doubt.
 	}
+	but := ""
 	if len(unproven) > 0 {
-		return choice{text: text + "nothing is proven of " + listed(wheres(unproven))}
+		but = ", but nothing is proven of " + listed(wheres(unproven))
 	}
 	unsettled := slices.DeleteFunc(slices.Clone(rest), func(c *Cell) bool { return c.Kind == Equivalent })
 	if len(unsettled) == 0 {
-		return choice{text: text + fmt.Sprintf("%s equal to %s within %.3g %%", equal, s.base.where(), 100*margin)}
+		return choice{text: text + fmt.Sprintf("%s equal to %s within %.3g %%", equal, s.base.where(), 100*margin), but: but}
 	}
 	low := slices.MinFunc(unsettled, func(a, b *Cell) int { return cmp.Compare(a.Compared.Low, b.Compared.Low) }).Compared.Low
-	return choice{text: text + open + " measurably slower", low: low}
+	return choice{text: text + open + " measurably slower", low: low, but: but}
 }
 
 // nearest names the cell with the greatest ratio, and those whose intervals don't tell them from it.
@@ -82,30 +85,28 @@ func nearest(cells []*Cell, join string) string {
 
 // bestLines are a line for each choice, with the scenes that it holds for.
 func (r *Report) bestLines(scenes []*scene) []string {
-	var order []string
-	by := map[string][]*scene{}
-	low := map[string]Num{}
+	var choices []choice
+	var at [][]*scene
 	n := 0
 	for _, s := range scenes {
 		c := s.choice(r.Run.Margin)
 		if c.text == "" {
 			continue
 		}
-		if n++; by[c.text] == nil {
-			order = append(order, c.text)
+		n++
+		i := slices.IndexFunc(choices, func(o choice) bool { return o.text == c.text && o.but == c.but })
+		if i < 0 {
+			i, choices, at = len(choices), append(choices, c), append(at, nil)
 		}
-		by[c.text] = append(by[c.text], s)
-		if was := low[c.text]; was == 0 || c.low < was {
-			low[c.text] = c.low
-		}
+		choices[i].low, at[i] = min(choices[i].low, c.low), append(at[i], s)
 	}
 	var out []string
-	for _, text := range order {
-		line := sceneNames(by[text], n) + ": " + text
-		if x := low[text]; x > 0 {
-			line += fmt.Sprintf(" (%s at most)", slowerAtMost(x))
+	for i, c := range choices {
+		line := sceneNames(at[i], n) + ": " + c.text
+		if c.low > 0 {
+			line += fmt.Sprintf(" (%s at most)", slowerAtMost(c.low))
 		}
-		out = append(out, line)
+		out = append(out, line+c.but)
 	}
 	return out
 }

@@ -28,16 +28,27 @@ func (r *Report) brief() {
 	scenes := r.scenes()
 	for _, p := range []Point{
 		r.bestPoint(scenes), r.avoidPoint(scenes), r.unsafePoint(), r.limitsPoint(),
-		{Head: "Neighbours", Text: strings.TrimSuffix(r.interferenceText(), ".")}, r.unknownPoint(), r.memoryPoint(),
+		{Head: "Neighbours", Text: clause(r.interferenceText())}, r.unknownPoint(), r.memoryPoint(),
 	} {
 		if p.Text == "" && len(p.Items) == 0 {
 			continue
+		}
+		if p.Text == "" && len(p.Items) == 1 {
+			p.Text, p.Items = p.Items[0], nil
 		}
 		if n := len(p.Items) - mostItems; n > 0 {
 			p.Items = append(p.Items[:mostItems:mostItems], fmt.Sprintf("and %d more: see the tables", n))
 		}
 		r.Brief = append(r.Brief, p)
 	}
+}
+
+// clause makes a sentence a part of a point, which has no capital and no full stop.
+func clause(sentence string) string {
+	if sentence == "" {
+		return ""
+	}
+	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
 }
 
 // bestPoint names the best place for each workload. With too few blocks there is none, and unknownPoint says so.
@@ -91,7 +102,7 @@ func (r *Report) unsafePoint() Point {
 		p.Items = append(p.Items, listed(at[text])+": "+text)
 	}
 	if len(p.Items) == 0 {
-		return Point{Head: "Safe", Text: strings.TrimSuffix(r.fitText(), ".")}
+		return Point{Head: "Safe", Text: clause(r.fitText())}
 	}
 	return p
 }
@@ -99,7 +110,7 @@ func (r *Report) unsafePoint() Point {
 // limitsPoint says whether limits held, and what they cost.
 func (r *Report) limitsPoint() Point {
 	p := Point{Head: "Limits"}
-	if text := strings.TrimSuffix(r.limitsText(), "."); text != "" {
+	if text := clause(r.limitsText()); text != "" {
 		p.Items = append(p.Items, text)
 	}
 	var order []string
@@ -126,8 +137,8 @@ func (r *Report) limitsPoint() Point {
 		}
 		p.Items = append(p.Items, "their cost, against "+r.Against+" without limits: "+strings.Join(parts, ", "))
 	}
-	if len(p.Items) == 1 {
-		p.Text, p.Items = p.Items[0], nil
+	if lacking := r.lackingLimits(); len(lacking) > 0 {
+		p.Items = append(p.Items, "places under "+listed(lacking)+" are not compared with each other: "+r.Against+" has no figures there")
 	}
 	return p
 }
@@ -138,7 +149,7 @@ func (r *Report) unknownPoint() Point {
 	open, of := r.open()
 	blocks := size.Plural(r.Run.Blocks, "block")
 	switch fine := r.resolution(); {
-	case r.Against == "":
+	case r.Against == "" && len(r.Run.Baseline) > 0:
 		p.Items = append(p.Items, "how places compare: "+r.AgainstWhy)
 	case of == 0:
 	case r.tentative():
@@ -158,9 +169,6 @@ func (r *Report) unknownPoint() Point {
 	}
 	if r.Run.Status != record.Done {
 		p.Items = append(p.Items, "the run is not complete")
-	}
-	if len(p.Items) == 1 {
-		p.Text, p.Items = p.Items[0], nil
 	}
 	return p
 }
@@ -210,9 +218,6 @@ func (r *Report) memoryPoint() Point {
 	p := Point{Head: "Memory"}
 	for _, why := range order {
 		p.Items = append(p.Items, listed(at[why])+plural(len(at[why]), " is", " are")+" no place for data that must stay: "+why)
-	}
-	if len(p.Items) == 1 {
-		p.Text, p.Items = p.Items[0], nil
 	}
 	return p
 }

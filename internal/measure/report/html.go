@@ -43,14 +43,12 @@ type (
 		Absolute []absoluteRow
 		// Ahead explains the report's Next.
 		Ahead     string
-		Engines   []engineView
 		Overview  []Answer
 		Workloads []workloadView
-		Places    []placeView
-	}
-	engineView struct {
-		Name    string
-		Answers []Answer
+		// Figures is set if the sentences about the places are the answer.
+		Figures bool
+		// Stood is what the data of each place stood on.
+		Stood []placeView
 	}
 	workloadView struct {
 		*Workload
@@ -128,14 +126,7 @@ func viewOf(r *Report, id string) reportView {
 	if r.Next != nil {
 		v.Ahead = r.Next.why()
 	}
-	for _, a := range r.Answers {
-		if n := len(v.Engines); n == 0 || v.Engines[n-1].Name != a.Engine {
-			v.Engines = append(v.Engines, engineView{Name: a.Engine})
-		}
-		e := &v.Engines[len(v.Engines)-1]
-		e.Answers = append(e.Answers, a)
-	}
-	v.Overview = r.withRatios()
+	v.Overview, v.Figures = r.withRatios(), r.figuresAnswer()
 	seen := map[string]bool{}
 	for i := range r.Workloads {
 		v.Workloads = append(v.Workloads, workloadViewOf(r, &r.Workloads[i], fmt.Sprintf("%sw%d", id, i)))
@@ -144,7 +135,7 @@ func viewOf(r *Report, id string) reportView {
 			p := placeView{Label: c.Label, Facts: factsOf(c.Where)}
 			if key := fmt.Sprint(p); !c.Control && len(p.Facts) > 0 && !seen[key] {
 				seen[key] = true
-				v.Places = append(v.Places, p)
+				v.Stood = append(v.Stood, p)
 			}
 		}
 	}

@@ -33,6 +33,12 @@ next:
 	}
 }
 
+// mostFigures is how many places without ratios the answer lists.
+const mostFigures = 8
+
+// figuresAnswer reports whether the figures of the places are the answer, for want of a baseline to compare them with.
+func (r *Report) figuresAnswer() bool { return r.Against == "" && len(r.Places) <= mostFigures }
+
 // saysLike reports whether the sentence about another place differs in figures and in the folder of the data only.
 func (a *Answer) saysLike(b *Answer) bool {
 	if a.skipped() || b.skipped() {
@@ -136,11 +142,14 @@ func groupName(g []*Answer) string {
 	}
 	var names []string
 	for _, list := range lists {
-		name := listed(by[list])
-		if list != "" {
-			name += " (" + list + ")"
+		switch {
+		case strings.Contains(list, "; "):
+			names = append(names, listed(by[list])+" ("+list+")")
+		case list != "":
+			names = append(names, strings.Join(by[list], ", "+list+"; ")+", "+list)
+		default:
+			names = append(names, listed(by[list]))
 		}
-		names = append(names, name)
 	}
 	return strings.Join(names, "; ")
 }

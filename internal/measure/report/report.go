@@ -94,7 +94,8 @@ type Report struct {
 	InDoubt int `json:"in_doubt"`
 	// Workloads are in the order in which they were first run.
 	Workloads []Workload `json:"workloads"`
-	// Summary sums up Interference and Limits in sentences.
+	// Summary sums up Interference and Limits, what the run can tell, and safety, in sentences for programs. Brief has them for
+	// people.
 	Summary []string `json:"summary,omitempty"`
 	// Interference is how much clients lose next to each other, for cells that differ only in the number of clients.
 	Interference []Interference `json:"interference,omitempty"`
