@@ -40,13 +40,21 @@ func (s *scene) choice(margin float64) choice {
 	}
 	switch {
 	case len(faster) > 0:
-		return choice{text: nearest(faster, " or ")}
+		return choice{text: described(near(faster), " or ")}
 	case len(rest)+len(unproven) > 0:
 		return s.any(margin, slower, failed, rest, unproven)
 	case len(slower) > 0:
-		return choice{text: fmt.Sprintf("%s; every other place is slower, least %s", s.base.where(), nearest(slower, " and "))}
+		return choice{text: s.base.where() + "; every other place is slower" + leastOf(slower)}
 	}
 	return choice{}
+}
+
+// leastOf names the cells that are proven less slow than some of the others; empty if none is.
+func leastOf(slower []*Cell) string {
+	if near := near(slower); len(near) < len(slower) {
+		return ", least " + described(near, " and ")
+	}
+	return ""
 }
 
 // any is the choice where no place is proven faster and some are not proven slower.
@@ -70,15 +78,19 @@ func (s *scene) any(margin float64, slower, failed, rest, unproven []*Cell) choi
 	return choice{text: text + open + " measurably slower", low: low, but: but}
 }
 
-// nearest names the cell with the greatest ratio, and those whose intervals don't tell them from it.
-func nearest(cells []*Cell, join string) string {
+// near are the cell with the greatest ratio, and those whose intervals don't tell them from it.
+func near(cells []*Cell) []*Cell {
 	cells = slices.Clone(cells)
 	slices.SortStableFunc(cells, func(a, b *Cell) int { return -cmp.Compare(a.Compared.Ratio, b.Compared.Ratio) })
+	least := cells[0].Compared.Low
+	return slices.DeleteFunc(cells, func(c *Cell) bool { return c.Compared.High < least })
+}
+
+// described names cells with their intervals.
+func described(cells []*Cell, join string) string {
 	var parts []string
 	for _, c := range cells {
-		if c.Compared.High >= cells[0].Compared.Low {
-			parts = append(parts, c.where()+" ("+span{c.Compared.Low, c.Compared.High}.text()+")")
-		}
+		parts = append(parts, c.where()+" ("+span{c.Compared.Low, c.Compared.High}.text()+")")
 	}
 	return strings.Join(parts, join)
 }

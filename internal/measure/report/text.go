@@ -19,8 +19,8 @@ type Terminal struct {
 	Width int
 	// Colour turns colours on. Set it only if the writer is a terminal and NO_COLOR is unset (https://no-color.org).
 	Colour bool
-	// Full prints the tables of all workloads, each with all its warnings. Without it each warning stands once for the
-	// whole run, and the tables are left out if there are too few blocks for their intervals to mean anything.
+	// Full prints the tables of all workloads, each with all its warnings, and what each place costs over all of them.
+	// Without it each warning stands once for the whole run, and the tables are left out if there are too few blocks for their intervals to mean anything.
 	Full bool
 	// Interrupted is set when the reader has just interrupted the run: the report is a short summary of what was measured.
 	Interrupted bool
@@ -28,8 +28,8 @@ type Terminal struct {
 	More [][2]string
 }
 
-// Text prints reports for a terminal. The end of the output stays on the screen, so the most important parts come last: the
-// answer in words, the overview, and each kind of doubt once. The tables of the workloads come before them.
+// Text prints reports for a terminal. The end of the output stays on the screen, so the short answer comes last, after each
+// kind of doubt once, the overview, and the tables of the workloads.
 type Text struct{ Terminal Terminal }
 
 // textPage is one report being printed.
@@ -58,7 +58,7 @@ func (t Text) Render(w io.Writer, s Set) error {
 	}
 	for i, r := range s.Reports {
 		if i > 0 {
-			p.f("\n%s\n\n", strings.Repeat("═", p.width))
+			p.f("%s\n\n", strings.Repeat("═", p.width))
 		}
 		p.r = r
 		p.head()
