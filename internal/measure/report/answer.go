@@ -160,16 +160,24 @@ func (a *Answer) costsLimits() bool {
 // uncompared is the text for a place that isn't compared. With a single workload its figures fit into the sentence.
 func (a *Answer) uncompared(r *Report) string {
 	if len(r.Workloads) == 1 {
-		w := &r.Workloads[0]
-		if c := a.cell(w); c != nil {
-			rate, p99 := w.figure(c)
-			if l := c.of(w.Class); l != nil && l.P99.Known() {
-				rate += ", p99 " + p99
-			}
-			return rate + "; there is no baseline to compare with"
+		if figures := a.figures(&r.Workloads[0]); figures != "" {
+			return figures + "; there is no baseline to compare with"
 		}
 	}
 	return "measured, but there is no baseline to compare with"
+}
+
+// figures are the rate and the p99 in a workload; empty if nothing was measured there.
+func (a *Answer) figures(w *Workload) string {
+	c := a.cell(w)
+	if c == nil {
+		return ""
+	}
+	rate, p99 := w.figure(c)
+	if l := c.of(w.Class); l != nil && l.P99.Known() {
+		rate += ", p99 " + p99
+	}
+	return rate
 }
 
 // doubtText says how many figures of a place are in doubt. If ordered, it adds that they don't count for the order.

@@ -21,13 +21,13 @@ type Point struct {
 }
 
 // mostItems is how many items a point has. The tables have the others.
-const mostItems = 6
+const mostItems = 8
 
 // brief makes the short answer.
 func (r *Report) brief() {
 	scenes := r.scenes()
 	for _, p := range []Point{
-		r.bestPoint(scenes), r.avoidPoint(scenes), r.unsafePoint(), r.limitsPoint(),
+		r.bestPoint(scenes), r.measuredPoint(), r.avoidPoint(scenes), r.unsafePoint(), r.limitsPoint(),
 		{Head: "Neighbours", Text: clause(r.interferenceText())}, r.unknownPoint(), r.memoryPoint(),
 	} {
 		if p.Text == "" && len(p.Items) == 0 {
@@ -40,6 +40,13 @@ func (r *Report) brief() {
 			p.Items = append(p.Items[:mostItems:mostItems], fmt.Sprintf("and %d more: see the tables", n))
 		}
 		r.Brief = append(r.Brief, p)
+	}
+	if len(r.Brief) == 0 {
+		why := r.AgainstWhy
+		if why == "" {
+			why = "nothing was compared with " + r.Against
+		}
+		r.Brief = []Point{{Head: "Not known", Text: why}}
 	}
 }
 
@@ -66,6 +73,22 @@ func (r *Report) bestPoint(scenes []*scene) Point {
 		text += ", and where it is safe"
 	}
 	return Point{Head: "Best place", Text: text, Items: lines}
+}
+
+// measuredPoint has the figures of the places, for want of a baseline to compare them with.
+func (r *Report) measuredPoint() Point {
+	if r.Against != "" || len(r.Workloads) != 1 {
+		return Point{}
+	}
+	p := Point{Head: "Measured"}
+	for i := range r.Answers {
+		if a := &r.Answers[i]; !a.skipped() {
+			if figures := a.figures(&r.Workloads[0]); figures != "" {
+				p.Items = append(p.Items, a.label()+": "+figures)
+			}
+		}
+	}
+	return p
 }
 
 // avoidPoint names the places that are slower.

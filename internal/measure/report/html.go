@@ -45,8 +45,6 @@ type (
 		Ahead     string
 		Overview  []Answer
 		Workloads []workloadView
-		// Figures is set if the sentences about the places are the answer.
-		Figures bool
 		// Stood is what the data of each place stood on.
 		Stood []placeView
 	}
@@ -126,7 +124,7 @@ func viewOf(r *Report, id string) reportView {
 	if r.Next != nil {
 		v.Ahead = r.Next.why()
 	}
-	v.Overview, v.Figures = r.withRatios(), r.figuresAnswer()
+	v.Overview = r.withRatios()
 	seen := map[string]bool{}
 	for i := range r.Workloads {
 		v.Workloads = append(v.Workloads, workloadViewOf(r, &r.Workloads[i], fmt.Sprintf("%sw%d", id, i)))

@@ -40,12 +40,7 @@ func mdReport(p *printer, r *Report) {
 	}
 	mdFold(p, "Notes", func() { mdCaveats(p, notes, "") })
 	p.f("\n## Place by place\n")
-	if r.figuresAnswer() {
-		p.f("\n")
-		mdPlaces(p, r)
-	} else {
-		mdFold(p, "What each place costs over all workloads", func() { mdPlaces(p, r) })
-	}
+	mdFold(p, "What each place costs over all workloads", func() { mdPlaces(p, r) })
 	mdOverview(p, r)
 	mdSheets(p, r)
 	for i := range r.Workloads {

@@ -33,12 +33,6 @@ next:
 	}
 }
 
-// mostFigures is how many places without ratios the answer lists.
-const mostFigures = 8
-
-// figuresAnswer reports whether the figures of the places are the answer, for want of a baseline to compare them with.
-func (r *Report) figuresAnswer() bool { return r.Against == "" && len(r.Places) <= mostFigures }
-
 // saysLike reports whether the sentence about another place differs in figures and in the folder of the data only.
 func (a *Answer) saysLike(b *Answer) bool {
 	if a.skipped() || b.skipped() {

@@ -73,10 +73,9 @@ func (t Text) Render(w io.Writer, s Set) error {
 				p.workload(&r.Workloads[j], tables[j])
 			}
 		}
-		if p.full || r.Against == "" && !r.figuresAnswer() {
+		p.f("\n")
+		if p.full {
 			p.places()
-		} else {
-			p.f("\n")
 		}
 		p.overview()
 		p.sheets()
@@ -176,9 +175,6 @@ func (p *textPage) brief() {
 			p.f("%s\n", wrap(clean.Line(text), p.width, left+2))
 		}
 	}
-	if p.r.figuresAnswer() && !p.full {
-		p.placeGroups()
-	}
 }
 
 // places prints what each place costs over all workloads.
@@ -187,16 +183,11 @@ func (p *textPage) places() {
 	if p.r.Against == "" {
 		text = "There are " + p.r.AgainstWhy + "."
 	}
-	p.f("\n%s %s\n", p.paint(bold, "━━ place by place"), p.paint(dim, wrap(clean.Line(text), p.width, 18)))
-	p.placeGroups()
-	p.f("\n")
-}
-
-// placeGroups prints the sentences about places.
-func (p *textPage) placeGroups() {
+	p.f("%s %s\n", p.paint(bold, "━━ place by place"), p.paint(dim, wrap(clean.Line(text), p.width, 18)))
 	for _, g := range p.r.Places {
 		p.f("\n   %s\n      %s\n", p.paint(bold, wrap(clean.Line(g.Name), p.width, 3)), wrap(clean.Line(g.Text), p.width, 6))
 	}
+	p.f("\n")
 }
 
 // caveats prints the doubts and the notes, with the marks that the tables of a short text refer to.
