@@ -51,7 +51,7 @@ func (r *Report) limitsCostText() string {
 		parts = append(parts, fmt.Sprintf("With limits, %s itself is compared with %[1]s without: its ratios are what the limits cost.", r.Against))
 	}
 	if lacking := r.lackingLimits(); len(lacking) > 0 {
-		parts = append(parts, fmt.Sprintf("%s has no figures under %s: the places there are compared with it without limits.", r.Against, listed(lacking)))
+		parts = append(parts, fmt.Sprintf("Under %s, %s has no figures: the places there are compared with it without limits.", listed(lacking), r.Against))
 	}
 	return strings.Join(parts, " ")
 }

@@ -11,8 +11,6 @@ import (
 type choice struct {
 	// text is the choice. Scenes with the same text are one line.
 	text string
-	// but is what qualifies the choice, to follow it.
-	but string
 	// low is the lowest ratio that the intervals leave possible for the places that are neither proven slower nor equal;
 	// 0 if there are none.
 	low Num
@@ -44,7 +42,11 @@ func (s *scene) choice(margin float64) choice {
 	case len(rest)+len(unproven) > 0:
 		return s.any(margin, slower, failed, rest, unproven)
 	case len(slower) > 0:
-		return choice{text: s.base.where() + "; every other place is slower" + leastOf(slower)}
+		text := s.base.where() + "; every other place that keeps data is slower"
+		if len(failed) > 0 {
+			text += " or failed"
+		}
+		return choice{text: text + leastOf(slower)}
 	}
 	return choice{}
 }
@@ -59,23 +61,28 @@ func leastOf(slower []*Cell) string {
 
 // any is the choice where no place is proven faster and some are not proven slower.
 func (s *scene) any(margin float64, slower, failed, rest, unproven []*Cell) choice {
-	text, equal, open := "any place; ", "all are", "none is"
-	if bad := append(slower, failed...); len(bad) > 0 {
-		text, equal, open = "any place but "+listed(wheres(bad))+"; ", "the others are", "the others are not"
-	}
 	if len(rest) == 0 {
 		return choice{} // Nothing is known: all that remains is in doubt.
 	}
-	but := ""
-	if len(unproven) > 0 {
-		but = ", but nothing is proven of " + listed(wheres(unproven))
+	bad := wheres(slower, "")
+	bad = append(bad, wheres(failed, " (failed)")...)
+	for _, c := range unproven {
+		why := " (not proven)"
+		if c.Doubt || c.own != nil && c.own.Doubt {
+			why = " (in doubt)"
+		}
+		bad = append(bad, c.where()+why)
+	}
+	text, equal, open := "any place; ", "all are", "none is"
+	if len(bad) > 0 {
+		text, equal, open = "any place but "+listed(bad)+"; ", "the others are", "the others are not"
 	}
 	unsettled := slices.DeleteFunc(slices.Clone(rest), func(c *Cell) bool { return c.Kind == Equivalent })
 	if len(unsettled) == 0 {
-		return choice{text: text + fmt.Sprintf("%s equal to %s within %.3g %%", equal, s.base.where(), 100*margin), but: but}
+		return choice{text: text + fmt.Sprintf("%s equal to %s within %.3g %%", equal, s.base.where(), 100*margin)}
 	}
 	low := slices.MinFunc(unsettled, func(a, b *Cell) int { return cmp.Compare(a.Compared.Low, b.Compared.Low) }).Compared.Low
-	return choice{text: text + open + " measurably slower", low: low, but: but}
+	return choice{text: text + open + " measurably slower", low: low}
 }
 
 // near are the cell with the greatest ratio, and those whose intervals don't tell them from it.
@@ -106,7 +113,7 @@ func (r *Report) bestLines(scenes []*scene) []string {
 			continue
 		}
 		n++
-		i := slices.IndexFunc(choices, func(o choice) bool { return o.text == c.text && o.but == c.but })
+		i := slices.IndexFunc(choices, func(o choice) bool { return o.text == c.text })
 		if i < 0 {
 			i, choices, at = len(choices), append(choices, c), append(at, nil)
 		}
@@ -118,7 +125,7 @@ func (r *Report) bestLines(scenes []*scene) []string {
 		if c.low > 0 {
 			line += fmt.Sprintf(" (%s at most)", slowerAtMost(c.low))
 		}
-		out = append(out, line+c.but)
+		out = append(out, line)
 	}
 	return out
 }
@@ -139,9 +146,10 @@ func sceneNames(scenes []*scene, of int) string {
 	return strings.Join(names, ", ")
 }
 
-func wheres(cells []*Cell) (out []string) {
+// wheres names cells, each with a remark behind it.
+func wheres(cells []*Cell, remark string) (out []string) {
 	for _, c := range cells {
-		out = append(out, c.where())
+		out = append(out, c.where()+remark)
 	}
 	return out
 }

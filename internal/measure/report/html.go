@@ -37,6 +37,8 @@ type (
 		Compared, OverallText string
 		// Other says what the ratios are to.
 		Other string
+		// LimitsCost says which ratios are what limits cost.
+		LimitsCost string
 		// Signs explains the signs of the overview.
 		Signs string
 		// Absolute are the baseline's own figures.
@@ -115,7 +117,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Compared: r.comparedText(), Other: r.againstText(), Absolute: r.absolute()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Compared: r.comparedText(), Other: r.againstText(), LimitsCost: r.limitsCostText(), Absolute: r.absolute()}
 	v.Signs = r.signsText("")
 	v.Doubts, v.Notes = r.doubtsAndNotes()
 	if text := r.overallText(); text != "" {

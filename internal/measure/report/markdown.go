@@ -147,6 +147,9 @@ func mdOverview(p *printer, r *Report) {
 	if text := r.overallText(); text != "" {
 		legend += "; " + md(text)
 	}
+	if text := r.limitsCostText(); text != "" {
+		legend += ". " + md(strings.TrimSuffix(text, "."))
+	}
 	if r.Against == "" {
 		legend = "There are " + md(r.AgainstWhy)
 	}

@@ -79,6 +79,9 @@ func (r *Report) legend() string {
 	if text := r.overallText(); text != "" {
 		overall = "; " + text
 	}
+	if text := r.limitsCostText(); text != "" {
+		overall += ". " + clean.Line(text)
+	}
 	return "ratio to " + clean.Line(r.againstText()) + ", about the median of the ratios within each block; " + r.signsText("") + overall
 }
 
