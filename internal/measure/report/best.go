@@ -11,8 +11,8 @@ import (
 type choice struct {
 	// text is the choice. Scenes with the same text are one line.
 	text string
-	// low is the lowest ratio that the intervals leave possible for the places that are neither proven slower nor equal;
-	// 0 if there are none.
+	// low is the lowest ratio that the intervals leave possible for places of which it is not proven that they are slower;
+	// 0 if all of them are proven equal, or slower.
 	low Num
 }
 
@@ -77,11 +77,10 @@ func (s *scene) any(margin float64, slower, failed, rest, unproven []*Cell) choi
 	if len(bad) > 0 {
 		text, equal, open = "any place but "+listed(bad)+"; ", "the others are", "the others are not"
 	}
-	unsettled := slices.DeleteFunc(slices.Clone(rest), func(c *Cell) bool { return c.Kind == Equivalent })
-	if len(unsettled) == 0 {
+	if !slices.ContainsFunc(rest, func(c *Cell) bool { return c.Kind != Equivalent }) {
 		return choice{text: text + fmt.Sprintf("%s equal to %s within %.3g %%", equal, s.base.where(), 100*margin)}
 	}
-	low := slices.MinFunc(unsettled, func(a, b *Cell) int { return cmp.Compare(a.Compared.Low, b.Compared.Low) }).Compared.Low
+	low := slices.MinFunc(rest, func(a, b *Cell) int { return cmp.Compare(a.Compared.Low, b.Compared.Low) }).Compared.Low
 	return choice{text: text + open + " measurably slower", low: low}
 }
 

@@ -80,3 +80,62 @@ func TestAnswerOfARealRun(t *testing.T) {
 		golden.Check(t, file, b.String())
 	}
 }
+
+// TestChoice: a place is named if a verdict proves it, and never if it is memory, less safe, in doubt or of too few blocks.
+func TestChoice(t *testing.T) {
+	base := &Cell{Cell: record.Cell{Engine: "host", Place: "dir"}, Kind: Base, N: 6}
+	at := func(place string, kind Kind, low, high Num) *Cell {
+		return &Cell{Cell: record.Cell{Engine: "oci", Place: place}, Kind: kind, N: 6, own: base, Compared: &Compared{Ratio: (low + high) / 2, Low: low, High: high}}
+	}
+	with := func(c *Cell, change func(*Cell)) *Cell {
+		change(c)
+		return c
+	}
+	doubt := func(c *Cell) { c.Doubt = true }
+	for _, row := range []struct {
+		others []*Cell
+		want   string
+	}{
+		{nil, ""},
+		{[]*Cell{at("bind", Faster, 1.02, 1.08), at("layer", Inconclusive, 0.9, 1.3)}, "w: oci bind (faster by 2.0-8.0 %)"},
+		{[]*Cell{at("bind", Faster, 1.02, 1.08), at("layer", Faster, 1.1, 1.3)}, "w: oci layer (faster by 10-30 %)"},
+		{[]*Cell{at("bind", Faster, 1.02, 1.18), at("layer", Faster, 1.1, 1.3)}, "w: oci layer (faster by 10-30 %) or oci bind (faster by 2-18 %)"},
+		{[]*Cell{with(at("bind", Faster, 1.02, 1.08), doubt), at("layer", Inconclusive, 0.9, 1.3)}, "w: any place but oci bind (in doubt); the others are not measurably slower (10 % at most)"},
+		{[]*Cell{with(at("tmpfs", Faster, 9, 11), func(c *Cell) { c.Disk.Memory = true }), at("bind", Equivalent, 0.98, 1.02)}, "w: any place; all are equal to host dir within 5 %"},
+		{[]*Cell{with(at("fast", Faster, 2, 3), func(c *Cell) { c.Unsafe = true }), at("bind", Slower, 0.8, 0.9)}, "w: host dir; every other place that keeps data is slower"},
+		{[]*Cell{at("bind", Slower, 0.8, 0.9), at("layer", Slower, 0.4, 0.5)}, "w: host dir; every other place that keeps data is slower, least oci bind (slower by 10-20 %)"},
+		{[]*Cell{at("bind", Equivalent, 0.951, 1.02), at("volume", Inconclusive, 0.97, 1.09)}, "w: any place; none is measurably slower (5 % at most)"},
+		{[]*Cell{with(at("bind", Slower, 0.8, 0.9), func(c *Cell) { c.Compared.Tentative = true })}, ""},
+		{[]*Cell{with(at("bind", Equivalent, 0.98, 1.02), doubt)}, ""},
+		{[]*Cell{at("bind", Slower, 0.8, 0.9), {Cell: record.Cell{Engine: "oci", Place: "layer"}, Kind: Failed}}, "w: host dir; every other place that keeps data is slower or failed"},
+	} {
+		r := &Report{Run: record.Run{Margin: 0.05}}
+		if got := strings.Join(r.bestLines([]*scene{{name: "w", base: base, others: row.others}}), " | "); got != row.want {
+			t.Errorf("the best place is %q, want %q", got, row.want)
+		}
+	}
+}
+
+// TestLosses: places are one loss if they are slower in the same scenes and their intervals don't tell them apart.
+func TestLosses(t *testing.T) {
+	base := &Cell{Cell: record.Cell{Engine: "host", Place: "dir"}, Kind: Base, N: 6}
+	slower := func(engine string, low, high Num, doubt bool) *Cell {
+		return &Cell{Cell: record.Cell{Engine: engine, Place: "layer"}, Kind: Slower, N: 6, Doubt: doubt, own: base, Compared: &Compared{Ratio: (low + high) / 2, Low: low, High: high}}
+	}
+	for _, row := range []struct {
+		a, b *Cell
+		want string
+	}{
+		{slower("oci", 0.63, 0.68, false), slower("docker", 0.61, 0.66, false), "oci layer and docker layer for w (slower by 32-39 %)"},
+		{slower("oci", 0.8, 0.9, false), slower("docker", 0.3, 0.4, false), "docker layer for w (2.5-3.4 times slower) | oci layer for w (slower by 10-20 %)"},
+		{slower("oci", 0.8, 0.9, false), slower("docker", 0.3, 0.4, true), "oci layer for w (slower by 10-20 %) | perhaps docker layer for w (2.5-3.4 times slower)"},
+	} {
+		var got []string
+		for _, l := range (&Report{}).losses([]*scene{{name: "w", base: base, others: []*Cell{row.a, row.b}}}) {
+			got = append(got, l.text())
+		}
+		if s := strings.Join(got, " | "); s != row.want {
+			t.Errorf("losses: %q, want %q", s, row.want)
+		}
+	}
+}
