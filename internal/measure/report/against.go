@@ -58,12 +58,14 @@ func (r *Report) limitsCostText() string {
 
 // lackingLimits are the sets of limits under which places were measured, but not the baseline's.
 func (r *Report) lackingLimits() (names []string) {
-	r.hasCell(func(c *Cell) bool {
-		if c.costsLimits() && !c.isBaselinePlace() && !slices.Contains(names, c.Limits) {
-			names = append(names, c.Limits)
+	for _, w := range r.Workloads {
+		for i := range w.Cells {
+			c := &w.Cells[i]
+			if c.costsLimits() && !c.isBaselinePlace() && !slices.Contains(names, c.Limits) {
+				names = append(names, c.Limits)
+			}
 		}
-		return false
-	})
+	}
 	return names
 }
 
