@@ -124,8 +124,8 @@ func (r *Report) unsafePoint() Point {
 	for _, text := range order {
 		p.Items = append(p.Items, listed(at[text])+": "+text)
 	}
-	if len(p.Items) == 0 {
-		return Point{Head: "Safe", Text: clause(r.fitText())}
+	if names, all := r.fitNames(); len(p.Items) == 0 && all && len(names) > 0 {
+		return Point{Head: "Safe", Text: "all places on disks, by plimsoll check, for " + strings.Join(names, "; ")}
 	}
 	return p
 }
