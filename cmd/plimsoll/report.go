@@ -50,7 +50,7 @@ never compares them with each other; it says how their machines differ.`,
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "file to write, whole or not at all; - is standard output")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
-	c.Flags().BoolVar(&full, "full", false, "text: the tables of all workloads, with every warning and the last messages of failed trials")
+	c.Flags().BoolVar(&full, "full", false, "text: the tables of all workloads, with every warning and the last messages of failed trials, and what each place costs over all of them")
 	c.Flags().StringVar(&format, "format", "", strings.Join(report.Formats, ", ")+" (default: by the file's ending, else text)")
 	return c
 }

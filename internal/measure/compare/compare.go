@@ -152,6 +152,10 @@ func (c *Comparison) change(name string, old, now *report.Cell, m workload.Metri
 	if x == nil || y == nil || !(x.Ratio > 0) || !(y.Ratio > 0) {
 		return ch
 	}
+	// A report in JSON may be of a version that compared limited cells with unlimited ones, and did not say so.
+	if limited := now.Limits != "" && now.Limits != "none"; limited && x.Against != y.Against {
+		return ch
+	}
 	ch.Before, ch.After, ch.Ratio, ch.Kind = x.Ratio, y.Ratio, y.Ratio/x.Ratio, report.Inconclusive
 	if !(x.Low > 0) || !(y.Low > 0) || !x.High.Known() || !y.High.Known() {
 		return ch

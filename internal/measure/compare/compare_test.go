@@ -237,3 +237,32 @@ func TestWithoutPlan(t *testing.T) {
 		t.Errorf("Runs() of different windows = %v", err)
 	}
 }
+
+// TestLimitedCellOfAnOlderReport: older versions compared a cell with limits with one without, and their JSON does not say
+// with what. Their ratio and today's are of different things.
+func TestLimitedCellOfAnOlderReport(t *testing.T) {
+	limited := func(_ *record.Run, trials []record.Trial) {
+		for i := range trials {
+			if trials[i].Cell.Engine == "oci" {
+				trials[i].Cell.Limits = "capped"
+			}
+		}
+	}
+	before, after := run(t, "r1", 1, "100ms", nil, limited), run(t, "r2", 2, "100ms", nil, limited)
+	for _, older := range []bool{false, true} {
+		for i := range before.Workloads {
+			for j := range before.Workloads[i].Cells {
+				if x := before.Workloads[i].Cells[j].Compared; older && x != nil {
+					x.Against = ""
+				}
+			}
+		}
+		c, err := Runs(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ch := c.find(t, "wal/oci/bind"); (ch.Kind == report.Missing) != older {
+			t.Errorf("an older report: %v: %+v", older, ch)
+		}
+	}
+}

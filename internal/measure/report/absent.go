@@ -32,6 +32,9 @@ func (r *Report) absent(opt Options) {
 	}
 	for _, key := range order {
 		a := Answer{Engine: key.engine, Place: key.place, Overall: Unknown, OverallLow: Unknown, OverallHigh: Unknown}
+		if key.place != "" {
+			a.limits = limitsName(skips[key][0].Cell.Limits)
+		}
 		a.Text = "not measured: " + r.reasons(skips[key], key.place != "", opt)
 		for _, w := range r.Workloads {
 			a.Ratios = append(a.Ratios, Ratio{Workload: w.Name, Ratio: Unknown, Low: Unknown, High: Unknown, Kind: Skipped})

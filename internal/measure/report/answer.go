@@ -30,7 +30,7 @@ func (r *Report) answer(opt Options) {
 			if !ok {
 				n = len(r.Answers)
 				at[key] = n
-				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, Ratios: r.blank(c.Cell)})
+				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, limits: limitsName(c.Limits), Ratios: r.blank(c.Cell)})
 			}
 			a := &r.Answers[n]
 			if !ok {
@@ -57,12 +57,14 @@ func (r *Report) answer(opt Options) {
 		return cmp.Or(
 			cmp.Compare(engineOrder(a.Engine), engineOrder(b.Engine)),
 			cmp.Compare(a.Engine, b.Engine),
-			cmp.Compare(bit(!a.Baseline), bit(!b.Baseline)),
+			cmp.Compare(a.limits, b.limits),
+			cmp.Compare(bit(!a.Baseline && !a.costsLimits()), bit(!b.Baseline && !b.costsLimits())),
 			cmp.Compare(bit(a.caution() != ""), bit(b.caution() != "")),
 			cmp.Compare(bit(!a.Overall.Known()), bit(!b.Overall.Known())),
 			r.cheaper(a, b),
 		)
 	})
+	r.groupPlaces(n < of)
 }
 
 func bit(b bool) int {
@@ -70,31 +72,6 @@ func bit(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// against names the baseline, if there is one for all.
-func (r *Report) against() string {
-	name := ""
-	for _, w := range r.Workloads {
-		switch {
-		case w.Baseline == "":
-		case name == "":
-			name = w.Baseline
-		case name != w.Baseline:
-			return "the workload's baseline"
-		}
-	}
-	return name
-}
-
-// againstWhy reports why nothing is compared. It is the first workload's reason; the others usually have the same.
-func (r *Report) againstWhy() string {
-	for _, w := range r.Workloads {
-		if w.BaselineWhy != "" {
-			return w.BaselineWhy
-		}
-	}
-	return "no ratios: nothing was measured"
 }
 
 // blank makes the row of a place with nothing in it but what was skipped.
@@ -121,12 +98,9 @@ func ratioOf(w *Workload, c *Cell) Ratio {
 	if !out.Ratio.Known() {
 		return out
 	}
-	out.Doubt = c.Doubt
-	for i := range w.Cells {
-		if b := &w.Cells[i]; b.Kind == Base && b.Clients == c.Clients {
-			out.Doubt = out.Doubt || b.Doubt
-		}
-	}
+	out.Doubt = c.Doubt || c.own != nil && c.own.Doubt
+	out.LimitsCost = c.costsLimits()
+	out.verdict, out.aside = strings.Replace(c.short(), c.aside, "", 1), c.aside
 	return out
 }
 
@@ -152,7 +126,11 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 	if text := unfitText(a.Unfit); text != "" {
 		parts = append(parts, text)
 	}
-	parts = append(parts, a.verdicts(r, by, compared)...)
+	verdicts := a.verdicts(r, by, compared)
+	if a.costsLimits() && len(verdicts) > 0 {
+		verdicts[0] = "compared with " + r.Against + " without limits: " + verdicts[0]
+	}
+	parts = append(parts, verdicts...)
 	if n := len(by[Failed]); n > 0 {
 		parts = append(parts, "FAILED at "+names(by[Failed], len(a.Ratios)))
 	}
@@ -174,19 +152,32 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 	a.Text = strings.Join(parts, "; ")
 }
 
+// costsLimits reports whether the ratios are what the place's limits cost.
+func (a *Answer) costsLimits() bool {
+	return slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.LimitsCost })
+}
+
 // uncompared is the text for a place that isn't compared. With a single workload its figures fit into the sentence.
 func (a *Answer) uncompared(r *Report) string {
 	if len(r.Workloads) == 1 {
-		w := &r.Workloads[0]
-		if c := a.cell(w); c != nil {
-			rate, p99 := w.figure(c)
-			if l := c.of(w.Class); l != nil && l.P99.Known() {
-				rate += ", p99 " + p99
-			}
-			return rate + "; there is no baseline to compare with"
+		if figures := a.figures(&r.Workloads[0]); figures != "" {
+			return figures + "; there is no baseline to compare with"
 		}
 	}
 	return "measured, but there is no baseline to compare with"
+}
+
+// figures are the rate and the p99 in a workload; empty if nothing was measured there.
+func (a *Answer) figures(w *Workload) string {
+	c := a.cell(w)
+	if c == nil {
+		return ""
+	}
+	rate, p99 := w.figure(c)
+	if l := c.of(w.Class); l != nil && l.P99.Known() {
+		rate += ", p99 " + p99
+	}
+	return rate
 }
 
 // doubtText says how many figures of a place are in doubt. If ordered, it adds that they don't count for the order.
@@ -209,10 +200,10 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 		return append(parts, fmt.Sprintf("costs nothing: equivalent within %.3g %% at %s", 100*r.Run.Margin, all(n, len(a.Ratios))))
 	}
 	if s := by[Slower]; len(s) > 0 {
-		parts = append(parts, a.extreme(r, Slower, s, true))
+		parts = append(parts, a.extreme(Slower, s, true))
 	}
 	if s := by[Faster]; len(s) > 0 {
-		parts = append(parts, a.extreme(r, Faster, s, false))
+		parts = append(parts, a.extreme(Faster, s, false))
 	}
 	if s := by[Equivalent]; len(s) > 0 {
 		looks := ""
@@ -321,14 +312,14 @@ func factor(x float64) string {
 
 // extreme names the workloads of one kind, and the verdict of the one that differs most: "slower at 3 of 7 workloads, most
 // at append (slower by 41-48 %)".
-func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
+func (a *Answer) extreme(k Kind, s []Ratio, least bool) string {
 	most := s[0]
 	for _, x := range s {
 		if (x.Ratio < most.Ratio) == least {
 			most = x
 		}
 	}
-	verdict, aside := r.verdictOf(a, most.Workload)
+	verdict, aside := most.verdict, most.aside
 	if most.Doubt && aside == "" {
 		aside = ", in doubt"
 	}
@@ -342,19 +333,6 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 	at := all(len(s), len(a.Ratios))
 	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
 	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, insert(strings.ReplaceAll(strings.TrimSpace(by), " ; ", "; "), aside))
-}
-
-// verdictOf returns the short verdict of a's cell in one workload, and the words about its safety that belong beside it.
-func (r *Report) verdictOf(a *Answer, name string) (verdict, aside string) {
-	for _, w := range r.Workloads {
-		for i := range w.Cells {
-			c := &w.Cells[i]
-			if w.Name == name && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place && !c.Control {
-				return strings.Replace(c.short(), c.aside, "", 1), c.aside
-			}
-		}
-	}
-	return "", ""
 }
 
 func all(n, of int) string {

@@ -34,6 +34,8 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 	r.answer(opt)
 	r.InDoubt, _ = r.inDoubt()
 	r.Next = r.next(g, opt)
+	r.nameEveryday(g)
+	r.brief()
 	return r
 }
 

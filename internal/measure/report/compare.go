@@ -35,14 +35,14 @@ func (g *gathered) compare(r *Report, opt Options) {
 				continue
 			case own == groups[j]:
 				c.Kind, c.Verdict = Base, "baseline"
-			case own == nil || !slices.ContainsFunc(own.trials, measured):
+			case own == nil || !own.measured():
 				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", size.Plural(c.Clients, "client"))
 			default:
-				c.base = own.key
 				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control, Look: g.look(groups[j])})
+				c.own = &w.Cells[slices.Index(groups, own)]
 				to = append(to, func(x stats.Comparison) {
 					c.compared(x)
-					c.warnOf(&w.Cells[slices.Index(groups, own)])
+					c.warnOf(c.own)
 					w.noiseFloor(x)
 				})
 			}
@@ -64,11 +64,24 @@ func (g *gathered) isBaseline(c *group) bool {
 	return !c.cell.Control && c.key == g.run.Baseline[c.cell.Workload]
 }
 
-// baselineFor returns the cell that c is compared with: base, or the cell like it with as many clients as c, because the
-// sum of several clients can't be compared with one client. It is nil if there is no such cell.
+// baselineFor returns the cell that c is compared with: the one like base with as many clients and under the same limits. The
+// sum of several clients can't be compared with one client; and beside a place without limits, a place under limits shows
+// what the limits cost and not what the place costs. That is what is left to say of the baseline's own place under limits, and
+// of limits under which the baseline was not measured: those cells are compared with base without these limits. It is nil
+// if there is no such cell.
 func baselineFor(groups []*group, base, c *group) *group {
 	want := base.cell
 	want.Clients = c.cell.Clients
+	unlimited := cellLike(groups, want)
+	want.Limits = c.cell.Limits
+	if same := cellLike(groups, want); same != nil && same != c && same.measured() {
+		return same
+	}
+	return unlimited
+}
+
+// cellLike returns the cell with the names of want; nil if there is none.
+func cellLike(groups []*group, want record.Cell) *group {
 	for _, o := range groups {
 		if o.cell == want {
 			return o
@@ -77,6 +90,20 @@ func baselineFor(groups []*group, base, c *group) *group {
 	return nil
 }
 
+// measured reports whether a trial of the cell has a figure.
+func (c *group) measured() bool { return slices.ContainsFunc(c.trials, measured) }
+
+// baseline is the cell at the end of the comparisons: itself if it is a baseline.
+func (c *Cell) baseline() *Cell {
+	for c.own != nil {
+		c = c.own
+	}
+	return c
+}
+
+// costsLimits reports whether the cell is compared with one under other limits: its ratio is the cost of its limits.
+func (c *Cell) costsLimits() bool { return c.own != nil && c.own.Limits != c.Limits }
+
 // single returns the cell like c with one client; nil if there is none or it is c.
 func single(groups []*group, c *group) *group {
 	want := c.cell
@@ -84,12 +111,7 @@ func single(groups []*group, c *group) *group {
 	if c.cell.Clients <= 1 {
 		return nil
 	}
-	for _, o := range groups {
-		if o.cell == want {
-			return o
-		}
-	}
-	return nil
+	return cellLike(groups, want)
 }
 
 // matrix returns the values by cell and block; NaN where there is none.
@@ -188,7 +210,7 @@ func (c *Cell) compared(x stats.Comparison) {
 	if x.Verdict != stats.NoData {
 		c.Compared = &Compared{
 			Ratio: Num(x.Ratio), Low: Num(x.Low), High: Num(x.High), P: Num(x.P),
-			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative, More: x.More,
+			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative, More: x.More, Against: c.own.Label,
 		}
 		if c.Kind == Control {
 			c.Compared.Low, c.Compared.High = Num(x.PointLow), Num(x.PointHigh)

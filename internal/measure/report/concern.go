@@ -87,7 +87,7 @@ func (r *Report) addConcerns(notes []notebook) {
 		s.Cells, s.Trials = len(s.cells), len(s.trials)
 	}
 	slices.SortStableFunc(all, func(a, b *sum) int {
-		return cmp.Or(cmp.Compare(severityOrder(a.Severity), severityOrder(b.Severity)), -cmp.Compare(a.Cells, b.Cells))
+		return cmp.Or(cmp.Compare(severityOrder(a.Severity), severityOrder(b.Severity)), -cmp.Compare(a.Cells, b.Cells), -cmp.Compare(a.Trials, b.Trials))
 	})
 	for i, s := range all {
 		s.Mark = markOf(i+1, s.Severity)
@@ -139,12 +139,12 @@ func (r *Report) inDoubt() (n, of int) {
 	return n, of
 }
 
-// doubtText says how many ratios are in doubt; empty if none is.
+// doubtText says how many ratios are in doubt, to stand before the reasons.
 func (r *Report) doubtText() string {
 	n, of := r.inDoubt()
 	switch {
 	case n == 0:
-		return ""
+		return "no figure is in doubt: fewer than half of the trials behind each have one of these doubts"
 	case n == of && n > 1:
 		return fmt.Sprintf("all %d figures are in doubt (!): at least half of the trials behind them, or of the baseline's, have a doubt; "+
 			"they may show other work on the machine and not the place", n)

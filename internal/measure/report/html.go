@@ -29,27 +29,26 @@ type (
 	reportView struct {
 		*Report
 		// ID is the prefix of the ids of the report's parts.
-		ID      string
-		Machine string
-		When    string
-		// Doubts are the doubts about the whole run.
-		Doubts []doubtView
+		ID            string
+		Machine       string
+		When          string
+		Doubts, Notes []caveat
 		// Compared and OverallText say how places were compared and ordered.
 		Compared, OverallText string
+		// Other says what the ratios are to.
+		Other string
+		// LimitsCost says which ratios are what limits cost.
+		LimitsCost string
 		// Signs explains the signs of the overview.
 		Signs string
 		// Absolute are the baseline's own figures.
 		Absolute []absoluteRow
 		// Ahead explains the report's Next.
 		Ahead     string
-		Engines   []engineView
 		Overview  []Answer
 		Workloads []workloadView
-		Places    []placeView
-	}
-	engineView struct {
-		Name    string
-		Answers []Answer
+		// Stood is what the data of each place stood on.
+		Stood []placeView
 	}
 	workloadView struct {
 		*Workload
@@ -63,6 +62,8 @@ type (
 		// First is set for the cell whose pictures are open at first.
 		First       bool
 		SkippedHere []Skip
+		// LimitsCost lists the cells that are compared with one without limits.
+		LimitsCost string
 	}
 	rowView struct {
 		*Cell
@@ -116,20 +117,14 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtViews(), Compared: r.comparedText(), Absolute: r.absolute()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Compared: r.comparedText(), Other: r.againstText(), LimitsCost: r.limitsCostText(), Absolute: r.absolute()}
 	v.Signs = r.signsText("")
+	v.Doubts, v.Notes = r.doubtsAndNotes()
 	if text := r.overallText(); text != "" {
 		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
 	}
 	if r.Next != nil {
 		v.Ahead = r.Next.why()
-	}
-	for _, a := range r.Answers {
-		if n := len(v.Engines); n == 0 || v.Engines[n-1].Name != a.Engine {
-			v.Engines = append(v.Engines, engineView{Name: a.Engine})
-		}
-		e := &v.Engines[len(v.Engines)-1]
-		e.Answers = append(e.Answers, a)
 	}
 	v.Overview = r.withRatios()
 	seen := map[string]bool{}
@@ -140,7 +135,7 @@ func viewOf(r *Report, id string) reportView {
 			p := placeView{Label: c.Label, Facts: factsOf(c.Where)}
 			if key := fmt.Sprint(p); !c.Control && len(p.Facts) > 0 && !seen[key] {
 				seen[key] = true
-				v.Places = append(v.Places, p)
+				v.Stood = append(v.Stood, p)
 			}
 		}
 	}
@@ -149,10 +144,10 @@ func viewOf(r *Report, id string) reportView {
 
 func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	u := rateUnit(w.Metric, w.Cells)
-	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead()}
+	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead(), LimitsCost: w.limitsCostText()}
 	ratios, lat := forestScale(w, r.Run.Margin), histScale(w)
 	v.ForestAxis = forestAxis(ratios, r.Run.Margin)
-	base := map[int]string{} // By the number of clients.
+	outline := map[*Cell]string{} // The ids of the baselines' pictures.
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		row := rowView{Cell: c, Odd: c.outlierText(), Pace: c.paceText(w.Class), Forest: forest(c, ratios, r.Run.Margin)}
@@ -178,9 +173,9 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 		if l != nil {
 			row.P99Range = l.p99Text()
 			if c.Kind == Base {
-				base[c.Clients] = fmt.Sprintf("%sb%d", id, c.Clients)
+				outline[c] = fmt.Sprintf("%sb%d", id, i)
 			}
-			row.Hist = histogram(c, l, lat, base[c.Clients], c.Kind == Base)
+			row.Hist = histogram(c, l, lat, outline[c.baseline()], c.Kind == Base)
 			v.HistAxis = histAxis(lat)
 		}
 		v.Rows = append(v.Rows, row)

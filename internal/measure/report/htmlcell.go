@@ -1,39 +1,6 @@
 package report
 
-import (
-	"strings"
-
-	"plimsoll/internal/measure/record"
-)
-
-// A doubtView is one doubt at the top of the page, with the reasons for it.
-type doubtView struct {
-	Text string
-	Why  []string
-}
-
-// doubtViews lists the doubts about the run, then its failures, then the figures in doubt. Each kind of warning stands
-// once, with its worst case; the marks in the tables explain the others.
-func (r *Report) doubtViews() (out []doubtView) {
-	for _, m := range r.Remarks {
-		if m.Severity == record.Doubt {
-			out = append(out, doubtView{Text: m.Text})
-		}
-	}
-	for _, g := range r.failures() {
-		out = append(out, doubtView{Text: g.text()})
-	}
-	if text := r.doubtText(); text != "" {
-		v := doubtView{Text: text}
-		for _, c := range r.Concerns {
-			if c.Severity == record.Doubt {
-				v.Why = append(v.Why, c.text())
-			}
-		}
-		out = append(out, v)
-	}
-	return out
-}
+import "strings"
 
 // A percentileView is a percentile in a table of the page. Few is set instead where there were too few I/Os, and says how
 // many.

@@ -72,7 +72,7 @@ func TestInterference(t *testing.T) {
 	golden.Check(t, "interference-120.txt", text(t, r, Terminal{Width: 120}))
 	golden.Check(t, "interference.md", render(t, "md", Terminal{}, NewSet(r)))
 	for format, want := range map[string][]string{
-		"html": {"<h2>interference</h2>", "50 %", "<h2>limits</h2>", `<p>1 of 2 limits held; 1 NOT held`, `class="l k-faster">held<`},
+		"html": {"<h2>interference</h2>", "50 %", "<h2>limits</h2>", `<dd>1 of 2 limits held; 1 NOT held`, `class="l k-faster">held<`},
 		"json": {`"interference":`, `"score": 0.5`, `"limits":`, `"write_bps=10MiB on loop0 (7:0) in /plimsoll-1"`},
 	} {
 		renderer, err := New(format, Terminal{Width: 120})

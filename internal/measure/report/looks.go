@@ -75,12 +75,12 @@ func (r *Report) Needed(open []OpenCell) map[string]bool {
 		needed[o.Key] = true
 	}
 	for c := range cells {
-		if needed[c.Key] && c.base != "" {
-			bases[c.base] = true
+		if needed[c.Key] && c.own != nil {
+			bases[c.own.Key] = true
 		}
 	}
 	for c := range cells {
-		if bases[c.Key] || c.Control && bases[c.base] {
+		if bases[c.Key] || c.Control && c.own != nil && bases[c.own.Key] {
 			needed[c.Key] = true
 		}
 	}

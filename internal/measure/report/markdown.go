@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -30,45 +31,78 @@ func (Markdown) Render(w io.Writer, s Set) error {
 func mdReport(p *printer, r *Report) {
 	p.f("# %s: %s\n\n", md(r.Run.Plan), md(r.Run.ID))
 	p.f("**%s**\n\n", md(r.Question))
-	for _, text := range r.Summary {
-		p.f("%s\n\n", md(text))
-	}
-	if r.Against != "" {
-		p.f("%s\n\n", md(r.comparedText()))
-	} else {
-		p.f("⚠ There are %s.\n\n", md(r.AgainstWhy))
-	}
-	for _, a := range r.Answers {
-		p.f("- **%s**: %s\n", md(strings.TrimSpace(a.Engine+" "+a.Place)), md(a.Text))
-	}
-	if len(r.Remarks) > 0 {
+	mdBrief(p, r.Brief)
+	mdNext(p, r.Next)
+	doubts, notes := r.doubtsAndNotes()
+	if len(doubts) > 0 {
 		p.f("\n")
+		mdCaveats(p, doubts, "")
 	}
-	for _, severity := range []string{record.Doubt, record.Note} {
-		for _, m := range r.Remarks {
-			if (m.Severity == record.Doubt) == (severity == record.Doubt) {
-				p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
-			}
-		}
-		if text := r.doubtText(); text != "" && severity == record.Doubt {
-			p.f("- %s%s\n", mdAlarm(severity), md(text))
-		}
-	}
+	mdFold(p, "Notes", func() { mdCaveats(p, notes, "") })
+	p.f("\n## Place by place\n")
+	mdFold(p, "What each place costs over all workloads", func() { mdPlaces(p, r) })
 	mdOverview(p, r)
 	mdSheets(p, r)
 	for i := range r.Workloads {
-		mdWorkload(p, &r.Workloads[i])
+		w := &r.Workloads[i]
+		p.f("\n## %s\n", md(w.Name))
+		mdFold(p, w.What, func() { mdWorkload(p, w) })
 	}
 	p.f("\n## Machine\n\n%s\n", md(machineText(r.Run.Machine)))
 	if r.Run.Command != "" {
 		p.f("\nRepeat with:\n\n%s\n", mdCode(r.Run.Command))
 	}
-	switch n := r.Next; {
+}
+
+// mdBrief prints the short answer.
+func mdBrief(p *printer, points []Point) {
+	for _, x := range points {
+		p.f("- **%s**:", md(x.Head))
+		if x.Text != "" {
+			p.f(" %s", md(x.Text))
+		}
+		p.f("\n")
+		for _, text := range x.Items {
+			p.f("  - %s\n", md(text))
+		}
+	}
+}
+
+// mdNext prints what would settle the open cells.
+func mdNext(p *printer, n *Next) {
+	switch {
 	case n == nil:
 	case n.Command == "":
 		p.f("\nNext: %s.\n", md(n.why()))
 	default:
 		p.f("\nNext (%s):\n\n%s\n", md(n.why()), mdCode(n.Command))
+	}
+}
+
+// mdPlaces prints what each place costs over all workloads.
+func mdPlaces(p *printer, r *Report) {
+	if r.Against != "" {
+		p.f("%s\n\n", md(r.comparedText()))
+	} else {
+		p.f("⚠ There are %s.\n\n", md(r.AgainstWhy))
+	}
+	for _, g := range r.Places {
+		p.f("- **%s**: %s\n", md(g.Name), md(g.Text))
+	}
+}
+
+// mdFold prints a part that stays folded until a reader opens it. The summary is HTML, in which no markdown counts.
+func mdFold(p *printer, summary string, body func()) {
+	p.f("\n<details><summary>%s</summary>\n\n", html.EscapeString(clean.Line(summary)))
+	body()
+	p.f("\n</details>\n")
+}
+
+// mdCaveats prints doubts and notes as a list.
+func mdCaveats(p *printer, all []caveat, indent string) {
+	for _, c := range all {
+		p.f("%s- %s%s\n", indent, mdAlarm(c.Severity), md(c.Text))
+		mdCaveats(p, c.Why, indent+"  ")
 	}
 }
 
@@ -109,19 +143,24 @@ func mdOverview(p *printer, r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	legend := "Ratio to " + md(r.Against) + "; " + r.signsText("`")
+	legend := "Ratio to " + md(r.againstText()) + "; " + r.signsText("`")
 	if text := r.overallText(); text != "" {
 		legend += "; " + md(text)
+	}
+	if text := r.limitsCostText(); text != "" {
+		legend += ". " + md(strings.TrimSuffix(text, "."))
 	}
 	if r.Against == "" {
 		legend = "There are " + md(r.AgainstWhy)
 	}
-	p.f("\n## At a glance\n\n%s.\n\n", legend)
-	mdTable(p, head, rows)
+	p.f("\n## At a glance\n")
+	mdFold(p, "The ratios of all places", func() {
+		p.f("%s.\n\n", legend)
+		mdTable(p, head, rows)
+	})
 }
 
 func mdWorkload(p *printer, w *Workload) {
-	p.f("\n## %s\n\n%s.\n", md(w.Name), md(w.What))
 	if w.IOEngine != "" {
 		p.f("I/O engine %s: %s.\n", md(w.IOEngine), md(w.Why))
 	}
@@ -166,6 +205,9 @@ func mdAsides(p *printer, w *Workload) {
 		for _, f := range c.Failures {
 			items = append(items, "⚠ "+md(c.Label+" "+f.text()))
 		}
+	}
+	if text := w.limitsCostText(); text != "" {
+		items = append(items, md(text))
 	}
 	if thin := w.thin(); thin != "" {
 		items = append(items, md(thin))

@@ -22,7 +22,7 @@ func TestRequestsStandOnNoDisk(t *testing.T) {
 		}
 		set := NewSet(built(run, []record.Trial{one}))
 		for _, format := range []string{"text", "md", "html", "json"} {
-			out := strings.Join(strings.Fields(render(t, format, Terminal{}, set)), " ")
+			out := strings.Join(strings.Fields(render(t, format, Terminal{Full: true}, set)), " ")
 			for _, stood := range []string{"ext4", "/srv/state/data"} {
 				if strings.Contains(out, stood) == http {
 					t.Errorf("%s of requests %t: it names %s: %t, want the opposite:\n%s", format, http, stood, http, out)

@@ -39,6 +39,14 @@ func limitsOrder(name string) int {
 // plainLimits reports whether a set of limits is the plan's name for no limits.
 func plainLimits(name string) bool { return name == "" || name == "none" }
 
+// limitsName is the name of a set of limits, empty for none.
+func limitsName(name string) string {
+	if plainLimits(name) {
+		return ""
+	}
+	return name
+}
+
 // planOrder is the position of a workload's name in the plan's text, so that tables follow the plan and not the random
 // order of the run. Names that aren't in the text go last.
 func (g *gathered) planOrder(name string) int {

@@ -79,7 +79,10 @@ func (r *Report) legend() string {
 	if text := r.overallText(); text != "" {
 		overall = "; " + text
 	}
-	return "ratio to " + clean.Line(r.Against) + ", about the median of the ratios within each block; " + r.signsText("") + overall
+	if text := r.limitsCostText(); text != "" {
+		overall += ". " + clean.Line(text)
+	}
+	return "ratio to " + clean.Line(r.againstText()) + ", about the median of the ratios within each block; " + r.signsText("") + overall
 }
 
 // signsText explains the signs of the overview, each between two of quote.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/text/size"
 )
@@ -74,14 +73,14 @@ const (
 	FullOrder Order = "full"
 )
 
-// order compares the overall intervals of the places of each engine: two that don't overlap are proof. Places in memory
-// stand last whatever they cost, and the baseline first.
+// order compares the overall intervals of the places of each engine under the same limits: two that don't overlap are proof.
+// Places in memory stand last whatever they cost, and the baseline first.
 func (r *Report) order() Order {
 	apart, open := false, false
 	for i := range r.Answers {
 		for j := range i {
 			a, b := &r.Answers[i], &r.Answers[j]
-			if a.Engine != b.Engine || !a.ordered() || !b.ordered() {
+			if a.Engine != b.Engine || a.limits != b.limits || !a.ordered() || !b.ordered() {
 				continue
 			}
 			if a.OverallLow.Known() && b.OverallLow.Known() && (a.OverallLow > b.OverallHigh || b.OverallLow > a.OverallHigh) {
@@ -102,19 +101,19 @@ func (r *Report) order() Order {
 
 // ordered reports whether an answer's position in the list comes from its overall cost.
 func (a *Answer) ordered() bool {
-	base := slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind == Base })
-	return a.Overall.Known() && !a.Memory && !base
+	apart := slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind == Base || x.LimitsCost })
+	return a.Overall.Known() && !a.Memory && !apart
 }
 
-// severalPlaces reports whether an engine has places that could be put in an order.
+// severalPlaces reports whether an engine has places under the same limits that could be put in an order.
 func (r *Report) severalPlaces() bool {
-	seen := map[string]bool{}
+	seen := map[[2]string]bool{}
 	for i := range r.Answers {
 		if a := &r.Answers[i]; a.ordered() {
-			if seen[a.Engine] {
+			if seen[[2]string{a.Engine, a.limits}] {
 				return true
 			}
-			seen[a.Engine] = true
+			seen[[2]string{a.Engine, a.limits}] = true
 		}
 	}
 	return false
@@ -133,27 +132,31 @@ func (x Ratio) sound() bool { return x.Ratio.Known() && x.Ratio > 0 && !x.Doubt 
 
 // comparedText says what the places are compared with, and how they are ordered.
 func (r *Report) comparedText() string {
-	s := fmt.Sprintf("Compared with %s over %s, ", r.Against, size.Plural(len(r.Workloads), "workload"))
-	if r.severalClients() {
-		s = fmt.Sprintf("Compared with %s with as many clients over %s, ", r.Against, size.Plural(len(r.Workloads), "workload"))
+	s := fmt.Sprintf("Compared with %s over %s", r.againstText(), size.Plural(len(r.Workloads), "workload")) + r.orderText() + "."
+	if cost := r.limitsCostText(); cost != "" {
+		s += " " + cost
 	}
+	return s
+}
+
+// orderText says how the places are ordered, to follow what they are compared with.
+func (r *Report) orderText() string {
 	if len(r.Ranked) == 0 {
-		return s + "in no order: no workload has figures without doubt for all places."
+		return ", in no order: no workload has figures without doubt for all places"
 	}
 	by := ""
 	if len(r.Ranked) < len(r.Workloads) {
 		by = fmt.Sprintf(" (by %s, which all places have without doubt)", rankedNames(r.Ranked))
 	}
-	switch r.Order {
-	case FullOrder:
-		return s + "the cheapest place first" + by + "."
-	case PartOrder:
-		return s + "the cheapest place first where intervals don't overlap" + by + "."
+	switch {
+	case r.Order == FullOrder:
+		return ", the cheapest place first" + by
+	case r.Order == PartOrder:
+		return ", the cheapest place first where intervals don't overlap" + by
+	case !r.severalPlaces():
+		return ""
 	}
-	if !r.severalPlaces() {
-		return strings.TrimSuffix(s, ", ") + "."
-	}
-	return s + "in no order: the figures don't prove a difference between places of an engine" + by + "."
+	return ", in no order: the figures don't prove a difference between places of an engine" + by
 }
 
 func rankedNames(names []string) string {

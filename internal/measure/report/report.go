@@ -77,9 +77,13 @@ type Report struct {
 	Ranked []string `json:"ranked"`
 	// Order says how much of the order of Answers within an engine is proved.
 	Order Order `json:"order"`
+	// Brief is the short answer, made of the verdicts.
+	Brief []Point `json:"brief,omitempty"`
 	// Answers holds a sentence for each engine and place. Engines are in the plan's order; within an engine the cheapest
 	// place comes first, if there is an Order.
 	Answers []Answer `json:"answers"`
+	// Places are the Answers with those together that say the same.
+	Places []PlaceGroup `json:"-"`
 	// Remarks are sentences about the run as a whole, the gravest first.
 	Remarks []Remark `json:"remarks"`
 	// Concerns are the warnings of all trials, each kind once, doubts first.
@@ -90,7 +94,8 @@ type Report struct {
 	InDoubt int `json:"in_doubt"`
 	// Workloads are in the order in which they were first run.
 	Workloads []Workload `json:"workloads"`
-	// Summary sums up Interference and Limits in sentences.
+	// Summary sums up Interference and Limits, what the run can tell, and safety, in sentences for programs. Brief has them for
+	// people.
 	Summary []string `json:"summary,omitempty"`
 	// Interference is how much clients lose next to each other, for cells that differ only in the number of clients.
 	Interference []Interference `json:"interference,omitempty"`
@@ -129,6 +134,8 @@ type Answer struct {
 	Ratios []Ratio `json:"ratios"`
 	// memoryWhy says why a place that looks like a disk is memory; empty for tmpfs, whose name says it.
 	memoryWhy string
+	// limits is the set of limits that the place is under.
+	limits string
 }
 
 // A Ratio is one field of the overview.
@@ -144,6 +151,10 @@ type Ratio struct {
 	Tentative bool `json:"tentative,omitempty"`
 	// Doubt is set when the ratio exists, and at least half of the cell's trials, or of the baseline's, have a Doubt.
 	Doubt bool `json:"doubt,omitempty"`
+	// LimitsCost is set when the ratio is to the baseline without the place's limits: see Compared.Against.
+	LimitsCost bool `json:"limits_cost,omitempty"`
+	// verdict is the short verdict of the cell, without the aside, which compares its safety with the baseline's.
+	verdict, aside string
 }
 
 // A Kind is the kind of a verdict.
@@ -173,8 +184,10 @@ type Remark struct {
 type Workload struct {
 	Name string `json:"name"`
 	// What describes the I/O in words: "random read of 4 KiB, depth 32, direct".
-	What   string          `json:"what"`
-	Metric workload.Metric `json:"metric"`
+	What string `json:"what"`
+	// everyday says what programs do such work: "commits".
+	everyday string
+	Metric   workload.Metric `json:"metric"`
 	// IOEngine did the I/O; Why says why it was used. If the plan left the choice to each cell and they differ, IOEngine
 	// names them with their cells: "io_uring (host dir), psync (docker layer)". It is empty for the workloads that have
 	// none: append, wal, tree.
@@ -276,17 +289,20 @@ type Cell struct {
 	IOEngine string `json:"io_engine,omitempty"`
 	// Where is the fingerprint of the storage under the data, of the first trial's first client.
 	Where record.Where `json:"where"`
+	// own is the cell that it is compared with; nil if it isn't.
+	own *Cell
 	// aside is the part of Verdict that compares the cell's safety with the baseline's: ", less safe".
 	aside string
-	// base is the key of the cell that this one is compared with.
-	base string
 	// series holds the courses of the trials, for drawing.
 	series []series
 }
 
 // Compared is a comparison with the baseline.
 type Compared struct {
-	Ratio Num `json:"ratio"`
+	// Against is the label of the other cell: the baseline with as many clients and under the same limits. If that was not
+	// measured, or is this cell, it is the baseline without these limits, and Ratio is what the limits cost.
+	Against string `json:"against"`
+	Ratio   Num    `json:"ratio"`
 	// Low and High are the simultaneous interval of the ratio. For the A/A control it is the narrower interval of this
 	// comparison alone, which the noise floor is derived from.
 	Low  Num `json:"low"`

@@ -7,9 +7,17 @@ import (
 	"plimsoll/internal/measure/stats"
 )
 
-// resolutionText says how small a difference this run can tell at its steadiest and at its noisiest workload: half of the
-// width of their intervals. It is empty where there are no intervals, or too few blocks for proof.
+// resolutionText says how small a difference this run can tell; empty if resolution is.
 func (r *Report) resolutionText() string {
+	if fine := r.resolution(); fine != "" {
+		return "This run can tell differences of " + fine + "; smaller ones are lost in the noise of this machine."
+	}
+	return ""
+}
+
+// resolution is the smallest difference that this run can tell at its steadiest and at its noisiest workload: half of the
+// width of their intervals. It is empty where there are no intervals, or too few blocks for proof.
+func (r *Report) resolution() string {
 	var least, most struct {
 		name string
 		half float64
@@ -39,8 +47,8 @@ func (r *Report) resolutionText() string {
 	case n == 0:
 		return ""
 	case n == 1 || low == high:
-		return fmt.Sprintf("This run can tell differences of %s; smaller ones are lost in the noise of this machine.", high)
+		return high
 	default:
-		return fmt.Sprintf("This run can tell differences of %s (%s) to %s (%s); smaller ones are lost in the noise of this machine.", low, least.name, high, most.name)
+		return fmt.Sprintf("%s (%s) to %s (%s)", low, least.name, high, most.name)
 	}
 }

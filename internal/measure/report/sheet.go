@@ -108,18 +108,23 @@ func (p *textPage) sheets() {
 // mdSheets prints the same tables in markdown.
 func mdSheets(p *printer, r *Report) {
 	for _, s := range r.sheets() {
-		p.f("\n## %s\n\n%s.\n\n", md(s.Title), md(s.Legend))
-		var head []string
-		for _, c := range s.Columns {
-			head = append(head, c.Head)
-		}
-		var rows [][]string
-		for _, row := range s.Rows {
-			rows = append(rows, row.Cells)
-		}
-		mdTable(p, head, rows)
-		for _, n := range s.Notes {
-			p.f("\n%s\n", md(n))
-		}
+		p.f("\n## %s\n", md(s.Title))
+		mdFold(p, s.Legend, func() { mdSheet(p, s) })
+	}
+}
+
+// mdSheet prints one table with its notes.
+func mdSheet(p *printer, s *sheet) {
+	var head []string
+	for _, c := range s.Columns {
+		head = append(head, c.Head)
+	}
+	var rows [][]string
+	for _, row := range s.Rows {
+		rows = append(rows, row.Cells)
+	}
+	mdTable(p, head, rows)
+	for _, n := range s.Notes {
+		p.f("\n%s\n", md(n))
 	}
 }

@@ -19,8 +19,8 @@ type Terminal struct {
 	Width int
 	// Colour turns colours on. Set it only if the writer is a terminal and NO_COLOR is unset (https://no-color.org).
 	Colour bool
-	// Full prints the tables of all workloads, each with all its warnings. Without it each warning stands once for the
-	// whole run, and the tables are left out if there are too few blocks for their intervals to mean anything.
+	// Full prints the tables of all workloads, each with all its warnings, and what each place costs over all of them.
+	// Without it each warning stands once for the whole run, and the tables are left out if there are too few blocks for their intervals to mean anything.
 	Full bool
 	// Interrupted is set when the reader has just interrupted the run: the report is a short summary of what was measured.
 	Interrupted bool
@@ -28,8 +28,8 @@ type Terminal struct {
 	More [][2]string
 }
 
-// Text prints reports for a terminal. The end of the output stays on the screen, so the most important parts come last: the
-// answer in words, the overview, and each kind of doubt once. The tables of the workloads come before them.
+// Text prints reports for a terminal. The end of the output stays on the screen, so the short answer comes last, after each
+// kind of doubt once, the overview, and the tables of the workloads.
 type Text struct{ Terminal Terminal }
 
 // textPage is one report being printed.
@@ -58,7 +58,7 @@ func (t Text) Render(w io.Writer, s Set) error {
 	}
 	for i, r := range s.Reports {
 		if i > 0 {
-			p.f("\n%s\n\n", strings.Repeat("═", p.width))
+			p.f("%s\n\n", strings.Repeat("═", p.width))
 		}
 		p.r = r
 		p.head()
@@ -73,11 +73,14 @@ func (t Text) Render(w io.Writer, s Set) error {
 				p.workload(&r.Workloads[j], tables[j])
 			}
 		}
-		p.answers()
+		p.f("\n")
+		if p.full {
+			p.places()
+		}
 		p.overview()
 		p.sheets()
-		p.concerns()
-		p.remarks(record.Note)
+		p.caveats(p.r.caveats(), 0)
+		p.brief()
 		p.foot()
 	}
 	p.more(t.Terminal.More)
@@ -87,12 +90,9 @@ func (t Text) Render(w io.Writer, s Set) error {
 // soFar summarizes what an interrupted run measured.
 func (p *textPage) soFar() {
 	p.f("\n")
-	p.remarks(record.Doubt)
-	p.f("\n")
 	p.overview()
-	for _, g := range p.r.failures() {
-		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
-	}
+	doubts, _ := p.r.doubtsAndNotes()
+	p.caveats(doubts, 0)
 }
 
 // more says where to find the rest.
@@ -151,97 +151,59 @@ func machineText(m record.Machine) string {
 	return strings.Join(out, ", ")
 }
 
-func (p *textPage) answers() {
-	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
-	for _, text := range p.r.Summary {
-		p.f("%s\n", wrap(clean.Line(text), p.width, 0))
-	}
-	if p.r.Against != "" {
-		p.f("%s\n", p.paint(dim, wrap(clean.Line(p.r.comparedText()), p.width, 0)))
-	} else {
-		p.f("%s\n", p.paint(alarm, wrap("There are "+clean.Line(p.r.AgainstWhy)+".", p.width, 0)))
-	}
-	p.f("\n")
+// brief prints the short answer below the question.
+func (p *textPage) brief() {
+	p.f("\n%s %s\n\n", p.paint(bold, "━━ the answer"), p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 14)))
 	left := 0
-	for _, a := range p.r.Answers {
-		left = max(left, utf8.RuneCountInString(clean.Line(a.Place)))
+	for _, x := range p.r.Brief {
+		left = max(left, utf8.RuneCountInString(x.Head))
 	}
-	left = min(left, 30) + 4
-	engine := ""
-	for _, a := range p.r.Answers {
-		if a.Engine != engine {
-			engine = a.Engine
-			if a.Place == "" {
-				p.f("  %s  %s\n", p.paint(bold, clean.Line(engine)), wrap(clean.Line(a.Text), p.width, utf8.RuneCountInString(clean.Line(engine))+4))
-				continue
+	left += 5
+	for _, x := range p.r.Brief {
+		p.f("   %s%s", p.paint(bold, x.Head), strings.Repeat(" ", left-3-utf8.RuneCountInString(x.Head)))
+		if x.Text != "" {
+			colon := ""
+			if len(x.Items) > 0 {
+				colon = ":"
 			}
-			p.f("  %s\n", p.paint(bold, clean.Line(engine)))
+			p.f("%s\n", wrap(clean.Line(x.Text)+colon, p.width, left))
 		}
-		name := "    " + clean.Line(a.Place)
-		pad := max(left-utf8.RuneCountInString(name), 0)
-		text := wrap(clean.Line(a.Text), p.width, left+2)
-		if a.Baseline {
-			text = p.paint(dim, text)
+		for i, text := range x.Items {
+			if i > 0 || x.Text != "" {
+				p.f("%s", strings.Repeat(" ", left))
+			}
+			p.f("%s\n", wrap(clean.Line(text), p.width, left+2))
 		}
-		p.f("%s%s  %s\n", name, strings.Repeat(" ", pad), text)
+	}
+}
+
+// places prints what each place costs over all workloads.
+func (p *textPage) places() {
+	text := p.r.comparedText()
+	if p.r.Against == "" {
+		text = "There are " + p.r.AgainstWhy + "."
+	}
+	p.f("%s %s\n", p.paint(bold, "━━ place by place"), p.paint(dim, wrap(clean.Line(text), p.width, 18)))
+	for _, g := range p.r.Places {
+		p.f("\n   %s\n      %s\n", p.paint(bold, wrap(clean.Line(g.Name), p.width, 3)), wrap(clean.Line(g.Text), p.width, 6))
 	}
 	p.f("\n")
 }
 
-// remarks prints the remarks of one severity.
-func (p *textPage) remarks(severity string) {
-	for _, m := range p.r.Remarks {
-		if m.Severity != severity {
-			continue
-		}
-		mark, st := "-", dim
-		if m.Severity == record.Doubt {
-			mark, st = "!", alarm
-		}
-		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(clean.Line(m.Text), p.width, 2)))
-	}
-}
-
-// concerns prints every doubt once: about the run, about figures, and the failures. The notes follow. In a full report, all
-// but the doubts about the run stand with the tables.
-func (p *textPage) concerns() {
-	p.remarks(record.Doubt)
-	if text := p.r.doubtText(); text != "" {
-		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(unsure, wrap(text, p.width, 2)))
-	}
-	if p.full {
-		return
-	}
-	for _, g := range p.r.failures() {
-		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
-	}
-	if !p.tables { // The tables have them.
-		for _, w := range p.r.Workloads {
-			for _, s := range skipsByReason(w.Skipped) {
-				if !s.Everywhere {
-					p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(w.Name+" was skipped in "+s.Label+": "+s.Reason), p.width, 2)))
-				}
-			}
-		}
-	}
-	for _, c := range p.r.Concerns {
-		mark, st := "-", dim
+// caveats prints the doubts and the notes, with the marks that the tables of a short text refer to.
+func (p *textPage) caveats(all []caveat, indent int) {
+	for _, c := range all {
+		mark, st, words := "-", dim, dim
 		if c.Severity == record.Doubt {
-			mark, st = "!", unsure
-			if p.tables {
-				mark = c.Mark // The tables refer to it.
-			}
+			mark, st, words = "!", alarm, unsure
 		}
-		p.f("%s %s\n", p.paint(st, mark), p.paint(st, wrap(clean.Line(c.text()), p.width, utf8.RuneCountInString(mark)+1)))
+		if c.Mark != "" && c.Severity == record.Doubt && p.tables && !p.full {
+			mark, st = c.Mark, unsure
+		}
+		left := indent + utf8.RuneCountInString(mark) + 1
+		p.f("%s%s %s\n", strings.Repeat(" ", indent), p.paint(st, mark), p.paint(words, wrap(clean.Line(c.Text), p.width, left)))
+		p.caveats(c.Why, indent+2)
 	}
-}
-
-// quieter is the style of the words behind a mark: yellow for doubts, dim for notes.
-func quieter(st style) style {
-	if st == alarm {
-		return unsure
-	}
-	return st
 }
 
 func (p *textPage) workload(w *Workload, table []column) {
@@ -268,6 +230,9 @@ func (p *textPage) workload(w *Workload, table []column) {
 	}
 	if thin := w.thin(); thin != "" && p.full {
 		p.f("   %s\n", p.paint(dim, wrap(thin, p.width, 3)))
+	}
+	if text := w.limitsCostText(); text != "" {
+		p.f("   %s\n", p.paint(dim, wrap(clean.Line(text), p.width, 3)))
 	}
 	p.asides(w)
 }
@@ -300,7 +265,7 @@ func (w *Workload) thin() string {
 func (p *textPage) asides(w *Workload) {
 	for _, f := range w.Footnotes {
 		if !p.full {
-			break // concerns prints them once for all workloads.
+			break // caveats prints them once for all workloads.
 		}
 		st := dim
 		if f.Severity == record.Doubt {
@@ -332,7 +297,7 @@ func (p *textPage) asides(w *Workload) {
 		}
 	}
 	for _, s := range skipsByReason(w.Skipped) {
-		if s.Everywhere {
+		if s.Everywhere || !p.full { // caveats has them.
 			continue
 		}
 		p.f("   %s\n", p.paint(dim, wrap(clean.Line("skipped "+s.Label+": "+s.Reason), p.width, 3)))
@@ -355,10 +320,11 @@ func (f Failure) text() string {
 }
 
 func (p *textPage) foot() {
-	if p.r.Run.Command != "" {
-		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
-	}
+	p.f("\n")
 	p.next()
+	if p.r.Run.Command != "" {
+		p.f("%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
+	}
 }
 
 // next prints what would settle the open cells.

@@ -47,19 +47,27 @@ func unfitText(uses []record.Use) string {
 
 // fitText says what all places that were checked are safe for; empty if none was checked, or one is not safe for something.
 func (r *Report) fitText() string {
-	var names []string
+	names, all := r.fitNames()
+	switch {
+	case !all:
+		return "Some places are not safe for all programs: see below, and plimsoll check."
+	case len(names) == 0:
+		return ""
+	}
+	return fmt.Sprintf("All places that keep data on a disk are safe for %s, as far as plimsoll check can tell.", strings.Join(names, "; "))
+}
+
+// fitNames are the programs that the first place is safe for. If another place is not safe for one of them, all is false.
+func (r *Report) fitNames() (names []string, all bool) {
 	for _, s := range r.Run.Safety {
 		for _, u := range s.Uses {
 			switch {
 			case u.Safe == record.SafeNo || u.Safe == record.SafeAlone:
-				return "Some places are not safe for all programs: see below, and plimsoll check."
+				return nil, false
 			case u.Safe == record.SafeYes && s.Engine == r.Run.Safety[0].Engine && s.Place == r.Run.Safety[0].Place:
 				names = append(names, u.Name)
 			}
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("All places that keep data on a disk are safe for %s, as far as plimsoll check can tell.", strings.Join(names, "; "))
+	return names, true
 }
