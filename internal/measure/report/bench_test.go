@@ -46,6 +46,43 @@ func BenchmarkReport10k(b *testing.B) {
 	b.Log(threshold.Took(fmt.Sprintf("report over %d trials, from its records to the page", len(f.trials)), b.Elapsed()/time.Duration(b.N), 2*time.Second))
 }
 
+// TestManyTrials: a page of 25,000 trials does not embed them, and says where they are; the JSON has them all.
+func TestManyTrials(t *testing.T) {
+	f := newFixture()
+	f.run.Blocks, f.histogram = 1100, 200
+	f.fill(thePlaces, 3)
+	s := NewSet(Build(f.run, f.trials, Options{}))
+	page := render(t, "html", Terminal{}, s)
+	if most := 5 << 20; len(page) > most {
+		t.Errorf("the page has %d bytes, want at most %d", len(page), most)
+	}
+	if want := "its 26400 trials: plimsoll results export " + f.run.ID + " has them"; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if got := strings.Count(render(t, "json", Terminal{}, s), `"started_ms"`); got != len(f.trials) {
+		t.Errorf("the JSON has %d trials, want %d", got, len(f.trials))
+	}
+}
+
+// BenchmarkReport100k: hundred thousand trials in at most 3 s, 88 cells in 1,137 blocks.
+func BenchmarkReport100k(b *testing.B) {
+	f := newFixture()
+	f.run.Blocks, f.histogram = 1137, 200
+	f.fill(thePlaces, 11)
+	b.ResetTimer()
+	size := 0
+	for b.Loop() {
+		var page strings.Builder
+		if err := (HTML{}).Render(&page, NewSet(Build(f.run, f.trials, Options{}))); err != nil {
+			b.Fatal(err)
+		}
+		size = page.Len()
+	}
+	b.ReportMetric(float64(len(f.trials)), "trials")
+	b.ReportMetric(float64(size)/(1<<20), "MiB/page")
+	b.Log(threshold.Took(fmt.Sprintf("report over %d trials, from its records to the page", len(f.trials)), b.Elapsed()/time.Duration(b.N), 3*time.Second))
+}
+
 // TestBenchmarkTellsItsGoal: make bench puts the figure beside what is promised.
 func TestBenchmarkTellsItsGoal(t *testing.T) {
 	out, err := exec.Command(os.Args[0], "-test.run", "^$", "-test.bench", "Report10k", "-test.benchtime", "1x", "-test.short").CombinedOutput()

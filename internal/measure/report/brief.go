@@ -169,7 +169,7 @@ func (r *Report) limitsPoint() Point {
 // unknownPoint says what the run can't tell, and why.
 func (r *Report) unknownPoint() Point {
 	p := Point{Head: "Not known"}
-	open, of := r.open()
+	of, open := r.Unsettled()
 	blocks := size.Plural(r.Run.Blocks, "block")
 	switch fine := r.resolution(); {
 	case r.Against == "" && len(r.Run.Baseline) > 0:
@@ -177,8 +177,8 @@ func (r *Report) unknownPoint() Point {
 	case of == 0:
 	case r.tentative():
 		p.Items = append(p.Items, fmt.Sprintf("all of it: %s can't prove a difference, %d or more can", blocks, leastBlocks))
-	case open > 0:
-		text := fmt.Sprintf("whether there is a difference in %d of %s", open, size.Plural(of, "comparison"))
+	case len(open) > 0:
+		text := fmt.Sprintf("whether there is a difference in %d of %s", len(open), size.Plural(of, "comparison"))
 		if fine != "" {
 			text += ": this machine was too noisy to see less than " + fine
 		}
@@ -194,21 +194,6 @@ func (r *Report) unknownPoint() Point {
 		p.Items = append(p.Items, "the run is not complete")
 	}
 	return p
-}
-
-// open counts the comparisons that are not settled, and all.
-func (r *Report) open() (open, of int) {
-	for _, w := range r.Workloads {
-		for i := range w.Cells {
-			c := &w.Cells[i]
-			if c.Compared == nil || c.Kind == Control {
-				continue
-			}
-			of++
-			open += bit(c.Kind == Inconclusive || c.Compared.Tentative)
-		}
-	}
-	return open, of
 }
 
 // tentative reports whether there are too few blocks to prove anything.

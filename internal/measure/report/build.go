@@ -57,6 +57,8 @@ type group struct {
 	cell   record.Cell
 	key    string
 	trials []*record.Trial
+	// at is where in trials a block is.
+	at map[int]int
 }
 
 func gather(run record.Run, trials []record.Trial) *gathered {
@@ -73,7 +75,7 @@ func gather(run record.Run, trials []record.Trial) *gathered {
 	for _, t := range g.trials {
 		c := groups[t.Cell]
 		if c == nil {
-			c = &group{cell: t.Cell, key: t.Key}
+			c = &group{cell: t.Cell, key: t.Key, at: map[int]int{}}
 			groups[t.Cell] = c
 			g.addWorkload(t.Cell.Workload)
 			g.cells[t.Cell.Workload] = append(g.cells[t.Cell.Workload], c)
@@ -103,15 +105,14 @@ func (g *gathered) addWorkload(name string) {
 
 // add keeps one trial a block. A resumed run may repeat a failed trial; a measured one replaces it.
 func (c *group) add(t *record.Trial) {
-	for i, old := range c.trials {
-		if old.Block == t.Block {
-			if t.Status == record.Done || old.Status != record.Done {
-				c.trials[i] = t
-			}
-			return
-		}
+	i, repeated := c.at[t.Block]
+	switch {
+	case !repeated:
+		c.at[t.Block] = len(c.trials)
+		c.trials = append(c.trials, t)
+	case t.Status == record.Done || c.trials[i].Status != record.Done:
+		c.trials[i] = t
 	}
-	c.trials = append(c.trials, t)
 }
 
 // measured reports whether t has a figure. 0 is a figure: the trial moved nothing.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/measure/record"
@@ -94,6 +95,10 @@ func (HTML) Render(w io.Writer, s Set) error {
 	if err != nil {
 		return err
 	}
+	s.Reports = slices.Clone(s.Reports)
+	for i, r := range s.Reports {
+		s.Reports[i] = r.forPage()
+	}
 	v := pageView{Title: "Plimsoll report", Note: s.Note}
 	for i, r := range s.Reports {
 		v.Reports = append(v.Reports, viewOf(r, fmt.Sprintf("r%d", i)))
@@ -114,6 +119,20 @@ func (HTML) Render(w io.Writer, s Set) error {
 	}
 	_, err = b.WriteTo(w)
 	return err
+}
+
+// mostTrials is how many trials a page embeds. Those of hundred thousand would fill 17 MB, which no browser opens gladly.
+const mostTrials = 20_000
+
+// forPage is r without its trials if they are too many.
+func (r *Report) forPage() *Report {
+	if len(r.Trials) <= mostTrials {
+		return r
+	}
+	less := *r
+	less.Trials = nil
+	less.LeftOut = fmt.Sprintf("its %d trials: plimsoll results export %s has them", len(r.Trials), r.Run.ID)
+	return &less
 }
 
 func viewOf(r *Report, id string) reportView {
