@@ -20,12 +20,14 @@ type choice struct {
 // others are proven slower. Otherwise every place is as good as it is known to be, but for those that are proven slower.
 // Memory and places that are less safe than they promise are no place for data that must stay.
 func (s *scene) choice(margin float64) choice {
-	var faster, slower, failed, rest, unproven []*Cell
+	var faster, slower, stalls, failed, rest, unproven []*Cell
 	for _, c := range s.others {
 		switch {
 		case c.N > 0 && c.caution() != "":
 		case c.N == 0:
 			failed = append(failed, c)
+		case c.stalls():
+			stalls = append(stalls, c)
 		case !c.proven():
 			unproven = append(unproven, c)
 		case c.Kind == Faster:
@@ -40,9 +42,12 @@ func (s *scene) choice(margin float64) choice {
 	case len(faster) > 0:
 		return choice{text: described(near(faster), " or ")}
 	case len(rest)+len(unproven) > 0:
-		return s.any(margin, slower, failed, rest, unproven)
+		return s.any(margin, append(wheres(slower, ""), append(wheres(stalls, " (stalls)"), wheres(failed, " (failed)")...)...), rest, unproven)
 	case len(slower) > 0:
 		text := s.base.where() + "; every other place that keeps data is slower"
+		if len(stalls) > 0 {
+			text += " or stalls"
+		}
 		if len(failed) > 0 {
 			text += " or failed"
 		}
@@ -59,13 +64,11 @@ func leastOf(slower []*Cell) string {
 	return ""
 }
 
-// any is the choice where no place is proven faster and some are not proven slower.
-func (s *scene) any(margin float64, slower, failed, rest, unproven []*Cell) choice {
+// any is the choice where no place is proven faster and some are not proven slower. bad names the places that are out of the question.
+func (s *scene) any(margin float64, bad []string, rest, unproven []*Cell) choice {
 	if len(rest) == 0 {
 		return choice{} // Nothing is known: all that remains is in doubt.
 	}
-	bad := wheres(slower, "")
-	bad = append(bad, wheres(failed, " (failed)")...)
 	for _, c := range unproven {
 		why := " (not proven)"
 		if c.Doubt || c.own != nil && c.own.Doubt {

@@ -97,6 +97,7 @@ func (r *Report) avoidPoint(scenes []*scene) Point {
 	for _, l := range r.losses(scenes) {
 		p.Items = append(p.Items, l.text())
 	}
+	p.Items = append(p.Items, r.stallLosses()...)
 	return p
 }
 

@@ -25,6 +25,7 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 	}
 	r.addConcerns(notes)
 	g.compare(r, opt)
+	g.stalls(r)
 	number(r)
 	g.interference(r, opt)
 	g.limits(r)

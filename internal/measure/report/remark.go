@@ -33,6 +33,9 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
 		add(record.Note, "%s", text)
 	}
+	if text := r.stallsText(); text != "" {
+		add(record.Note, "%s", text)
+	}
 	if text := r.looksText(); text != "" {
 		add(record.Note, "%s", text)
 	}

@@ -271,6 +271,8 @@ type Cell struct {
 	PerClient []Num `json:"per_client,omitempty"`
 	// Scaling compares the cell with the same cell at one client, in words.
 	Scaling string `json:"scaling,omitempty"`
+	// Stalls are the waits that the ratio does not show; nil if there were none.
+	Stalls *Stalls `json:"stalls,omitempty"`
 	// Marks are the numbers of the cell's footnotes in the workload.
 	Marks []int `json:"marks,omitempty"`
 	// Doubt is set when at least half of the trials have a Doubt.
