@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure/plan"
 	"plimsoll/plans"
@@ -67,53 +69,58 @@ func changesOf(p *plan.Plan) ([]Change, error) {
 
 // differences lists the keys that differ between two plans, sorted.
 func differences(builtIn, file *plan.Plan) ([]Change, error) {
-	x, err := leaves(builtIn)
+	x, err := tree(builtIn)
 	if err != nil {
 		return nil, err
 	}
-	y, err := leaves(file)
+	y, err := tree(file)
 	if err != nil {
 		return nil, err
 	}
-	keys := maps.Clone(x)
-	maps.Copy(keys, y)
-	var all []Change
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if x[k] != y[k] {
-			all = append(all, Change{Key: k, BuiltIn: x[k], File: y[k]})
-		}
-	}
-	return all, nil
+	return addDifferences(nil, "", x, y)
 }
 
-// leaves are a plan's values in JSON by the paths of their keys. A list is one value.
-func leaves(p *plan.Plan) (map[string]string, error) {
+// tree is a plan as JSON has it.
+func tree(p *plan.Plan) (out any, err error) {
 	b, err := plan.JSON("the plan", p.Marshal())
 	if err != nil {
 		return nil, err
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(b, &tree); err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	return out, addLeaves(out, "", tree)
+	return out, json.Unmarshal(b, &out)
 }
 
-func addLeaves(out map[string]string, path string, v any) error {
-	if m, ok := v.(map[string]any); ok && (len(m) > 0 || path == "") {
-		for k, sub := range m {
-			at := k
-			if path != "" {
-				at = path + "." + k
-			}
-			if err := addLeaves(out, at, sub); err != nil {
-				return err
+// addDifferences adds the differences of two values below a path. A key that one of them lacks is one difference with all below it,
+// and so is a list.
+func addDifferences(all []Change, path string, builtIn, file any) ([]Change, error) {
+	x, isMap := builtIn.(map[string]any)
+	y, both := file.(map[string]any)
+	if isMap && both {
+		keys := maps.Clone(x)
+		maps.Copy(keys, y)
+		var err error
+		for _, k := range slices.Sorted(maps.Keys(keys)) {
+			if all, err = addDifferences(all, strings.TrimPrefix(path+"."+k, "."), x[k], y[k]); err != nil {
+				return nil, err
 			}
 		}
-		return nil
+		return all, nil
 	}
-	b, err := encode(v)
-	out[path] = string(b)
-	return err
+	if reflect.DeepEqual(builtIn, file) {
+		return all, nil
+	}
+	c := Change{Key: path}
+	for _, v := range []struct {
+		text  *string
+		value any
+	}{{&c.BuiltIn, builtIn}, {&c.File, file}} {
+		if v.value == nil {
+			continue
+		}
+		b, err := encode(v.value)
+		if err != nil {
+			return nil, err
+		}
+		*v.text = string(b)
+	}
+	return append(all, c), nil
 }

@@ -145,8 +145,8 @@ func (r *Run) finding() (RunFinding, error) {
 	if f.Changes = append(f.Changes, changes...); run.Status != record.Done {
 		f.Changes = append(f.Changes, Change{Key: "run", Text: "it did not end by itself: its status is " + run.Status})
 	}
-	if n := missing(p, run, len(r.Trials)); n > 0 {
-		f.Changes = append(f.Changes, Change{Key: "run", Text: size.Plural(n, "trial") + " of the plan " + map[bool]string{true: "is", false: "are"}[n == 1] + " missing"})
+	if n := missing(p, run, r.Trials); n > 0 {
+		f.Changes = append(f.Changes, Change{Key: "run", Text: "it lacks " + size.Plural(n, "trial") + " of the plan"})
 	}
 	if len(f.Changes) > 0 {
 		f.Verdict = Open
@@ -155,12 +155,16 @@ func (r *Run) finding() (RunFinding, error) {
 }
 
 // missing is how many trials of a plan a run lacks. Cells that the machine could not run have none.
-func missing(p *plan.Plan, r *record.Run, trials int) int {
-	cells := 0
+func missing(p *plan.Plan, r *record.Run, trials []record.Trial) int {
+	blocks := map[record.Cell]int{}
+	for i := range trials {
+		blocks[trials[i].Cell]++
+	}
+	n := 0
 	for _, c := range p.Cells() {
 		if !slices.ContainsFunc(r.Skipped, func(s record.Skip) bool { return s.Cell == c }) {
-			cells++
+			n += p.Blocks - blocks[c]
 		}
 	}
-	return cells*p.Blocks - trials
+	return n
 }

@@ -15,7 +15,7 @@ var facts = wordSet(`
 	generic cloud virtual server desktop lowlatency realtime rt standard default hardened lts zen arch pve edge aws azure gcp gke oracle ibm
 	kvm microsoft wsl2 wsl linuxkit orbstack fc el7 el8 el9 el10 el7_9 rpi raspi v7 v8 deb11 deb12 deb13 bpo ubuntu debian fedora rhel
 	centos alpine rocky alma suse opensuse amazon amzn2 amzn2023 flatcar bottlerocket talos truenas unraid synology
-	intel r intel(r) xeon xeon(r) core core(tm) tm atom celeron pentium gold silver bronze platinum ultra amd epyc ryzen threadripper pro opteron
+	intel r intel(r) gen xeon xeon(r) core core(tm) tm atom celeron pentium gold silver bronze platinum ultra amd epyc ryzen threadripper pro opteron
 	apple m1 m2 m3 m4 max ampere altra neoverse n1 n2 v1 v2 graviton graviton2 graviton3 graviton4 cortex ampere-1a raspberry pi model
 	cpu processor cpus core cores virtual version qemu implementer part skylake cascadelake icelake broadwell haswell rome milan genoa
 	skylake) (skylake) ghz mhz @ with radeon graphics
@@ -51,8 +51,11 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// figure are words that are figures: versions, sizes and frequencies. Serial numbers have more digits.
-var figure = regexp.MustCompile(`^v?\d{1,5}(\.\d{1,5}){0,4}([kmgt]i?b|[mg]hz|th|nd|rd|st|g|t|d|k|w)?$`)
+// figure are words that are figures: versions, sizes and frequencies. Serial numbers have more digits, and addresses more dots.
+var figure = regexp.MustCompile(`^v?\d{1,5}(\.\d{1,5}){0,2}([kmgt]i?b|[mg]hz|th|nd|rd|st|g|t|d|k|w)?$`)
+
+// kernelVersion is a version with three dots, as WSL's kernel has: 5.15.153.1. Elsewhere that is an address.
+var kernelVersion = regexp.MustCompile(`^[4-9]\.\d{1,2}\.\d{1,3}\.\d$`)
 
 // cpuCode are the codes of processors: E5-2686, i7-9750H, 7R32, 9654P, 8488C. They are looked for in the model of the CPU alone,
 // where a short host name would pass as well.
@@ -66,50 +69,56 @@ var diskCode = regexp.MustCompile(`^(ssdpe[a-z0-9]{4,9}|ssdsc[a-z0-9]{4,9}|ssdpf
 func fact(text string, more ...*regexp.Regexp) string {
 	words := strings.Fields(text)
 	for i, w := range words {
-		words[i] = factWord(w, more)
+		words[i] = each(w, ",", func(option string) string {
+			return each(option, "=", func(part string) string { return factWord(part, more) })
+		})
 	}
 	return strings.Join(words, " ")
 }
 
-// separators divide a word into parts that are judged by themselves: 6.1.0-18-cloud-amd64, size=512m.
-const separators = "-_=+:,()/@"
+// each applies f to the parts of s between separators.
+func each(s, separator string, f func(string) string) string {
+	parts := strings.Split(s, separator)
+	for i, p := range parts {
+		parts[i] = f(p)
+	}
+	return strings.Join(parts, separator)
+}
 
+// factWord judges a word as a whole, and then its parts: 6.1.0-18-cloud-amd64. Paths and addresses are not taken apart, because
+// their parts may be harmless and the whole is not.
 func factWord(w string, more []*regexp.Regexp) string {
 	if harmless(w, more) {
 		return w
 	}
-	var b strings.Builder
-	for w != "" {
-		n := strings.IndexAny(w, separators)
-		switch {
-		case n == 0:
-			b.WriteByte(w[0])
-			w = w[1:]
-			continue
-		case n < 0:
-			n = len(w)
-		}
-		part := w[:n]
-		if harmless(part, more) {
-			b.WriteString(part)
-		} else {
-			b.WriteString(dotted(part, more))
-		}
-		w = w[n:]
+	if strings.ContainsAny(w, `/\:@`) {
+		return Hidden
 	}
-	return b.String()
+	return each(w, "-", func(w string) string {
+		return each(w, "_", func(w string) string {
+			return each(w, "+", func(w string) string { return dotted(w, more) })
+		})
+	})
 }
 
 // dotted judges the parts of a word between its dots: 427.13.1.el9.
 func dotted(w string, more []*regexp.Regexp) string {
-	parts := strings.Split(w, ".")
-	for i, p := range parts {
-		if !harmless(p, more) {
-			parts[i] = Hidden
-		}
+	if harmless(w, more) {
+		return w
 	}
-	return strings.Join(parts, ".")
+	if address.MatchString(w) {
+		return Hidden
+	}
+	return each(w, ".", func(part string) string {
+		if harmless(part, more) {
+			return part
+		}
+		return Hidden
+	})
 }
+
+// address is what an address of IPv4 looks like.
+var address = regexp.MustCompile(`^\d+\.\d+\.\d+\.\d+$`)
 
 func harmless(w string, more []*regexp.Regexp) bool {
 	w = strings.ToLower(w)

@@ -67,8 +67,13 @@ func known(s string) bool {
 	return public()[s] || quantity.MatchString(s) || replaced.MatchString(s)
 }
 
-// quantity are sizes, rates, durations and lists of them with shares: 4KiB, 10MB/s, 1m30s, zipf:1.2, 4k/50:8k/50.
-var quantity = regexp.MustCompile(`^((zipf|pareto|normal|zoned|random):)?(\d{1,7}(\.\d{1,6})?(ns|us|ms|s|m|h|[kKMGT]?i?B(/s)?|[kKMGT]|%)?[/:,-]?){1,16}$`)
+// quantity are sizes, rates, durations, shares and distributions: 4KiB, 10MB/s, 1m30s, 50%, 4KiB/60:64KiB/40, zipf:1.2. Lists of
+// numbers without units are not among them, because addresses are such lists.
+var quantity = regexp.MustCompile(`^(` + strings.Join([]string{
+	`\d{1,5}`, `\d{1,7}(\.\d{1,6})?([kKMGT]?i?B(/s)?|[kKMGT]|%)`, `(\d{1,6}(\.\d{1,6})?(ns|us|ms|s|m|h)){1,3}`,
+	`\d{1,5}[KMG]iB/\d{1,3}(:\d{1,5}[KMG]iB/\d{1,3}){0,15}`, `\d{1,5}([KMG]iB)?-\d{1,5}[KMG]iB`,
+	`(zipf|pareto|normal):\d{1,3}(\.\d{1,6})?`, `zoned:\d{1,3}/\d{1,3}(:\d{1,3}/\d{1,3}){0,15}`,
+}, "|") + `)$`)
 
 // public are the texts of the built-in plans and the words of the grammar of plans.
 var public = sync.OnceValue(func() map[string]bool {

@@ -93,7 +93,7 @@ func (f *filter) run(r *record.Run) record.Run {
 // quick.
 func machine(m record.Machine) record.Machine {
 	return record.Machine{
-		OS: fact(m.OS), Kernel: fact(m.Kernel), Arch: fact(m.Arch), CPUModel: fact(m.CPUModel, cpuCode), CPUs: m.CPUs, Memory: m.Memory,
+		OS: fact(m.OS), Kernel: fact(m.Kernel, kernelVersion), Arch: fact(m.Arch), CPUModel: fact(m.CPUModel, cpuCode), CPUs: m.CPUs, Memory: m.Memory,
 		Virtual: fact(m.Virtual), Cgroup: fact(m.Cgroup), Clock: fact(m.Clock),
 	}
 }

@@ -48,7 +48,7 @@ func (r *RunFinding) write(b *strings.Builder) {
 		b.WriteString("  The plan is the built-in one, unchanged.\n")
 		return
 	}
-	b.WriteString("  It is not the built-in plan, run as it is:\n")
+	b.WriteString("  Differences from a complete run of the built-in plan:\n")
 	for _, c := range r.Changes {
 		layout.Sentence(b, "    ", clean.Line(c.String()))
 	}

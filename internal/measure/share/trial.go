@@ -118,7 +118,7 @@ func truth(t *record.Truth) record.Truth {
 func (f *filter) where(w *record.Where) record.Where {
 	out := record.Where{
 		Host: f.names.of(w.Host), FSType: fact(w.FSType), Options: fact(w.Options), Device: deviceOf(w.Device),
-		Runtime: fact(w.Runtime), Daemon: fact(w.Daemon), Storage: fact(w.Storage), Kernel: fact(w.Kernel), CgroupVersion: w.CgroupVersion,
+		Runtime: fact(w.Runtime), Daemon: fact(w.Daemon), Storage: fact(w.Storage), Kernel: fact(w.Kernel, kernelVersion), CgroupVersion: w.CgroupVersion,
 		Isolation: fact(w.Isolation), Limits: fact(w.Limits), Memory: w.Memory, MaybeMemory: w.MaybeMemory,
 		InMemory: leftOut(w.InMemory), Unseen: leftOut(w.Unseen), Unflushed: fact(w.Unflushed), JournalInMemory: leftOut(w.JournalInMemory),
 	}
