@@ -55,12 +55,19 @@ func (e *benchWriter) trial(t *record.Trial) error {
 	if t.Status != record.Done || c.ops <= 0 || c.elapsed <= 0 {
 		return nil
 	}
-	seconds := c.elapsed.Seconds()
-	if t.Metric.Unit == "1/s" && t.Value > 0 {
-		seconds = float64(c.ops) / t.Value // From the first client's start to the last one's end.
+	seconds, bytes := c.elapsed.Seconds(), c.bytes()
+	// Of several clients, the figure is over the time from the first one's start to the last one's end.
+	switch {
+	case t.Value <= 0:
+	case t.Metric.Unit == "1/s":
+		seconds = float64(c.ops) / t.Value
+	case t.Metric.Unit == "B/s":
+		seconds = float64(bytes) / t.Value
+	case t.Metric.LowerIsBetter():
+		seconds = t.Value
 	}
 	values := []benchfmt.Value{{Value: seconds * 1e9 / float64(c.ops), Unit: "ns/op"}}
-	if bytes := c.bytes(); bytes > 0 {
+	if bytes > 0 {
 		values = append(values, benchfmt.Value{Value: float64(bytes) / seconds / 1e6, Unit: "MB/s"})
 	}
 	values = append(values, benchfmt.Value{Value: float64(c.ops) / seconds, Unit: "ops/s"})

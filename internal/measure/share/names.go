@@ -67,11 +67,11 @@ func known(s string) bool {
 	return public()[s] || quantity.MatchString(s) || replaced.MatchString(s)
 }
 
-// quantity are sizes, rates, durations, shares and distributions: 4KiB, 10MB/s, 1m30s, 50%, 4KiB/60:64KiB/40, zipf:1.2. Lists of
-// numbers without units are not among them, because addresses are such lists.
+// quantity are sizes, rates, durations, shares and distributions: 4KiB, 10MB/s, 1m30s, 50%, 4KiB/60:64KiB/40, zipf:1.2. Numbers
+// with dots between them are not among them, because addresses are written so.
 var quantity = regexp.MustCompile(`^(` + strings.Join([]string{
 	`\d{1,5}`, `\d{1,7}(\.\d{1,6})?([kKMGT]?i?B(/s)?|[kKMGT]|%)`, `(\d{1,6}(\.\d{1,6})?(ns|us|ms|s|m|h)){1,3}`,
-	`\d{1,5}[KMG]iB/\d{1,3}(:\d{1,5}[KMG]iB/\d{1,3}){0,15}`, `\d{1,5}([KMG]iB)?-\d{1,5}[KMG]iB`,
+	`\d{1,7}([KMG]iB)?/\d{1,3}([:,]\d{1,7}([KMG]iB)?/\d{1,3}){0,63}`, `\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?){0,63}`, `0x(aa)+`,
 	`(zipf|pareto|normal):\d{1,3}(\.\d{1,6})?`, `zoned:\d{1,3}/\d{1,3}(:\d{1,3}/\d{1,3}){0,15}`,
 }, "|") + `)$`)
 

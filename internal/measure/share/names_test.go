@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plimsoll/hist"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
@@ -175,6 +177,36 @@ func TestBuiltInPlansStay(t *testing.T) {
 				t.Errorf("%s, quick %t, was changed:\n%s", name, quick, got.Marshal())
 			}
 		}
+	}
+}
+
+// TestKeysStay: the settings of a workload, a limit and a machine are in a file as they are.
+func TestKeysStay(t *testing.T) {
+	text := `name: places
+workloads:
+  wal: {rw: randrw, rwmixread: 70, bssplit: "4KiB/60:64KiB/40", size: 64MiB, runtime: 5s, random_distribution: "zoned:60/10:40/90", direct: true, sync: dsync}
+  read: {rw: randread, bsrange: 4KiB-16KiB, size: 64MiB, runtime: 1m30s, random_distribution: "zipf:1.1", cpus_allowed: "0-3,5", iodepth: 4}
+  write: {rw: write, bs: 1MiB, size: 1GiB, runtime: 10s, buffer_pattern: 0xaaaa, rate: 100MiB, thinktime: 5ms}
+  append: {rw: randread, bs: 4KiB, size: 64MiB, runtime: 60s, rate_iops: 500, rate_process: poisson, iodepth: 16}
+engines: [{name: virtiofs, kind: vm, share: virtiofs, memory: 1GiB, cpus: 2}, host]
+places: {disk: {kind: bind, own_device: 1280MiB}, tmpfs: {size: 4GiB}}
+limits: {cpu: {cpus: 0.25, memory: 256MiB, write_bps: 10MiB, read_iops: 300}}
+timeout: 5m
+`
+	p, err := plan.Parse("keys.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := newNames().plan(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(p.Marshal()), string(got.Marshal())); d != "" {
+		t.Errorf("the plan in a file (-want +got):\n%s", d)
+	}
+	secret := strings.Replace(text, "0xaaaa", `"alice's data"`, 1)
+	if got, err = newNames().plan(secret); err != nil || len(got.Workloads[2].Job.Pattern) != 12 || strings.Contains(string(got.Workloads[2].Job.Pattern), "alice") {
+		t.Errorf("the pattern is %q, %v; want 12 bytes of no text", got.Workloads[2].Job.Pattern, err)
 	}
 }
 

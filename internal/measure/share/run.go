@@ -29,7 +29,7 @@ type filter struct {
 // run returns the part of a run and its trials that a stranger may have.
 func run(r *record.Run, trials []record.Trial) (record.Run, []record.Trial, error) {
 	if r.PlanText == "" {
-		return record.Run{}, nil, fmt.Errorf("run %s is a line of another tool and has no plan that others could run", r.ID)
+		return record.Run{}, nil, fmt.Errorf("run %s has no plan that others could run: it is a line of another tool", r.ID)
 	}
 	if !runID.MatchString(r.ID) {
 		return record.Run{}, nil, fmt.Errorf("%q is not the id of a run", r.ID)

@@ -16,7 +16,10 @@ const proof = "The hash shows changes; it does not prove who made the file. The 
 // WriteText prints a finding for people. name is the file's.
 func (f *Finding) WriteText(w io.Writer, name string) error {
 	var b strings.Builder
-	layout.Sentence(&b, "", clean.Line(fmt.Sprintf("%s: %s", name, f.Verdict))+why(f.Why))
+	fmt.Fprintf(&b, "%s: %s\n", clean.Line(name), f.Verdict)
+	if f.Why != "" {
+		layout.Sentence(&b, "  ", f.Why)
+	}
 	for i := range f.Runs {
 		f.Runs[i].write(&b)
 	}
@@ -28,13 +31,6 @@ func (f *Finding) WriteText(w io.Writer, name string) error {
 	return err
 }
 
-func why(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + clean.Line(text)
-}
-
 // write prints a run and its changes.
 func (r *RunFinding) write(b *strings.Builder) {
 	by := "an unknown version"
@@ -42,14 +38,14 @@ func (r *RunFinding) write(b *strings.Builder) {
 		by = "plimsoll " + r.Version
 	}
 	fmt.Fprintf(b, "\nrun %s: %s\n", clean.Line(r.ID), r.Verdict)
-	layout.Sentence(b, "  ", clean.Line(fmt.Sprintf("plan %s by %s, seed %d: %s in %s, %d failed; %s skipped",
-		r.Plan, by, r.Seed, size.Plural(r.Trials, "trial"), size.Plural(r.Blocks, "block"), r.Failed, size.Plural(r.Skipped, "cell"))))
+	fmt.Fprintf(b, "  plan %s, seed %d, by %s\n", clean.Line(r.Plan), r.Seed, clean.Line(by))
+	fmt.Fprintf(b, "  %s in %s: %d failed, %s skipped\n", size.Plural(r.Trials, "trial"), size.Plural(r.Blocks, "block"), r.Failed, size.Plural(r.Skipped, "cell"))
 	if len(r.Changes) == 0 {
 		b.WriteString("  The plan is the built-in one, unchanged.\n")
 		return
 	}
 	b.WriteString("  Differences from a complete run of the built-in plan:\n")
 	for _, c := range r.Changes {
-		layout.Sentence(b, "    ", clean.Line(c.String()))
+		layout.Sentence(b, "    ", c.String())
 	}
 }
