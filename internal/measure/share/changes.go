@@ -1,6 +1,8 @@
 package share
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,18 +26,43 @@ type Change struct {
 	Text string `json:"text,omitempty"`
 }
 
-// String is "blocks: 3, built in: 20".
+// String is "blocks: 3, built in: 20". Of two lists it has the entries that only one of them has.
 func (c Change) String() string {
 	if c.Text != "" {
 		return c.Key + ": " + c.Text
 	}
-	value := func(s string) string {
-		if s == "" {
-			return "not set"
+	if more, fewer, ok := c.entries(); ok {
+		text := c.Key + ":"
+		for _, e := range more {
+			text += " with " + e + ","
 		}
-		return s
+		for _, e := range fewer {
+			text += " without " + e + ","
+		}
+		return strings.TrimSuffix(text, ",")
 	}
-	return fmt.Sprintf("%s: %s, built in: %s", c.Key, value(c.File), value(c.BuiltIn))
+	return fmt.Sprintf("%s: %s, built in: %s", c.Key, cmp.Or(c.File, "not set"), cmp.Or(c.BuiltIn, "not set"))
+}
+
+// entries are those that only the file's list has, and only the built-in one. ok is false if the values are no lists, or lists that
+// differ in their order alone.
+func (c Change) entries() (more, fewer []string, ok bool) {
+	var x, y []json.RawMessage
+	if json.Unmarshal([]byte(cmp.Or(c.BuiltIn, "[]")), &x) != nil || json.Unmarshal([]byte(cmp.Or(c.File, "[]")), &y) != nil {
+		return nil, nil, false
+	}
+	more, fewer = without(y, x), without(x, y)
+	return more, fewer, len(more)+len(fewer) > 0
+}
+
+// without are the entries of a list that another one lacks.
+func without(list, other []json.RawMessage) (out []string) {
+	for _, e := range list {
+		if !slices.ContainsFunc(other, func(o json.RawMessage) bool { return bytes.Equal(o, e) }) {
+			out = append(out, string(e))
+		}
+	}
+	return out
 }
 
 // changesOf lists how a plan differs from the built-in one of its name. The quick form of that plan is taken if it is nearer.
