@@ -92,6 +92,9 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 		if why := different(before, after, was, &w); why != "" {
 			return nil, usage.Errorf("workload %s is not the same in both runs: %s; run the same plan, such as that of 'plimsoll results show %s --plan'", w.Name, why, before.Run.ID)
 		}
+		if hidesProgram(before, w.Name) || hidesProgram(after, w.Name) {
+			c.Differences = append(c.Differences, "program of "+w.Name+": not known, because files for others have no command lines")
+		}
 		for i := range w.Cells {
 			x := &w.Cells[i]
 			old := cellOf(was, x.Key)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +241,27 @@ func TestUnnamedMachine(t *testing.T) {
 			if ch.Absolute.Known() {
 				t.Errorf("%s: the rates are compared: %v", ch.Key, ch.Absolute)
 			}
+		}
+	}
+}
+
+// TestHiddenProgram: two programs that were left out may be different ones, which the comparison says.
+func TestHiddenProgram(t *testing.T) {
+	program := func(argv string) func(*record.Run, []record.Trial) {
+		return func(r *record.Run, _ []record.Trial) {
+			r.PlanText = strings.Replace(r.PlanText, "{kind: wal, runtime: 100ms}", "{kind: command, argv: ["+argv+"]}", 1)
+		}
+	}
+	for argv, want := range map[string][]string{
+		"hidden-1": {"program of wal: not known, because files for others have no command lines"},
+		"dd":       nil,
+	} {
+		c, err := Runs(run(t, "r1", 1, "100ms", nil, program(argv)), run(t, "r2", 2, "100ms", nil, program(argv)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Differences, want) {
+			t.Errorf("%s: differences %q, want %q", argv, c.Differences, want)
 		}
 	}
 }

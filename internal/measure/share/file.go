@@ -46,8 +46,8 @@ type content struct {
 
 // A Run is one run of a file.
 type Run struct {
-	// PlanHash is the digest of the plan's text, written like the file's: two files with the same one ran the same plan. The text is
-	// the report's run.plan_text, and the seed its run.seed.
+	// PlanHash is the digest of the plan's text, written like the file's: two files with the same one ran the same plan, except for
+	// what was replaced in it. The text is the report's run.plan_text, and the seed its run.seed.
 	PlanHash string `json:"plan_hash"`
 	// Report is made from Trials alone.
 	Report *report.Report `json:"report"`

@@ -5,27 +5,25 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"plimsoll/internal/measure/report"
 )
 
-// follows checks that a report of a file is the one that its trials make. Between two versions of Plimsoll only figures and verdicts
-// are compared, as the words of a report may have changed.
-func follows(given, made *report.Report, words bool) error {
+// follows checks that a run of a file is the one that its trials make, with nothing else in it. Between two versions of Plimsoll only
+// figures and verdicts are compared, as words and keys may have changed.
+func follows(g *given, made *Run, words bool) error {
 	d := differ{words}
-	for i := range made.Workloads {
-		w := &made.Workloads[i]
-		if i >= len(given.Workloads) || given.Workloads[i].Name != w.Name || len(given.Workloads[i].Cells) != len(w.Cells) {
+	for i := range made.Report.Workloads {
+		w := &made.Report.Workloads[i]
+		if i >= len(g.Report.Workloads) || g.Report.Workloads[i].Name != w.Name || len(g.Report.Workloads[i].Cells) != len(w.Cells) {
 			return invalid("the cells of its report are not those of its trials")
 		}
 		for j := range w.Cells {
-			if at := d.find(given.Workloads[i].Cells[j], w.Cells[j]); at != "" {
+			if at := d.find(g.Report.Workloads[i].Cells[j], w.Cells[j]); at != "" {
 				return invalid("the verdict of %s does not follow from its trials: %s", w.Cells[j].Key, at)
 			}
 		}
 	}
-	if at := d.find(given, made); at != "" {
-		return invalid("its report does not follow from its trials: %s", at)
+	if at := d.find(g.tree, made); at != "" {
+		return invalid("it is not what its trials make: %s", at)
 	}
 	return nil
 }

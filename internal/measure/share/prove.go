@@ -3,7 +3,6 @@ package share
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
@@ -12,7 +11,10 @@ import (
 
 // sound checks that a report can be made from the trials of a file, and that their figures follow from their counts.
 func sound(p *plan.Plan, trials []record.Trial) error {
-	cells := p.Cells()
+	cells := map[record.Cell]bool{}
+	for _, c := range p.Cells() {
+		cells[c] = true
+	}
 	type slot struct {
 		cell  record.Cell
 		block int
@@ -23,7 +25,7 @@ func sound(p *plan.Plan, trials []record.Trial) error {
 		name := fmt.Sprintf("%s in block %d", t.Key, t.Block+1)
 		s := slot{t.Cell, t.Block}
 		switch {
-		case !slices.Contains(cells, t.Cell):
+		case !cells[t.Cell]:
 			return invalid("the plan has no cell for its trial %s", name)
 		case t.Block < 0 || t.Block >= p.Blocks:
 			return invalid("the plan has %d blocks, and there is a trial %s", p.Blocks, name)

@@ -102,6 +102,17 @@ func forge(t *testing.T, data []byte, change func(*content)) []byte {
 	return b.Bytes()
 }
 
+// rehash replaces the first of a text in the content of a file, and computes its hash anew.
+func rehash(t *testing.T, data []byte, old, by string) []byte {
+	t.Helper()
+	var h header
+	if err := json.Unmarshal(data, &h); err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.Replace(h.Content, []byte(old), []byte(by), 1)
+	return fmt.Appendf(nil, `{"format":%q,"version":%d,"hash":%q,"content":%s}`, Format, Version, digest(b), b)
+}
+
 // small is a run that is quick to judge.
 func small(t *testing.T) (record.Run, []record.Trial) {
 	return builtIn(t, "places", plan.Options{Only: "engine=host|oci,workload=wal|randread-deep,place=dir|layer", Blocks: "6"})
@@ -160,6 +171,12 @@ func TestInvalid(t *testing.T) {
 		{"without its doubts", forge(t, good, func(c *content) { c.Runs[0].Report.Concerns = nil })},
 		{"another plan", forge(t, good, func(c *content) { c.Runs[0].Report.Run.PlanText += "# more\n" })},
 		{"another plan's hash", forge(t, good, func(c *content) { c.Runs[0].PlanHash = digest(nil) })},
+		{"a word beside the content", bytes.Replace(good, []byte(`"version":1`), []byte(`"version":1,"by":"Docker"`), 1)},
+		{"a second content", bytes.Replace(good, []byte(`"version":1`), []byte(`"version":1,"Content":{}`), 1)},
+		{"a key twice", rehash(t, good, `"runs":`, `"Runs":[],"runs":`)},
+		{"a key twice within", rehash(t, good, `"margin":`, `"Margin":0.5,"margin":`)},
+		{"a key more", rehash(t, good, `"margin":`, `"by":"Docker","margin":`)},
+		{"a key more in a trial", rehash(t, good, `"block":0,`, `"block":0,"log":"bought from Docker",`)},
 		{"another machine", forge(t, good, func(c *content) { c.Runs[0].Report.Run.Machine.CPUModel = "\x1b[31mCray of alice" })},
 		{"another seed", forge(t, good, func(c *content) { c.Runs[0].Report.Run.Margin = 0.3 })},
 	} {
