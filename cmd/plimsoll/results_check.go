@@ -15,7 +15,7 @@ func (a *app) resultsCheckCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Check a file that somebody else made with 'results export --share'",
+		Short: "Check a file of runs of others, made with 'results export --share'",
 		Long: `Check a file of 'plimsoll results export --share'. The answer is one of three:
 
 closed   A built-in plan was run, unchanged and completely.
@@ -23,9 +23,9 @@ open     The plan is another one, or was changed, or only a part of it was run. 
          differ from the built-in plan are listed.
 invalid  The file is damaged, was changed, or contradicts itself.
 
-A hash does not prove who made a file: anybody can compute it anew. Therefore the figures of
-each trial are derived from its counts, and the report with its verdicts from the trials, and
-compared with those of the file. Invented results must fit together; they can still be invented.
+A hash does not prove who made a file: anybody can compute it anew. The check therefore derives
+the figure of each trial from its counts, and the report with its verdicts from the trials, and
+compares them with those of the file. This makes it hard to invent a result, not impossible.
 Warnings of trials are not derived again.
 
 FILE is - for standard input.

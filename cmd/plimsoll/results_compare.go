@@ -28,9 +28,9 @@ changed: its ratio to its own run's baseline, with an interval that holds for al
 together, and the absolute figures beside it.
 
 A run is named as in 'plimsoll results ls', or is a file in JSON: a report (plimsoll report RUN
--o run.json), which may come from another machine, or a run of somebody else (plimsoll results
+-o run.json), which may come from another machine, or a file for others (plimsoll results
 export RUN --share -o run.json). Runs that asked for different things are refused. Rates are
-compared on one machine alone; a file for others names none, so it has ratios only.
+compared on one machine only. A file for others names none, so it has ratios only.
 
 --fail-if 'slower>10%' ends with status 4 if a cell is proven to be slower by more than that.
 

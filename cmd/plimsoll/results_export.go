@@ -32,9 +32,9 @@ The format is that of --format, else that of the ending of the file given with
 
 Trials that failed are exported too, except to benchfmt, which has no form for them.
 
---share writes JSON for somebody else: the plan, the seed, the raw figures and the
-report, without names of hosts, users and groups, without folders, serial numbers and
-free texts. 'plimsoll results check' checks such a file. Its hash shows changes; it
+--share writes JSON that a stranger may have: the plan, the seed, the raw figures and the
+report, without names of hosts, users and groups, folders, serial numbers and free
+texts. 'plimsoll results check' checks such a file. Its hash shows changes; it
 does not prove who made it.`,
 		Example: `  plimsoll results export last -o trials.csv
   plimsoll results export last --share -o mine.json

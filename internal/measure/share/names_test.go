@@ -17,7 +17,7 @@ import (
 	"plimsoll/plans"
 )
 
-// secrets are what somebody would not give away: names of a host, a user and a company, a folder, serial numbers, a container's id.
+// secrets are what a user would not give away: names of a host, a user and a company, a folder, serial numbers, a container's id.
 var secrets = []string{
 	"quay-7", "quay-7.wharf.example", "/home/alice/data", `C:\Users\alice`, "alice", "S4EVNX0R123456", "0x5002538e40b21f5a", "60014380125f0a1b",
 	"c0ffee5eed1e4d0c0ffee5eed1e4d0c0", "registry.wharf.example/alice:7", "10.1.2.3", "fe80::5054:ff:fe12:3456", "52:54:00:12:34:56", "alice@wharf.example",

@@ -51,7 +51,7 @@ func (n *names) hide(node *yaml.Node) {
 	}
 	if node.Kind == yaml.MappingNode {
 		for i := 0; i < len(node.Content); i += 2 {
-			// A key is a name whatever its type: 4711 may be somebody's.
+			// A key is a name whatever its type: 4711 may be a person's.
 			node.Content[i].Value = n.of(node.Content[i].Value)
 		}
 	}

@@ -20,7 +20,7 @@ var runID = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{4}$`)
 var release = regexp.MustCompile(`^\d{1,3}\.\d{1,3}\.\d{1,3}(\+[0-9a-f]{7,12}(\+changes)?)?$`)
 
 // A filter copies what a file may have of one run. Every field is named here: a field that is added to a record is not in a file
-// until somebody decides that it may be.
+// until it is added here.
 type filter struct {
 	names *names
 	plan  *plan.Plan
