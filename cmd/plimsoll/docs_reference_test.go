@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/selfcheck"
+	"plimsoll/internal/measure/share"
 )
 
 // TestManualHasFlags: commands.md has every command, and a page of the manual every flag of it. The flags of other tools have tests
@@ -110,7 +111,7 @@ func TestManualHasJSON(t *testing.T) {
 		"verify.md":    {reflect.TypeFor[durability.Report]()},
 		"selfcheck.md": {reflect.TypeFor[selfcheck.Figure]()},
 		"plan.md":      {reflect.TypeFor[plan.Checked](), reflect.TypeFor[planfile.BuiltIn]()},
-		"results.md":   {reflect.TypeFor[results.Row](), reflect.TypeFor[results.Removal]()},
+		"results.md":   {reflect.TypeFor[results.Row](), reflect.TypeFor[results.Removal](), reflect.TypeFor[share.Finding]()},
 	} {
 		b, err := os.ReadFile("../../docs/reference/" + page)
 		mustDo(t, err)

@@ -70,7 +70,12 @@ var elsewhere = map[string]string{
 	"plimsoll run site-build --quick":                "TestVMPlans",
 	"plimsoll run raw-write --quick":                 "TestVMPlans",
 	"plimsoll watch web volume:data --interval 5s":   "TestWatch",
-	"plimsoll limit cost /dev/sda --qos enable=0":    "TestLimitCostReal",
+
+	"plimsoll results export last --share -o mine.json": "TestShare",
+	"plimsoll results check theirs.json":                "TestShare",
+	"plimsoll results check theirs.json --json":         "TestShare",
+
+	"plimsoll limit cost /dev/sda --qos enable=0": "TestLimitCostReal",
 
 	`plimsoll run site-build --quick --only "engine=host|oci|docker"`: "TestSiteBuild",
 

@@ -19,7 +19,7 @@ import (
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "results",
-		Short: "List, show, compare, export and remove recorded runs",
+		Short: "List, show, compare, export, check and remove recorded runs",
 		Long: `Plimsoll records every run in one database in the state folder: each trial, with its
 samples and histograms, as soon as it ends.
 
@@ -34,7 +34,7 @@ Exit status: 0 done; 1 error; 2 wrong usage or an unknown run.`,
 		Args: needsSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.resultsLsCommand(), a.resultsShowCommand(), a.resultsExportCommand(), a.resultsCompareCommand(), a.resultsRmCommand())
+	cmd.AddCommand(a.resultsLsCommand(), a.resultsShowCommand(), a.resultsExportCommand(), a.resultsCheckCommand(), a.resultsCompareCommand(), a.resultsRmCommand())
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure/compare"
 	"plimsoll/internal/measure/report"
 	"plimsoll/internal/measure/results"
+	"plimsoll/internal/measure/share"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/text/size"
 )
@@ -26,9 +27,10 @@ disk. It lists what differs between the machines and places first, then how each
 changed: its ratio to its own run's baseline, with an interval that holds for all cells
 together, and the absolute figures beside it.
 
-A run is named as in 'plimsoll results ls', or is the file of a report in JSON
-(plimsoll report RUN -o run.json), which may come from another machine. Runs that asked for
-different things are refused.
+A run is named as in 'plimsoll results ls', or is a file in JSON: a report (plimsoll report RUN
+-o run.json), which may come from another machine, or a file for others (plimsoll results
+export RUN --share -o run.json). Runs that asked for different things are refused. Rates are
+compared on one machine only. A file for others names none, so it has ratios only.
 
 --fail-if 'slower>10%' ends with status 4 if a cell is proven to be slower by more than that.
 
@@ -99,11 +101,15 @@ func (a *app) reportOf(ref string) (*report.Report, error) {
 	return r, err
 }
 
-// readReport reads a file that plimsoll report has written as JSON.
+// readReport reads a file that plimsoll report has written as JSON, or plimsoll results export for others.
 func readReport(path string) (*report.Report, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if share.Is(b) {
+		r, err := sharedReport(path, b)
+		return r.Report, err
 	}
 	var file struct {
 		SchemaVersion int              `json:"schema_version"`

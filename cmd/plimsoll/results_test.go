@@ -23,6 +23,8 @@ func TestResultsRefuses(t *testing.T) {
 	torn, newer, none := filepath.Join(files, "torn.json"), filepath.Join(files, "newer.json"), filepath.Join(files, "none.json")
 	mustDo(t, os.WriteFile(torn, []byte(`{"schema_version":2,"reports":[{"ru`), 0o600))
 	mustDo(t, os.WriteFile(newer, []byte(`{"schema_version":99,"reports":[]}`), 0o600))
+	cut := filepath.Join(files, "cut.json")
+	mustDo(t, os.WriteFile(cut, []byte(`{"format":"plimsoll-share","version":1,"ha`), 0o600))
 	mustDo(t, os.WriteFile(none, []byte(`{"schema_version":2,"reports":[]}`), 0o600))
 	var said transcript
 	for _, tt := range []struct {
@@ -52,6 +54,15 @@ func TestResultsRefuses(t *testing.T) {
 		{state, []string{"export", "last", "-o", filepath.Join(state, "x.pdf")}},
 		{state, []string{"export", "last", "--json", "--format", "csv"}},
 		{state, []string{"export", "last~3"}},
+		{state, []string{"export", "last", "--share", "--format", "csv"}},
+		{state, []string{"export", "last", "--share", "-o", filepath.Join(state, "x.csv")}},
+		{state, []string{"export", "last~1", "--share"}},
+		{state, []string{"export", "last", "--share"}},
+		{state, []string{"check"}},
+		{state, []string{"check", none, none}},
+		{state, []string{"check", filepath.Join(files, "nonesuch.json")}},
+		{state, []string{"check", files}},
+		{state, []string{"compare", "last", cut}},
 		{state, []string{"rm"}},
 		{state, []string{"rm", "--all", "last"}},
 		{state, []string{"rm", "last"}},

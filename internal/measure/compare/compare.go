@@ -6,6 +6,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -77,7 +78,7 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 	if c.Before.Version != c.After.Version {
 		c.Differences = append(c.Differences, fmt.Sprintf("plimsoll: %s / %s", c.Before.Version, c.After.Version))
 	}
-	c.Differences = append(c.Differences, fingerprint.Same(before.Run.Machine, after.Run.Machine)...)
+	c.Differences = append(c.Differences, machines(before.Run.Machine, after.Run.Machine)...)
 	same := sameMachine(before.Run.Machine, after.Run.Machine)
 	wheres := map[string][]string{}
 	var places []string
@@ -90,6 +91,9 @@ func Runs(before, after *report.Report) (*Comparison, error) {
 		}
 		if why := different(before, after, was, &w); why != "" {
 			return nil, usage.Errorf("workload %s is not the same in both runs: %s; run the same plan, such as that of 'plimsoll results show %s --plan'", w.Name, why, before.Run.ID)
+		}
+		if hidesProgram(before, w.Name) || hidesProgram(after, w.Name) {
+			c.Differences = append(c.Differences, "program of "+w.Name+": not known, because files for others have no command lines")
 		}
 		for i := range w.Cells {
 			x := &w.Cells[i]
@@ -195,9 +199,20 @@ func cellOf(w *report.Workload, key string) *report.Cell {
 	return nil
 }
 
-// sameMachine reports whether two runs were on one machine, perhaps with another kernel.
+// machines lists what differs between the machines of two runs. A run of a file for others has no host name.
+func machines(a, b record.Machine) []string {
+	if a.Hostname != "" && b.Hostname != "" {
+		return fingerprint.Same(a, b)
+	}
+	word := func(m record.Machine) string { return cmp.Or(m.Hostname, "not named") }
+	names := "machine: " + word(a) + " / " + word(b)
+	a.Hostname, b.Hostname = "", ""
+	return append([]string{names}, fingerprint.Same(a, b)...)
+}
+
+// sameMachine reports whether two runs were on one machine, perhaps with another kernel. Without a host name nobody knows.
 func sameMachine(a, b record.Machine) bool {
-	return a.Hostname == b.Hostname && a.CPUModel == b.CPUModel && a.CPUs == b.CPUs && a.Arch == b.Arch
+	return a.Hostname != "" && a.Hostname == b.Hostname && a.CPUModel == b.CPUModel && a.CPUs == b.CPUs && a.Arch == b.Arch
 }
 
 // different says what differs between a workload of two runs; empty if nothing does. The plans decide, as they were run. Where

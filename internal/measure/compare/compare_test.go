@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func run(t *testing.T, id string, seed uint64, runtime string, rates course, cha
 	t.Helper()
 	r := record.Run{
 		ID: id, Plan: "places", PlanText: fmt.Sprintf(planText, runtime), Blocks: 20, Status: record.Done, Version: "0.1.0", Margin: 0.05,
-		Started: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC), Machine: record.Machine{OS: "linux", Kernel: "6.1.0"},
+		Started: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC), Machine: record.Machine{Hostname: "quay", OS: "linux", Kernel: "6.1.0"},
 		Baseline: map[string]string{"wal": "wal/host/dir", "append": "append/host/dir"},
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -217,6 +218,50 @@ func TestOtherMachine(t *testing.T) {
 		}
 		if ch.Kind != report.Base && !ch.Ratio.Known() {
 			t.Errorf("%s: the ratios are not compared", ch.Key)
+		}
+	}
+}
+
+// TestUnnamedMachine: nobody knows whether two machines without names are one, as in files for others.
+func TestUnnamedMachine(t *testing.T) {
+	nameless := func(r *record.Run, _ []record.Trial) { r.Machine.Hostname = "" }
+	for want, pair := range map[string][2]*report.Report{
+		"machine: not named / quay":      {run(t, "r1", 1, "100ms", nil, nameless), run(t, "r2", 2, "100ms", nil, nil)},
+		"machine: quay / not named":      {run(t, "r1", 1, "100ms", nil, nil), run(t, "r2", 2, "100ms", nil, nameless)},
+		"machine: not named / not named": {run(t, "r1", 1, "100ms", nil, nameless), run(t, "r2", 2, "100ms", nil, nameless)},
+	} {
+		c, err := Runs(pair[0], pair[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Differences) != 1 || c.Differences[0] != want {
+			t.Errorf("differences %q, want %q", c.Differences, want)
+		}
+		for _, ch := range c.Changes {
+			if ch.Absolute.Known() {
+				t.Errorf("%s: the rates are compared: %v", ch.Key, ch.Absolute)
+			}
+		}
+	}
+}
+
+// TestHiddenProgram: two programs that were left out may be different ones, which the comparison says.
+func TestHiddenProgram(t *testing.T) {
+	program := func(argv string) func(*record.Run, []record.Trial) {
+		return func(r *record.Run, _ []record.Trial) {
+			r.PlanText = strings.Replace(r.PlanText, "{kind: wal, runtime: 100ms}", "{kind: command, argv: ["+argv+"]}", 1)
+		}
+	}
+	for argv, want := range map[string][]string{
+		"hidden-1": {"program of wal: not known, because files for others have no command lines"},
+		"dd":       nil,
+	} {
+		c, err := Runs(run(t, "r1", 1, "100ms", nil, program(argv)), run(t, "r2", 2, "100ms", nil, program(argv)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Differences, want) {
+			t.Errorf("%s: differences %q, want %q", argv, c.Differences, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"strings"
 
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/report"
@@ -32,4 +33,15 @@ func specOf(r *report.Report, name string) map[string]any {
 		}
 	}
 	return keys
+}
+
+// hidesProgram reports whether a workload runs a program that a file for others has replaced (package share), so that two runs may
+// have run different ones.
+func hidesProgram(r *report.Report, name string) bool {
+	command, ok := specOf(r, name)["command"]
+	if !ok {
+		return false
+	}
+	b, err := json.Marshal(command)
+	return err == nil && strings.Contains(string(b), `hidden-`)
 }

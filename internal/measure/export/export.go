@@ -1,4 +1,4 @@
-// Package export writes recorded runs with all their trials as JSON, JSON lines or CSV, for other programs.
+// Package export writes recorded runs with all their trials as JSON, JSON lines, CSV or benchmarks of Go, for other programs.
 package export
 
 import (
@@ -21,7 +21,7 @@ import (
 const Version = 3
 
 // Formats are the names of the formats.
-var Formats = []string{"json", "jsonl", "csv"}
+var Formats = []string{"json", "jsonl", "csv", "benchfmt"}
 
 // FormatOf returns the format of an output: the named one, otherwise that of the file's extension, otherwise JSON. The
 // error is a *usage.Error.
@@ -31,6 +31,9 @@ func FormatOf(file, named string) (string, error) {
 			return "json", nil
 		}
 		named = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+		if named == "bench" {
+			named = "benchfmt" // benchstat's files have no ending of their own.
+		}
 	}
 	if !slices.Contains(Formats, named) {
 		return "", usage.Errorf("unknown format %q: it is one of %s, given by --format or the file's ending", named, strings.Join(Formats, ", "))
@@ -106,6 +109,8 @@ func newExporter(format string, w io.Writer) exporter {
 	switch format {
 	case "csv":
 		return newCSVWriter(w)
+	case "benchfmt":
+		return newBenchWriter(w)
 	case "jsonl":
 		return &linesExporter{newJSONEncoder(w)}
 	}

@@ -13,9 +13,19 @@ import (
 // Report builds the report of a run. It reports records that can't be read to damaged, one by one, and omits them; the
 // report says so.
 func Report(db *store.Store, id string, o report.Options, damaged func(error)) (*report.Report, error) {
-	run, err := db.Run(id)
+	run, trials, err := Records(db, id, damaged)
 	if err != nil {
 		return nil, err
+	}
+	return report.Build(run, trials, o), nil
+}
+
+// Records reads a run and its trials, with histograms. It reports records that can't be read to damaged, one by one, and omits
+// them; a warning of the run says so.
+func Records(db *store.Store, id string, damaged func(error)) (record.Run, []record.Trial, error) {
+	run, err := db.Run(id)
+	if err != nil {
+		return run, nil, err
 	}
 	var trials []record.Trial
 	var missing store.Missing
@@ -26,14 +36,14 @@ func Report(db *store.Store, id string, o report.Options, damaged func(error)) (
 			missing.Add(bad)
 			damaged(err)
 		case err != nil:
-			return nil, err
+			return run, nil, err
 		default:
 			trials = append(trials, t)
 		}
 	}
 	if missing != (store.Missing{}) {
 		if len(trials) == 0 {
-			return nil, fmt.Errorf("run %s: there is nothing to report, because no record can be read: %s", id, missing.String())
+			return run, nil, fmt.Errorf("run %s: there is nothing to report, because no record can be read: %s", id, missing.String())
 		}
 		text := size.Plural(missing.N, "recorded trial") + " left out: their records can't be read"
 		if missing.N == 1 {
@@ -44,5 +54,5 @@ func Report(db *store.Store, id string, o report.Options, damaged func(error)) (
 		}
 		run.Warnings = append(run.Warnings, record.Warning{Check: "records", Severity: record.Doubt, Text: text})
 	}
-	return report.Build(run, trials, o), nil
+	return run, trials, nil
 }
