@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,6 +50,13 @@ blocks: 3
 	looks := r.Run.Looks
 	if len(looks) < 2 || looks[0].Blocks != 3 || looks[len(looks)-1].Blocks != r.Run.Blocks {
 		t.Errorf("looks %+v of %d blocks, want one after 3 and one at the end", looks, r.Run.Blocks)
+	}
+	// A file for others has the looks too: otherwise its verdicts would not follow from its trials.
+	shared := filepath.Join(state, "shared.json")
+	for _, args := range [][]string{{"results", "export", "last", "--share", "-o", shared}, {"results", "check", shared}} {
+		if r := plimsoll(t, t.Context(), state, "", args...); r.status != exitDone {
+			t.Errorf("%v ended with %d: %s%s", args, r.status, r.stdout, r.stderr)
+		}
 	}
 	if first.Run.Blocks >= r.Run.Blocks {
 		t.Errorf("%d blocks, want more than 3", r.Run.Blocks)

@@ -41,6 +41,7 @@ func run(r *record.Run, trials []record.Trial) (record.Run, []record.Trial, erro
 	}
 	out := f.run(r)
 	var all []record.Trial
+	keys := map[string]string{}
 	for i := range trials {
 		t, err := f.trial(&trials[i])
 		if err != nil {
@@ -48,6 +49,14 @@ func run(r *record.Run, trials []record.Trial) (record.Run, []record.Trial, erro
 		}
 		t.Run = out.ID
 		all = append(all, t)
+		keys[trials[i].Key] = t.Key
+	}
+	for _, l := range r.Looks {
+		look := record.Look{Blocks: l.Blocks}
+		for _, key := range l.LeftOut {
+			look.LeftOut = append(look.LeftOut, keys[key]) // A cell that was left out has trials before.
+		}
+		out.Looks = append(out.Looks, look)
 	}
 	return out, all, nil
 }
