@@ -14,7 +14,8 @@ import (
 
 // Bounds that no sensible plan reaches. They keep a typing error from filling a disk or the memory.
 const (
-	maxBlocks  = 1000
+	// MaxBlocks is the most blocks of a run.
+	MaxBlocks  = 1000
 	maxClients = 256
 	maxTime    = 24 * time.Hour
 )
@@ -33,7 +34,7 @@ func planSection() strict.Section[Plan] {
 		strict.Key("include", "Keeps only the cells that match one of these.", strict.List[Match]{What: "matches", Item: matchSection()}, func(p *Plan) *[]Match { return &p.Include }),
 		strict.Key("exclude", "Takes out the cells that match one of these.", strict.List[Match]{What: "matches", Item: matchSection()}, func(p *Plan) *[]Match { return &p.Exclude }),
 		strict.Key("baseline", "The cell that the others of its workload are compared with. Default: the first cell of each workload.", strict.Optional[Baseline]{Section: baselineSection()}, func(p *Plan) **Baseline { return &p.Baseline }),
-		strict.Key("blocks", "How often every cell is run. Default: 6.", strict.Integer(1, maxBlocks), func(p *Plan) *int { return &p.Blocks }),
+		strict.Key("blocks", "How often every cell is run. Default: 6.", strict.Integer(1, MaxBlocks), func(p *Plan) *int { return &p.Blocks }),
 		strict.Key("seed", "Makes the order of trials repeatable. Default: 0, a random seed for each run.", strict.Seed(), func(p *Plan) *uint64 { return &p.Seed }),
 		strict.Key("timeout", "The longest time of a trial from its layout to the end of its window; its buffered writes may take longer as long as they make progress. Default: 60s.", strict.Duration(time.Second, maxTime), func(p *Plan) *time.Duration { return &p.Timeout }),
 		strict.Key("io_engine", "What submits the I/O of block jobs. Default: common, the strongest that works in all cells of a workload.", strict.Choice(Common, Best, load.IOUring, load.LinuxAIO, load.PSync), func(p *Plan) *string { return &p.IOEngine }),

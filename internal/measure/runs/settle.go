@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/report"
 	"plimsoll/internal/measure/trial"
@@ -42,6 +43,8 @@ func (s settler) review(p trial.Progress) trial.Review {
 		return trial.Review{Say: o.halfTime(s.most > 0)}
 	case s.most == 0:
 		return trial.Review{}
+	case p.Done >= plan.MaxBlocks:
+		return trial.Review{Say: fmt.Sprintf("a run has %d blocks at most: %d of %d comparisons are not settled", plan.MaxBlocks, len(open), all)}
 	case len(open) == 0:
 		return trial.Review{Say: fmt.Sprintf("all %d comparisons are settled after %s", all, size.Plural(p.Done, "block"))}
 	}
@@ -126,7 +129,7 @@ func (o *outlook) goOn(left time.Duration) trial.Review {
 		return trial.Review{Say: fmt.Sprintf("%s; the other %d need more time than --max leaves: %s", text, len(o.open), names(o.open))}
 	}
 	// Twice the blocks are worth a look: the intervals are then narrower by a fifth at least.
-	fit = min(fit, o.Done, max(1, int(math.Ceil(1.2*float64(longest(try)-o.Done)))))
+	fit = min(fit, o.Done, plan.MaxBlocks-o.Done, max(1, int(math.Ceil(1.2*float64(longest(try)-o.Done)))))
 	text += fmt.Sprintf("; measuring %d on for about %s", len(try), report.About(o.block(cells)*time.Duration(fit)))
 	if far := len(o.open) - len(try); far > 0 {
 		isTried := map[string]bool{}

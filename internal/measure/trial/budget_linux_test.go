@@ -18,6 +18,7 @@ func TestFit(t *testing.T) {
 	}{
 		{"no budget", 0, time.Second, 20, 1, 20},
 		{"more", 100 * time.Second, 2 * time.Second, 20, 1, 50},
+		{"as many as a plan may have", time.Hour, 10 * time.Millisecond, 20, 1, plan.MaxBlocks},
 		{"fewer", 10 * time.Second, 3 * time.Second, 20, 1, 3},
 		{"one at least", 10 * time.Second, 30 * time.Second, 20, 1, 1},
 		{"slower later", 100 * time.Second, 60 * time.Second, 50, 10, 16},
