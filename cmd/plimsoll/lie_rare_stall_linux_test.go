@@ -59,14 +59,18 @@ blocks: 25
 		t.Fatalf("%s: no stall is seen", c.Verdict)
 	}
 	t.Logf("%s: ratio %v; %+v", c.Verdict, c.Compared.Ratio, *c.Stalls)
-	if !c.Stalls.Proven || !strings.HasSuffix(c.Verdict, ", but stalls") {
+	if !c.Stalls.Proven {
+		t.Errorf("stalls %+v are not proven", *c.Stalls)
+	}
+	// On a busy machine the place may be slower by them in the typical block too.
+	if c.Kind != report.Slower && !strings.HasSuffix(c.Verdict, ", stalls") {
 		t.Errorf("the verdict %q does not say that the place stalls", c.Verdict)
 	}
 	if got := c.Stalls.Longest; got < plantedWait {
 		t.Errorf("the longest wait took %v, want %v at least", got, plantedWait)
 	}
 	avoid := slices.IndexFunc(rep.Brief, func(p report.Point) bool { return p.Head == "Avoid" })
-	if avoid < 0 || !strings.Contains(rep.Brief[avoid].Text+strings.Join(rep.Brief[avoid].Items, "\n"), "stalling for append: it stalls (waits of ") {
+	if avoid < 0 || !strings.Contains(rep.Brief[avoid].Text+strings.Join(rep.Brief[avoid].Items, "\n"), "host stalling for append") {
 		t.Errorf("the answer does not say to avoid it: %+v in %s", rep.Brief, filepath.Base(stalling.Dir))
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A wait is a stall from leastStall on, if it is also stallFactor times as long as an operation of the baseline usually takes.
+// A wait is a stall from leastStall on, if it is also stallFactor times as long as an operation of the cell and of its baseline
+// usually takes.
 const (
 	leastStall  = 10 * time.Millisecond
 	stallFactor = 10
@@ -82,7 +83,7 @@ func longestOf(cells []*group) (longest time.Duration) {
 	return longest
 }
 
-// stalls finds the stalls of all cells that are compared. A cell that is proven to stall more than its baseline says so in its verdict.
+// stalls finds the stalls of all cells that are compared. A cell that is proven to stall more than its baseline, and is not slower anyway, says so in its verdict.
 func (g *gathered) stalls(r *Report) {
 	all, _ := r.Unsettled()
 	for i := range r.Workloads {
@@ -93,8 +94,8 @@ func (g *gathered) stalls(r *Report) {
 			if c.own == nil || c.Compared == nil || c.Kind == Control {
 				continue
 			}
-			usual := c.own.of(w.Class)
-			if usual == nil || !usual.P50.Known() {
+			usual, own := c.own.of(w.Class), c.of(w.Class)
+			if usual == nil || own == nil || !usual.P50.Known() || !own.P50.Known() {
 				continue
 			}
 			base := []*group{}
@@ -103,10 +104,12 @@ func (g *gathered) stalls(r *Report) {
 					base = append(base, groups[k])
 				}
 			}
-			from := max(leastStall, stallFactor*time.Duration(usual.P50)).Round(time.Millisecond)
+			from := max(leastStall, stallFactor*time.Duration(max(usual.P50, own.P50))).Round(time.Millisecond)
 			s, p := stallsFrom(groups[j], base, from)
-			// On a machine on which the baseline stalls too, longer waits may tell them apart: those that it never has.
-			if longer, p2 := stallsFrom(groups[j], base, longestOf(base)+time.Millisecond); longer.Trials > 0 && p2 < p {
+			// On a machine on which the baseline stalls too, longer waits may tell them apart: those that it never has, and would not have
+			// if all of its operations took as long as the cell's.
+			beyond := time.Duration(float64(longestOf(base))*max(1, float64(own.P50/usual.P50))) + time.Millisecond
+			if longer, p2 := stallsFrom(groups[j], base, max(from, beyond)); longer.Trials > 0 && p2 < p {
 				s, p = longer, p2
 			}
 			if s.Trials == 0 {
@@ -115,16 +118,17 @@ func (g *gathered) stalls(r *Report) {
 			const tries = 2
 			s.Proven = tries*p < (1-confidence)/float64(max(1, all))
 			c.Stalls = &s
-			if s.Proven {
-				c.Verdict = insert(c.Verdict, ", but stalls")
-				c.aside += ", but stalls"
+			if c.stalls() {
+				c.Verdict = insert(c.Verdict, ", stalls")
+				c.aside += ", stalls"
 			}
 		}
 	}
 }
 
-// stalls reports whether the cell is proven to stall more often than the baseline.
-func (c *Cell) stalls() bool { return c.Stalls != nil && c.Stalls.Proven }
+// stalls reports whether the cell is proven to stall more often than the baseline, and its verdict does not say so: a cell that is
+// slower waits longer anyway.
+func (c *Cell) stalls() bool { return c.Stalls != nil && c.Stalls.Proven && c.Kind != Slower }
 
 // text describes the stalls: "waits of 10 ms or more in 6 of 20 trials, 120 ms at most; host dir in none of 40".
 func (s *Stalls) text(base string) string {
@@ -176,7 +180,7 @@ func (r *Report) stallsText() string {
 	for _, w := range r.Workloads {
 		var of []string
 		for i := range w.Cells {
-			if c := &w.Cells[i]; c.Stalls != nil && !c.Stalls.Proven && c.Stalls.more() {
+			if c := &w.Cells[i]; c.Stalls != nil && !c.Stalls.Proven && c.Kind != Slower && c.Stalls.more() {
 				cells++
 				longest = max(longest, c.Stalls.Longest)
 				of = append(of, fmt.Sprintf("%s in %d", c.Label, c.Stalls.Trials))
