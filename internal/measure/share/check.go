@@ -151,7 +151,8 @@ func (r *Run) finding() (RunFinding, error) {
 	return f, nil
 }
 
-// missing is how many trials of a plan a run lacks. Cells that the machine could not run have none.
+// missing is how many trials of a plan a run lacks. Cells that the machine could not run have none, and cells that were left out
+// have none from then on.
 func missing(p *plan.Plan, r *record.Run, trials []record.Trial) int {
 	blocks := map[record.Cell]int{}
 	for i := range trials {
@@ -160,7 +161,10 @@ func missing(p *plan.Plan, r *record.Run, trials []record.Trial) int {
 	n := 0
 	for _, c := range p.Cells() {
 		if !slices.ContainsFunc(r.Skipped, func(s record.Skip) bool { return s.Cell == c }) {
-			n += p.Blocks - blocks[c]
+			n -= blocks[c]
+			for b := range p.Blocks {
+				n += map[bool]int{true: 1}[r.MeasuredIn(p.Key(c), b)]
+			}
 		}
 	}
 	return n
