@@ -30,8 +30,11 @@ func TestTimeWhole(t *testing.T) {
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
 		}
-		if f.Name != tt.whole.name || f.Note != tt.note || f.Ours[0] <= 0 || f.Goal.Value != float64(tt.whole.most) {
-			t.Errorf("%s: %+v", tt.name, f)
+		if f.Name != tt.whole.name || f.Note != tt.note {
+			t.Errorf("%s: name %q and note %q, want %q and %q", tt.name, f.Name, f.Note, tt.whole.name, tt.note)
+		}
+		if f.Ours[0] <= 0 || f.Goal.Value != float64(tt.whole.most) {
+			t.Errorf("%s: it took %v with the goal %v, want %v", tt.name, f.Ours[0], f.Goal.Value, tt.whole.most)
 		}
 		if tt.args == "" {
 			continue

@@ -113,8 +113,11 @@ func TestFormerAfterSweep(t *testing.T) {
 	}
 	next := k.DeviceLimits(k.state)
 	all, err := next.List()
-	if err != nil || len(all) != 1 || !all[0].Former || !all[0].Ended {
-		t.Fatalf("List() = %+v, %v, want a limit of an ended process", all, err)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("List() = %+v, %v, want one limit", all, err)
+	}
+	if !all[0].Former || !all[0].Ended {
+		t.Errorf("List() = %+v, want a limit of an ended process", all)
 	}
 	if err := next.Free(spot); err != nil {
 		t.Errorf("Free() = %v", err)

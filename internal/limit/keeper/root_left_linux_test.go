@@ -244,8 +244,16 @@ func TestClearOnStopUnlisted(t *testing.T) {
 	var log []string
 	next.opt.Log, next.opt.ClearOnStop = func(line string) { log = append(log, line) }, true
 	err = next.stop()
-	if err == nil || !strings.Contains(err.Error(), "limits of 1 group stay") || !strings.Contains(err.Error(), torn) || strings.Contains(err.Error(), "1073741824") {
-		t.Errorf("stop() = %v, want that the limits of one group stay, and that %s can't be read", err, torn)
+	if err == nil {
+		t.Fatal("stop() went well, and the limits of one group stay")
+	}
+	for _, want := range []string{"limits of 1 group stay", torn} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("stop() = %v, want %q in it", err, want)
+		}
+	}
+	if strings.Contains(err.Error(), "1073741824") {
+		t.Errorf("stop() = %v, which names an earlier value of a record that can't be read", err)
 	}
 	if strings.Contains(strings.Join(log, "\n"), "removed") {
 		t.Errorf("it says %q; the group still has its limit", log)

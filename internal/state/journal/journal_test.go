@@ -337,8 +337,14 @@ func TestFailedUndo(t *testing.T) {
 			t.Fatalf("Sweep() %d = %v, with %d undos in all", n, err, undone)
 		}
 		got, err := sweeper.Get("thing", "x")
-		if err != nil || got.Process() != e.Process() || got.Lock != e.Lock || sweeper.Alive(got) {
-			t.Errorf("after Sweep() %d it is recorded as %+v, %v, want the dead owner's %+v", n, got, err, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Process() != e.Process() || got.Lock != e.Lock {
+			t.Errorf("after Sweep() %d it is recorded as %+v, want the dead owner's %+v", n, got, e)
+		}
+		if sweeper.Alive(got) {
+			t.Errorf("after Sweep() %d its owner is alive", n)
 		}
 	}
 	other := Open(dir)
