@@ -107,7 +107,7 @@ func session(ctx context.Context, t *testing.T, e engine.Engine, spec engine.Spe
 func run(ctx context.Context, t *testing.T, a *agent.Agent, argv []string) (workload.CommandEnd, error) {
 	t.Helper()
 	id := random()
-	command := workload.Spec{Name: "confirm", Kind: workload.Command, Command: &workload.CommandSpec{Argv: argv}}
+	command := workload.Spec{Name: "confirm", Kind: workload.Command, Command: &workload.CommandSpec{Argv: argv, Output: workload.MaxOutput}}
 	if err := a.Prepare(ctx, id, command); err != nil {
 		t.Fatal(err)
 	}
