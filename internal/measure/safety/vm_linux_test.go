@@ -29,4 +29,3 @@ func testMachine(t *testing.T, share, cache string) engine.Engine {
 		State: t.TempDir(), Worker: workertest.Source(t), LookPath: exec.LookPath, Accel: vm.AccelTCG, Kernel: kernel, CPUs: 1, Share: share, ShareCache: cache,
 	})
 }
-

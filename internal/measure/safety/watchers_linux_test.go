@@ -199,7 +199,9 @@ func insideWatches(ctx context.Context, t *testing.T, a *agent.Agent) seen {
 			os.Remove(path)
 		}
 	}()
-	sh := func(name string, args ...string) string { return quoted(busybox.argv(mounted, append([]string{name}, args...)...)) }
+	sh := func(name string, args ...string) string {
+		return quoted(busybox.argv(mounted, append([]string{name}, args...)...))
+	}
 	// The watcher ends 15 seconds after its start; the change of its own side comes in between.
 	script := "( " + sh("sleep", "7") + "; " + sh("touch", mounted+"/watched/own") + " ) & " + sh("timeout", append([]string{"15"}, watcher.argv(mounted, watchArgs(mounted+"/watched")...)...)...) + "; true"
 	end, err := run(ctx, t, a, shell(busybox, mounted, script))
