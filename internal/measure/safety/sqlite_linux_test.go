@@ -30,10 +30,13 @@ var (
 	rollbackJournal = journal{"DELETE", "SQLite, rollback journal"}
 )
 
-// begin is how each writer begins. It ends at its first error.
-func (j journal) begin() string {
-	return ".bail on\nPRAGMA busy_timeout=20000;\nPRAGMA journal_mode=" + j.mode + ";\nCREATE TABLE IF NOT EXISTS t(who TEXT, n INTEGER);\n"
+// database makes the database, which keeps the mode of its journal. Two that set it at once would be refused on any disk.
+func (j journal) database() string {
+	return "PRAGMA journal_mode=" + j.mode + "; CREATE TABLE t(who TEXT, n INTEGER);"
 }
+
+// begin is how each writer begins. It ends at its first error.
+const begin = ".bail on\nPRAGMA busy_timeout=20000;\n"
 
 // guestRows is how many rows each of the machine's writers commits, one by one. The host's writes until they have ended.
 const guestRows = 150
@@ -112,9 +115,13 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, j journal, beside b
 	defer end()
 	dir, mounted := a.Info().HostPath, a.Hello.Dir
 	sqlite, busybox := copyProgram(t, dir, "sqlite3"), copyProgram(t, dir, "busybox")
+	argv := sqlite.argv(dir, dir+"/db", j.database())
+	if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	writer := func(who string) string {
 		var b strings.Builder
-		b.WriteString(j.begin())
+		b.WriteString(begin)
 		for i := range guestRows {
 			fmt.Fprintf(&b, "INSERT INTO t VALUES('%s',%d);\n", who, i)
 		}
@@ -126,7 +133,7 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, j journal, beside b
 	script, want := writer("first"), guestRows
 	var stop func() (int, error)
 	if beside {
-		stop = hostWriter(ctx, t, sqlite.argv(dir, "-bail", dir+"/db"), j)
+		stop = hostWriter(ctx, t, sqlite.argv(dir, "-bail", dir+"/db"))
 	} else {
 		script += " & other=$!; " + writer("second") + "; status=$?; wait $other && exit $status"
 		want += guestRows
@@ -142,7 +149,7 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, j journal, beside b
 	if guest != nil {
 		return fmt.Errorf("the machine's writer: %w", guest)
 	}
-	argv := sqlite.argv(dir, dir+"/db", "PRAGMA integrity_check; SELECT count(*) FROM t;")
+	argv = sqlite.argv(dir, dir+"/db", "PRAGMA integrity_check; SELECT count(*) FROM t;")
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	if got := strings.TrimSpace(string(out)); err != nil || got != fmt.Sprintf("ok\n%d", want) {
 		return fmt.Errorf("%d rows were committed, and the database says: %s", want, lastLine(got))
@@ -152,7 +159,7 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, j journal, beside b
 
 // hostWriter starts a writer on the host, which commits rows one by one, with pauses in which the other gets the lock. stop ends
 // it and returns how many it has committed.
-func hostWriter(ctx context.Context, t *testing.T, argv []string, j journal) (stop func() (int, error)) {
+func hostWriter(ctx context.Context, t *testing.T, argv []string) (stop func() (int, error)) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var said bytes.Buffer
@@ -168,7 +175,7 @@ func hostWriter(ctx context.Context, t *testing.T, argv []string, j journal) (st
 	var feeding sync.WaitGroup
 	feeding.Go(func() {
 		defer in.Close()
-		_, err := io.WriteString(in, j.begin())
+		_, err := io.WriteString(in, begin)
 		for err == nil {
 			select {
 			case <-done:
