@@ -27,6 +27,7 @@ var questions = []question{
 	{"shared-memory", "mapped memory is shared", (*checker).sharedMemory, nil},
 	{"map-write", "a map shows what is written to the file", (*checker).mapWrite, nil},
 	{"lock-posix", "POSIX locks exclude", locks("posix"), nil},
+	{"lock-upgrade", "a shared POSIX lock becomes exclusive", nil, (*checker).lockUpgrade},
 	{"lock-ofd", "OFD locks exclude", locks("ofd"), nil},
 	{"lock-flock", "flock excludes", locks("flock"), nil},
 	{"create-exclusive", "of two creators of a file, one wins", (*checker).exclusive, nil},
@@ -258,6 +259,30 @@ func locks(how string) func(*checker, pair) (Answer, string, error) {
 		}
 		return Yes, "", c.must(p.b, step.Call{Op: step.Close, File: 1})
 	}
+}
+
+// lockUpgrade asks whether a process can turn its shared lock into an exclusive one, as SQLite does for each commit. SMB has no
+// such step: without the option nobrl, Linux's client is refused because of the lock that it has.
+func (c *checker) lockUpgrade() (Answer, string, error) {
+	path, err := c.file()
+	if err != nil {
+		return "", "", err
+	}
+	owner := side{c.main.agent, 9} // It ends with its locks.
+	if err := c.must(owner, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
+		return "", "", err
+	}
+	for _, how := range []string{"posix shared", "posix"} {
+		a, err := c.do(owner, step.Call{Op: step.Lock, File: 1, How: how, Offset: 1<<30 + 2, Length: 510}) // SQLite's range.
+		if err != nil {
+			return "", "", err
+		}
+		if !a.OK() {
+			return No, map[string]string{"posix shared": "a shared lock is refused: ", "posix": "the shared lock keeps its own process out: "}[how] + reason(a), nil
+		}
+	}
+	_, err = c.together(move{side: owner, end: true})
+	return Yes, "", err
 }
 
 // reason is an answer's error without the path, which is Plimsoll's own.

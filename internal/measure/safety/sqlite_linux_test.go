@@ -115,10 +115,6 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, j journal, beside b
 	defer end()
 	dir, mounted := a.Info().HostPath, a.Hello.Dir
 	sqlite, busybox := copyProgram(t, dir, "sqlite3"), copyProgram(t, dir, "busybox")
-	argv := sqlite.argv(dir, dir+"/db", j.database())
-	if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	writer := func(who string) string {
 		var b strings.Builder
 		b.WriteString(begin)
@@ -132,10 +128,14 @@ func writers(t *testing.T, e engine.Engine, spec place.Spec, j journal, beside b
 	}
 	script, want := writer("first"), guestRows
 	var stop func() (int, error)
+	argv := sqlite.argv(dir, dir+"/db", j.database())
 	if beside {
+		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 		stop = hostWriter(ctx, t, sqlite.argv(dir, "-bail", dir+"/db"))
 	} else {
-		script += " & other=$!; " + writer("second") + "; status=$?; wait $other && exit $status"
+		script = quoted(sqlite.argv(mounted, mounted+"/db", j.database())) + " || exit 1; " + script + " & other=$!; " + writer("second") + "; status=$?; wait $other && exit $status"
 		want += guestRows
 	}
 	_, guest := run(ctx, t, a, shell(busybox, mounted, script))

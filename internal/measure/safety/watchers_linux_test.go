@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,13 @@ func TestConfirmWatchers(t *testing.T) {
 			dir := a.Info().HostPath
 			makeFolders(t, dir)
 			agree(t, "on the host", outside, hostWatches(t, filepath.Join(dir, "watched"), func() { actWith(ctx, t, a) }))
-			agree(t, "inside", inside, insideWatches(ctx, t, a))
+			got, own := insideWatches(ctx, t, a)
+			agree(t, "inside", inside, got)
+			among := r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Key == "events" && f.Between == Processes })]
+			t.Logf("the check, among the processes inside: %s; inotifywait there sees a change: %v", among.Detail, own)
+			if own != (among.Detail != noEvent) {
+				t.Errorf("among the processes inside, the check says %q, and inotifywait there sees a change: %v", among.Detail, own)
+			}
 		})
 	}
 }
@@ -95,7 +102,7 @@ func eventsSides(t *testing.T, r *Report) (inside, outside string) {
 		if f.Key != "events" || f.Between != Sides && f.Between != Machines {
 			continue
 		}
-		if f.Detail == "no event arrives" {
+		if f.Detail == noEvent {
 			return f.Detail, f.Detail
 		}
 		inside, outside, _ = strings.Cut(f.Detail, "; on the host: ")
@@ -106,6 +113,9 @@ func eventsSides(t *testing.T, r *Report) (inside, outside string) {
 	return "", ""
 }
 
+// noEvent is the check's answer where a watcher sees nothing.
+const noEvent = "no event arrives"
+
 // What a watcher has seen of changes of each kind.
 type seen struct{ made, got int }
 
@@ -115,7 +125,7 @@ func (s seen) String() string { return fmt.Sprintf("%d of %d events", s.got, s.m
 func agree(t *testing.T, where, said string, got seen) {
 	t.Helper()
 	t.Logf("inotifywait %s: %s", where, got)
-	all, none := strings.HasPrefix(said, "all "), said == "no event arrives"
+	all, none := strings.HasPrefix(said, "all "), said == noEvent
 	if got.made == 0 || all && got.got != got.made || none && got.got != 0 || !all && !none && got.got == 0 {
 		t.Errorf("watched %s, the check says %q, and inotifywait sees %s", where, said, got)
 	}
@@ -173,10 +183,10 @@ func actWith(ctx context.Context, t *testing.T, a *agent.Agent) {
 	}
 }
 
-// insideWatches counts what inotifywait in a session sees of changes that the host makes meanwhile. The session makes one itself,
-// which inotifywait must see in any case. Of the host's changes those count that were made between the first and the last that
+// insideWatches counts what inotifywait in a session sees of changes that the host makes meanwhile, and says whether it sees one
+// that another process of the session makes. Of the host's changes those count that were made between the first and the last that
 // were seen, or all if none was.
-func insideWatches(ctx context.Context, t *testing.T, a *agent.Agent) seen {
+func insideWatches(ctx context.Context, t *testing.T, a *agent.Agent) (got seen, own bool) {
 	t.Helper()
 	dir, mounted := a.Info().HostPath, a.Hello.Dir
 	busybox, watcher := copyProgram(t, dir, "busybox"), copyProgram(t, dir, "inotifywait")
@@ -210,9 +220,10 @@ func insideWatches(ctx context.Context, t *testing.T, a *agent.Agent) seen {
 	if err != nil {
 		t.Fatal(err, end.Stderr)
 	}
-	if !strings.Contains(end.Stdout, "CREATE own") {
-		t.Errorf("inotifywait inside does not see a change of its own side: %s %s", end.Stdout, end.Stderr)
+	if !strings.Contains(end.Stderr, "Watches established") {
+		t.Fatal("inotifywait inside did not watch: ", end.Stderr)
 	}
+	own = strings.Contains(end.Stdout, "CREATE own")
 	first, last, has := made, -1, map[string]bool{}
 	for line := range strings.Lines(end.Stdout) {
 		kind, name, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -223,9 +234,8 @@ func insideWatches(ctx context.Context, t *testing.T, a *agent.Agent) seen {
 		first, last, has[kind+name] = min(first, i), max(last, i), true
 	}
 	if last < 0 {
-		return seen{made: 4 * made}
+		return seen{made: 4 * made}, own
 	}
-	var got seen
 	for i := first + 1; i < last; i++ {
 		for _, kind := range eventNames {
 			if got.made++; has[kind+step.Name(i)] {
@@ -233,7 +243,7 @@ func insideWatches(ctx context.Context, t *testing.T, a *agent.Agent) seen {
 			}
 		}
 	}
-	return got
+	return got, own
 }
 
 // TestConfirmWatchersFUSE lets inotifywait confirm a folder that a program serves (bindfs). The check asks two processes that
