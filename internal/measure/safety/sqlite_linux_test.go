@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,14 +71,8 @@ func TestVMSQLite(t *testing.T) {
 	}
 }
 
-// use is the answer for a program.
-func (r *Report) use(name string) Use {
-	return r.Uses[slices.IndexFunc(r.Uses, func(u Use) bool { return u.Name == name })]
-}
-
 // confirmSQLite compares the check's answer with what SQLite does.
 func confirmSQLite(t *testing.T, e engine.Engine, spec place.Spec, j journal, use Use) {
-	t.Helper()
 	t.Logf("the check: %s: %s", use.Safe, sentence(use))
 	// A place whose disk can't be seen is safe apart from that.
 	across := use.Safe == Yes || use.Safe == Unknown

@@ -27,9 +27,9 @@ var (
 
 // uses are what people keep in places. Sources: sqlite.org/wal.html (2.2) and sqlite.org/lockingv3.html; PostgreSQL's manual,
 // 19.2 "Creating a Database Cluster" and 30.1 "Reliability"; etcd's "Hardware recommendations", and bbolt, which maps its file
-// and writes it; MongoDB's production notes (WiredTiger.lock, direct syncs); lmdb.h ("Caveats"); git's lockfile.h and racy-git.txt (it needs
-// no fine modification times: it reads a file that is as new as its index); cr.yp.to/proto/maildir.html; chokidar and watchpack,
-// which use inotify.
+// and writes it; MongoDB's production notes (WiredTiger.lock, direct syncs); lmdb.h ("Caveats"); git's lockfile.h and
+// racy-git.txt (git needs no fine modification times: it reads a file that is as new as its index); cr.yp.to/proto/maildir.html;
+// chokidar and watchpack, which use inotify.
 var uses = []use{
 	{"SQLite, WAL mode", []need{
 		{"shared-memory", "without shared memory, two processes corrupt the database"}, needPOSIX, needUpgrade, needSync,
