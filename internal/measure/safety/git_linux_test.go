@@ -26,6 +26,7 @@ func TestConfirmGit(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	needProgram(t, "busybox")
 	machine := func(share string) func(*testing.T) engine.Engine {
 		return func(t *testing.T) engine.Engine { return testMachine(t, share, "") }
 	}

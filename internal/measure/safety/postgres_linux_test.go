@@ -172,6 +172,7 @@ func TestConfirmPostgreSQL(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	needProgram(t, "busybox")
 	bin := postgresBin(t)
 	machine := func(share, cache string) func(*testing.T) engine.Engine {
 		return func(t *testing.T) engine.Engine {

@@ -272,17 +272,23 @@ func (c *checker) lockUpgrade() (Answer, string, error) {
 	if err := c.must(owner, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
 		return "", "", err
 	}
-	for _, how := range []string{"posix shared", "posix"} {
-		a, err := c.do(owner, step.Call{Op: step.Lock, File: 1, How: how, Offset: 1<<30 + 2, Length: 510}) // SQLite's range.
-		if err != nil {
-			return "", "", err
-		}
-		if !a.OK() {
-			return No, map[string]string{"posix shared": "a shared lock is refused: ", "posix": "the shared lock keeps its own process out: "}[how] + reason(a), nil
-		}
+	lock := step.Call{Op: step.Lock, File: 1, How: "posix shared", Offset: 1<<30 + 2, Length: 510} // SQLite's range.
+	upgrade := lock
+	upgrade.How = "posix"
+	a, err := c.together(move{side: owner, Call: lock}, move{side: owner, Call: upgrade})
+	if err != nil {
+		return "", "", err
 	}
-	_, err = c.together(move{side: owner, end: true})
-	return Yes, "", err
+	if _, err := c.together(move{side: owner, end: true}); err != nil {
+		return "", "", err
+	}
+	switch {
+	case !a[0].OK():
+		return No, "a shared lock is refused: " + reason(&a[0]), nil
+	case !a[1].OK():
+		return No, "the shared lock keeps its own process out: " + reason(&a[1]), nil
+	}
+	return Yes, "", nil
 }
 
 // reason is an answer's error without the path, which is Plimsoll's own.

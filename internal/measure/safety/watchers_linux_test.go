@@ -31,6 +31,7 @@ func TestConfirmWatchers(t *testing.T) {
 	if os.Getenv("PLIMSOLL_CAMPAIGN") == "" {
 		t.Skip("inotifywait confirms with PLIMSOLL_CAMPAIGN=1")
 	}
+	needProgram(t, "busybox")
 	needProgram(t, "inotifywait")
 	machine := func(share, cache string) func(*testing.T) engine.Engine {
 		return func(t *testing.T) engine.Engine { return testMachine(t, share, cache) }
