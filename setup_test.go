@@ -159,7 +159,7 @@ func TestSetupVirtioFS(t *testing.T) {
 		{"no root", "1000", true, false, true, 0, "apt-get install --no-install-recommends virtiofsd\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "sqlite3", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
+			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "sqlite3", "inotifywait", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
 			if tt.qemu {
 				have = append(have, "qemu-system-x86_64")
 			}
@@ -174,7 +174,7 @@ func TestSetupVirtioFS(t *testing.T) {
 				m.add("apt-cache", "exit 100")
 			}
 			// Some packages are recognized by their files.
-			for _, f := range []string{"usr/include/cap-ng.h", "usr/include/seccomp.h", "usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static"} {
+			for _, f := range []string{"usr/include/cap-ng.h", "usr/include/seccomp.h", "usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static", "usr/lib/postgresql/17/bin/initdb"} {
 				if err := os.MkdirAll(filepath.Join(filepath.Dir(m.bin), f), 0o755); err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"plimsoll/internal/host/procfs"
 	records "plimsoll/internal/state/journal"
@@ -132,5 +134,20 @@ func RemoveOwn(path, id string) (there bool, err error) {
 		// On a read-only file system, removing a missing folder is an error.
 		return false, nil
 	}
-	return true, os.RemoveAll(path)
+	return true, removeHidden(path)
+}
+
+// hiddenPatience is how long the files that a file system in FUSE keeps in a folder may stay after their last user.
+const hiddenPatience = 5 * time.Second
+
+// removeHidden removes a folder with its content. In a file system in FUSE, a file that is removed while a process has it open
+// gets another name (.fuse_hidden) in its folder. It goes when the kernel has told the file system that the file is closed,
+// which may be after the process has ended.
+func removeHidden(path string) error {
+	for end := time.Now().Add(hiddenPatience); ; time.Sleep(20 * time.Millisecond) {
+		err := os.RemoveAll(path)
+		if !errors.Is(err, syscall.ENOTEMPTY) || time.Now().After(end) {
+			return err
+		}
+	}
 }

@@ -274,7 +274,7 @@ func (c *checker) ticks() (Answer, string, error) {
 	case !a.OK():
 		return No, a.Error, nil
 	case tick == 0:
-		return No, "no difference within 60 ms: probably whole seconds", nil
+		return No, "no difference within 60 ms: they are coarse, or set later", nil
 	case tick > 10*time.Millisecond:
 		return No, "the smallest difference is " + short(tick), nil
 	default:

@@ -27,6 +27,7 @@ var questions = []question{
 	{"shared-memory", "mapped memory is shared", (*checker).sharedMemory, nil},
 	{"map-write", "a map shows what is written to the file", (*checker).mapWrite, nil},
 	{"lock-posix", "POSIX locks exclude", locks("posix"), nil},
+	{"lock-upgrade", "a shared POSIX lock becomes exclusive", nil, (*checker).lockUpgrade},
 	{"lock-ofd", "OFD locks exclude", locks("ofd"), nil},
 	{"lock-flock", "flock excludes", locks("flock"), nil},
 	{"create-exclusive", "of two creators of a file, one wins", (*checker).exclusive, nil},
@@ -258,6 +259,36 @@ func locks(how string) func(*checker, pair) (Answer, string, error) {
 		}
 		return Yes, "", c.must(p.b, step.Call{Op: step.Close, File: 1})
 	}
+}
+
+// lockUpgrade asks whether a process can turn its shared lock into an exclusive one, as SQLite does for each commit. SMB has no
+// such step: without the option nobrl, Linux's client is refused because of the lock that it has.
+func (c *checker) lockUpgrade() (Answer, string, error) {
+	path, err := c.file()
+	if err != nil {
+		return "", "", err
+	}
+	owner := side{c.main.agent, 9} // It ends with its locks.
+	if err := c.must(owner, step.Call{Op: step.Open, Path: path, File: 1, How: "rw"}); err != nil {
+		return "", "", err
+	}
+	lock := step.Call{Op: step.Lock, File: 1, How: "posix shared", Offset: 1<<30 + 2, Length: 510} // SQLite's range.
+	upgrade := lock
+	upgrade.How = "posix"
+	a, err := c.together(move{side: owner, Call: lock}, move{side: owner, Call: upgrade})
+	if err != nil {
+		return "", "", err
+	}
+	if _, err := c.together(move{side: owner, end: true}); err != nil {
+		return "", "", err
+	}
+	switch {
+	case !a[0].OK():
+		return No, "a shared lock is refused: " + reason(&a[0]), nil
+	case !a[1].OK():
+		return No, "the shared lock keeps its own process out: " + reason(&a[1]), nil
+	}
+	return Yes, "", nil
 }
 
 // reason is an answer's error without the path, which is Plimsoll's own.

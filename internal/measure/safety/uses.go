@@ -21,18 +21,20 @@ var (
 	needSync      = need{"fsync", "a power cut loses what was committed"}
 	needRename    = need{"rename-open", "replacing a file fails or leaves remains"}
 	needPOSIX     = need{"lock-posix", "without locks, two writers corrupt the files"}
+	needUpgrade   = need{"lock-upgrade", "it ends with \"database is locked\""}
 	needExclusive = need{"create-exclusive", "two can hold a lock file at once"}
 )
 
 // uses are what people keep in places. Sources: sqlite.org/wal.html (2.2) and sqlite.org/lockingv3.html; PostgreSQL's manual,
 // 19.2 "Creating a Database Cluster" and 30.1 "Reliability"; etcd's "Hardware recommendations", and bbolt, which maps its file
 // and writes it; MongoDB's production notes (WiredTiger.lock, direct syncs); lmdb.h ("Caveats"); git's lockfile.h and
-// racy-git.txt; cr.yp.to/proto/maildir.html; chokidar and watchpack, which use inotify.
+// racy-git.txt (git needs no fine modification times: it reads a file that is as new as its index); cr.yp.to/proto/maildir.html;
+// chokidar and watchpack, which use inotify.
 var uses = []use{
 	{"SQLite, WAL mode", []need{
-		{"shared-memory", "without shared memory, two processes corrupt the database"}, needPOSIX, needSync,
+		{"shared-memory", "without shared memory, two processes corrupt the database"}, needPOSIX, needUpgrade, needSync,
 	}, false},
-	{"SQLite, rollback journal", []need{needPOSIX, {"fresh-content", "a reader sees an old page"}, needSync}, false},
+	{"SQLite, rollback journal", []need{needPOSIX, needUpgrade, {"fresh-content", "a reader sees an old page"}, needSync}, false},
 	{"PostgreSQL", []need{
 		{"chown", "its container can't take over the folder, and does not start"}, {"chmod", "it refuses a folder whose mode is not 0700"}, needRename, needSync,
 	}, false},
@@ -42,7 +44,7 @@ var uses = []use{
 		{"lock-flock", "two members can open the same data"}, {"map-write", "it reads old pages"}, {"fdatasync-10ms", "leader elections, slow answers"}, needSync,
 	}, false},
 	{"LMDB", []need{{"shared-memory", "readers and writers corrupt the database"}, {"map-write", "it reads old pages"}, needPOSIX, needSync}, false},
-	{"git", []need{needRename, needExclusive, {"mtime-ns", "an edit right after a checkout can go unnoticed"}, {"case", "files that differ in case only overwrite each other"}}, false},
+	{"git", []need{needRename, needExclusive, {"case", "files that differ in case only overwrite each other"}}, false},
 	{"file watchers (npm, webpack, vite)", []need{{"events", "changes by the other go unnoticed: use polling"}}, true},
 	{"edits from the other side", []need{
 		{"fresh-content", "programs read the old content"}, {"fresh-size", "programs read a part of the file, or old bytes at its end"}, {"fresh-mtime", "make and bundlers miss the edit"},

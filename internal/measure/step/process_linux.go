@@ -181,8 +181,11 @@ func lock(f *os.File, c Call) error {
 		return eintr.Retry(func() error { return unix.Flock(int(f.Fd()), how) })
 	}
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: c.Offset, Len: c.Length}
-	if c.Op == Unlock {
+	switch {
+	case c.Op == Unlock:
 		l.Type = unix.F_UNLCK
+	case c.How == "posix shared":
+		l.Type = unix.F_RDLCK
 	}
 	cmd := unix.F_SETLK
 	if c.How == "ofd" {

@@ -59,7 +59,7 @@ const (
 	Load  Op = "load"
 	Store Op = "store"
 	// Lock tries an exclusive lock on Length bytes at Offset of File. How is "posix", "ofd" or "flock", which locks the whole
-	// file. Unlock releases it.
+	// file; "posix shared" is a shared lock. Unlock releases it.
 	Lock   Op = "lock"
 	Unlock Op = "unlock"
 	// Stat answers what Path is. A link is followed unless How is "link".
