@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// vague is a ratio that says nothing: who knows only that a place may be at most twice as slow does not know whether it is good.
+const vague = 0.5
+
 // A choice is the best place of a scene, as far as it is proven.
 type choice struct {
 	// text is the choice. Scenes with the same text are one line.
@@ -28,7 +31,7 @@ func (s *scene) choice(margin float64) choice {
 			failed = append(failed, c)
 		case c.stalls():
 			stalls = append(stalls, c)
-		case !c.proven():
+		case !c.proven(), c.Kind == Inconclusive && c.Compared.Low < vague:
 			unproven = append(unproven, c)
 		case c.Kind == Faster:
 			faster = append(faster, c)
@@ -71,7 +74,10 @@ func (s *scene) any(margin float64, bad []string, rest, unproven []*Cell) choice
 	}
 	for _, c := range unproven {
 		why := " (not proven)"
-		if c.Doubt || c.own != nil && c.own.Doubt {
+		switch {
+		case c.proven():
+			why = " (not known)"
+		case c.Doubt || c.own != nil && c.own.Doubt:
 			why = " (in doubt)"
 		}
 		bad = append(bad, c.where()+why)

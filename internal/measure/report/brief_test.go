@@ -95,6 +95,7 @@ func TestChoice(t *testing.T) {
 		return c
 	}
 	doubt := func(c *Cell) { c.Doubt = true }
+	stalls := func(c *Cell) { c.Stalls = &Stalls{Trials: 9, Of: 20, Proven: true} }
 	for _, row := range []struct {
 		others []*Cell
 		want   string
@@ -108,6 +109,9 @@ func TestChoice(t *testing.T) {
 		{[]*Cell{with(at("fast", Faster, 2, 3), func(c *Cell) { c.Unsafe = true }), at("bind", Slower, 0.8, 0.9)}, "w: host dir; every other place that keeps data is slower"},
 		{[]*Cell{at("bind", Slower, 0.8, 0.9), at("layer", Slower, 0.4, 0.5)}, "w: host dir; every other place that keeps data is slower, least oci bind (slower by 10-20 %)"},
 		{[]*Cell{at("bind", Equivalent, 0.951, 1.02), at("volume", Inconclusive, 0.97, 1.09)}, "w: any place; none is measurably slower (5 % at most)"},
+		{[]*Cell{at("bind", Equivalent, 0.97, 1.02), at("volume", Inconclusive, 0.14, 6)}, "w: any place but oci volume (not known); the others are equal to host dir within 5 %"},
+		{[]*Cell{at("bind", Equivalent, 0.97, 1.02), with(at("volume", Equivalent, 0.98, 1.02), stalls)}, "w: any place but oci volume (stalls); the others are equal to host dir within 5 %"},
+		{[]*Cell{with(at("bind", Faster, 1.1, 1.3), stalls), at("volume", Slower, 0.8, 0.9)}, "w: host dir; every other place that keeps data is slower or stalls"},
 		{[]*Cell{with(at("bind", Slower, 0.8, 0.9), func(c *Cell) { c.Compared.Tentative = true })}, ""},
 		{[]*Cell{with(at("bind", Equivalent, 0.98, 1.02), doubt)}, ""},
 		{[]*Cell{at("bind", Slower, 0.8, 0.9), {Cell: record.Cell{Engine: "oci", Place: "layer"}, Kind: Failed}}, "w: host dir; every other place that keeps data is slower or failed"},
