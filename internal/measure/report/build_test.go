@@ -209,7 +209,7 @@ func TestNext(t *testing.T) {
 	f.run.Blocks = 3
 	f.fill(thePlaces[:4], 1)
 	few := built(f.run, f.trials).Next
-	if few == nil || few.Blocks < leastBlocks || few.Blocks > mostNext {
+	if few == nil || few.Blocks < leastBlocks || few.Blocks > max(mostNext, Patience*3) {
 		t.Fatalf("after 3 blocks Next = %+v, want 6 to 20 blocks", few)
 	}
 	if few.Settles == 0 {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -9,9 +10,15 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// mostNext is the most blocks that Next asks for, or three times those there were, if that is more. Beyond that, a quieter
+// mostNext is the most blocks that Next asks for, or Patience times those there were, if that is more. Beyond that, a quieter
 // machine or longer trials settle a question sooner.
-const mostNext = 20
+const (
+	mostNext = 20
+	Patience = 10
+)
+
+// enoughTime is how much the default of --max leaves for a command without it.
+const enoughTime = 25 * time.Minute
 
 // leastBlocks is the least number of blocks with which package stats proves anything.
 const leastBlocks = 6
@@ -38,7 +45,7 @@ func (r *Report) next(g *gathered, opt Options) *Next {
 		return nil
 	}
 	n := Next{Busy: slices.ContainsFunc(r.Concerns, func(c Concern) bool { return c.Check == neighbour && c.Severity == record.Doubt })}
-	most := max(mostNext, 3*r.Run.Blocks)
+	most := max(mostNext, Patience*r.Run.Blocks)
 	var wanted []int
 	var open []OpenCell
 	for _, w := range r.Workloads {
@@ -64,8 +71,12 @@ func (r *Report) next(g *gathered, opt Options) *Next {
 	}
 	if n.Settles = len(wanted); n.Settles > 0 {
 		n.Blocks = slices.Max(wanted)
-		n.Command = fmt.Sprintf("plimsoll run --resume %s --until-settled%s", r.Run.ID, opt.Flags)
 		n.Time = BlockTime(g.trials, r.Needed(open)) * time.Duration(n.Blocks-r.Run.Blocks)
+		most := ""
+		if n.Time > enoughTime {
+			most = fmt.Sprintf(" --max %dm", 10*int(math.Ceil(1.2*n.Time.Minutes()/10)))
+		}
+		n.Command = fmt.Sprintf("plimsoll run --resume %s --until-settled%s%s", r.Run.ID, most, opt.Flags)
 	}
 	return &n
 }

@@ -14,13 +14,9 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-const (
-	// tooFar is by how much a comparison may need more time than there is, and be measured on: what it needs is an estimate from few
-	// blocks, and falls as often as it rises.
-	tooFar = 2
-	// patience bounds the time that a sentence offers for the open comparisons, in lengths of the run so far.
-	patience = 10
-)
+// tooFar is by how much a comparison may need more time than there is, and be measured on: what it needs is an estimate from few
+// blocks, and falls as often as it rises.
+const tooFar = 2
 
 // A settler decides which cells are measured on when all blocks are done.
 type settler struct {
@@ -91,7 +87,7 @@ func (o *outlook) halfTime(goesOn bool) string {
 		return text
 	}
 	text += fmt.Sprintf(", about %d will be at the end", settled+len(soon))
-	later := slices.DeleteFunc(o.within(patience*o.Run.Blocks), func(c report.OpenCell) bool { return c.Blocks <= o.Run.Blocks })
+	later := slices.DeleteFunc(o.within(report.Patience*o.Run.Blocks), func(c report.OpenCell) bool { return c.Blocks <= o.Run.Blocks })
 	if len(later) > 0 {
 		more := o.block(o.rep.Needed(later)) * time.Duration(longest(later)-o.Run.Blocks)
 		text += fmt.Sprintf("; %d need about %s more", len(later), report.About(more))
