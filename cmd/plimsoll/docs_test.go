@@ -162,7 +162,8 @@ func TestReadmeExample(t *testing.T) {
 	mustDo(t, err)
 	texttest.Has(t, string(whole), []string{report.Question, "A/A control", "95 % interval", "━━ at a glance", " cells; this is the worst: ",
 		"- I/O engine io_uring at 6 of 9 workloads: ", "- plain system calls and no I/O engine at append, wal, tree",
-		"Next:   plimsoll run --resume", "host dir, rate", "Repeat: plimsoll run --seed", "All tables: plimsoll report"})
+		"Next:   plimsoll run --resume", "host dir, rate", "Repeat: plimsoll run --seed", "All tables: plimsoll report", "half-time: ",
+		"━━ the answer", "Best place  compared with host dir", "this machine was too noisy to"})
 	b, err := os.ReadFile("../../README.md")
 	mustDo(t, err)
 	_, rest, _ := strings.Cut(string(b), "<!-- example: begin -->")
