@@ -160,7 +160,7 @@ func parses(args []string) error {
 func TestReadmeExample(t *testing.T) {
 	whole, err := os.ReadFile("../../docs/example.txt")
 	mustDo(t, err)
-	texttest.Has(t, string(whole), []string{report.Question, "A/A control", "95 % interval", "━━ at a glance", " cells; this is the worst: ",
+	texttest.Has(t, string(whole), []string{report.Question, "A/A control", " interval ", "━━ at a glance", " cells; this is the worst: ",
 		"- I/O engine io_uring at 6 of 9 workloads: ", "- plain system calls and no I/O engine at append, wal, tree",
 		"Next:   plimsoll run --resume", "host dir, rate", "Repeat: plimsoll run --seed", "All tables: plimsoll report", "half-time: ",
 		"━━ the answer", "Best place  compared with host dir", "this machine was too noisy to"})
