@@ -134,12 +134,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := engines.CheckImages(ctx, job.Plan, made); err != nil {
 		return err
 	}
-	left := job.Left()
-	if f.budget > 0 {
-		left = f.budget
-	}
-	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.Run.ID, job.Run.Plan, job.Run.Seed, size.Duration(left.Round(time.Second)),
-		map[bool]string{true: " left"}[len(job.Done) > 0])
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, %s\n", job.Run.ID, job.Run.Plan, job.Run.Seed, f.timeText(job))
 	a.aboutUser(job.Plan)
 	runErr := job.Measure(ctx, runs.Bench{Source: a.engines(), Engines: made, Store: db, Observer: newProgress(a.stderr), Budget: f.budget, UntilSettled: f.max, Hard: a.hardContext()})
 	switch {
@@ -165,6 +160,22 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	return outcomeError(seen)
+}
+
+// timeText says how long a run will take.
+func (f runFlags) timeText(job *runs.Job) string {
+	left, more := job.Left(), len(job.Done) > 0
+	if f.budget > 0 {
+		left = f.budget
+	}
+	text := fmt.Sprintf("about %s%s if every cell can be measured", size.Duration(left.Round(time.Second)), map[bool]string{true: " left"}[more])
+	switch {
+	case !f.untilSettled:
+		return text
+	case more && left < time.Second:
+		return "until all is settled, " + size.Duration(f.max) + " at most"
+	}
+	return text + ", then until all is settled, " + size.Duration(f.max) + " in all at most"
 }
 
 // setPath makes --path a whole path: the command that repeats the run may be run in another folder.

@@ -31,6 +31,9 @@ func (s settler) review(p trial.Progress) trial.Review {
 	rep := report.Build(run, p.Trials, report.Options{})
 	all, open := rep.Unsettled()
 	if all == 0 {
+		if s.most > 0 && p.Done == run.Blocks {
+			return trial.Review{Say: "nothing is compared in this plan, so there is nothing to settle"}
+		}
 		return trial.Review{}
 	}
 	o := outlook{Progress: p, rep: rep, all: all, open: open}
