@@ -81,6 +81,10 @@ func (n *tallied) add(t *testing.T, r *report.Report) {
 			case report.Equivalent:
 				n.equivalent++
 			}
+			if c.Stalls != nil && c.Stalls.Proven {
+				t.Logf("run %d of %d blocks: %s %s stalls: %+v", n.runs, r.Run.Blocks, w.Name, c.Label, *c.Stalls)
+				lied = 1
+			}
 			if c.Compared != nil && c.Kind != report.Control {
 				n.rows++
 			}
