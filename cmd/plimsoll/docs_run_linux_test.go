@@ -63,6 +63,8 @@ var elsewhere = map[string]string{
 	"plimsoll run --resume":                          "TestRunInterrupted",
 	"plimsoll run --resume last --blocks 40":         "TestRunMoreBlocks",
 	"plimsoll run --for 20m":                         "TestBudget",
+	"plimsoll run --until-settled --max 1h":          "TestRunUntilSettled",
+	"plimsoll run --resume last --until-settled":     "TestRunUntilSettled",
 	"plimsoll run caps":                              "TestCaps",
 	"plimsoll run caps --quick --only engine=docker": "TestCaps",
 	"plimsoll run neighbours":                        "TestNeighbours",
