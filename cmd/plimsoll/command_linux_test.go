@@ -97,7 +97,7 @@ func TestSiteBuild(t *testing.T) {
 	if reasons[fmt.Sprintf(lacks, "oci")] != 3 || reasons[fmt.Sprintf(lacks, "docker")] != 5 {
 		t.Errorf("skipped: %v", reasons)
 	}
-	r.wantOutput(t, exitDone, "bind -> layer", "volume -> volume", "oci layer -> layer was not measured at jekyll: ", "rate or time")
+	r.wantOutput(t, exitDone, "bind -> layer", "volume -> volume", "oci layer -> layer, oci bind -> layer, oci bind -> bind were not measured at jekyll: ", "rate or time")
 	csv := plimsoll(t, t.Context(), state, "", "results", "export", "last", "--format", "csv").stdout
 	head, _, _ := strings.Cut(csv, "\n")
 	if !strings.HasSuffix(head, "source,source_fs_type,source_resident,exit_status,isolation") || !strings.Contains(csv, ",bind,ext4,") {

@@ -84,6 +84,9 @@ func (r *Report) measuredPoint() Point {
 	for i := range r.Answers {
 		if a := &r.Answers[i]; !a.skipped() {
 			if figures := a.figures(&r.Workloads[0]); figures != "" {
+				if a.On != "" {
+					figures += "; " + a.On
+				}
 				p.Items = append(p.Items, a.label()+": "+figures)
 			}
 		}

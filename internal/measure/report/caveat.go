@@ -91,7 +91,11 @@ func (r *Report) skippedTexts() (out []string) {
 		if len(at[k]) > 4 {
 			where = size.Plural(len(at[k]), "workload")
 		}
-		out = append(out, k.label+" was not measured at "+where+": "+k.reason)
+		was := " was"
+		if strings.Contains(k.label, ", ") {
+			was = " were"
+		}
+		out = append(out, k.label+was+" not measured at "+where+": "+k.reason)
 	}
 	return out
 }
