@@ -128,7 +128,7 @@ func (r *Report) looksText() string {
 	if len(at) == 0 {
 		return ""
 	}
-	text := "verdicts could be seen after " + strings.Join(at, ", ") + " blocks already: all intervals are wide enough to hold together with those"
+	text := "verdicts could be seen before the last block, after block " + strings.Join(at, ", ") + ": all intervals are wide enough to hold together with those"
 	if out > 0 {
 		text += fmt.Sprintf("; %s %s left out from then on", size.Plural(out, "cell"), plural(out, "was", "were"))
 	}

@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// mostNext is the most blocks that Next asks for, or Patience times those there were, if that is more. Beyond that, a quieter
-// machine or longer trials settle a question sooner.
-const (
-	mostNext = 20
-	Patience = 10
-)
+// mostNext is the most blocks that Next asks for, or Patience times those there were, if that is more.
+const mostNext = 20
+
+// Patience is how many times the blocks of a run may be offered for its open comparisons. Beyond that, a quieter machine or longer
+// trials settle a question sooner.
+const Patience = 10
 
 // enoughTime is how much the default of --max leaves for a command without it.
 const enoughTime = 25 * time.Minute
@@ -55,6 +55,9 @@ func (r *Report) next(g *gathered, opt Options) *Next {
 				continue
 			}
 			n.Open++
+			if !r.Run.MeasuredIn(c.Key, r.Run.Blocks) {
+				continue // It was left out, and is not measured again.
+			}
 			total := r.Run.Blocks + x.More
 			if x.Tentative && (c.Kind != Inconclusive || total > most) {
 				// With so few blocks, take six first and see.

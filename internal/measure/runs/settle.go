@@ -36,15 +36,19 @@ func (s settler) review(p trial.Progress) trial.Review {
 		}
 		return trial.Review{}
 	}
-	o := outlook{Progress: p, rep: rep, all: all, open: open}
-	switch {
+	o := outlook{Progress: p, rep: rep, all: all, settled: all - len(open), open: open}
+	// What was left out is not measured again: its blocks would not be those of its baseline.
+	o.open = slices.DeleteFunc(o.open, func(c report.OpenCell) bool { return !run.MeasuredIn(c.Key, p.Done) })
+	switch out := len(open) - len(o.open); {
 	case p.Done < run.Blocks:
 		return trial.Review{Say: o.halfTime(s.most > 0)}
 	case s.most == 0:
 		return trial.Review{}
 	case p.Done >= plan.MaxBlocks:
-		return trial.Review{Say: fmt.Sprintf("a run has %d blocks at most: %d of %d comparisons are not settled", plan.MaxBlocks, len(open), all)}
-	case len(open) == 0:
+		return trial.Review{Say: fmt.Sprintf("a run has %d blocks at most: %d of %d comparisons are not settled", plan.MaxBlocks, all-o.settled, all)}
+	case len(o.open) == 0 && out > 0:
+		return trial.Review{Say: fmt.Sprintf("after %s %s; the other %d were left out before: a run of their own may settle them", size.Plural(p.Done, "block"), o.settledText(), out)}
+	case len(o.open) == 0:
 		return trial.Review{Say: fmt.Sprintf("all %d comparisons are settled after %s", all, size.Plural(p.Done, "block"))}
 	}
 	return o.goOn(s.most - p.Took)
@@ -53,9 +57,15 @@ func (s settler) review(p trial.Progress) trial.Review {
 // An outlook is what may become of the comparisons of a run.
 type outlook struct {
 	trial.Progress
-	rep  *report.Report
-	all  int
-	open []report.OpenCell
+	rep *report.Report
+	// all is how many comparisons there are, settled how many have a verdict. open are the others that are still measured.
+	all, settled int
+	open         []report.OpenCell
+}
+
+// settledText says how many comparisons are settled.
+func (o *outlook) settledText() string {
+	return fmt.Sprintf("%d of %s %s settled", o.settled, size.Plural(o.all, "comparison"), are(o.all))
 }
 
 // block is how long a block takes in which only these cells are measured.
@@ -83,13 +93,12 @@ func longest(open []report.OpenCell) int {
 
 // halfTime says what the run has settled and what it may.
 func (o *outlook) halfTime(goesOn bool) string {
-	settled := o.all - len(o.open)
-	text := fmt.Sprintf("half-time: %d of %s settled", settled, size.Plural(o.all, "comparison")+" "+are(o.all))
+	text := "half-time: " + o.settledText()
 	soon := o.within(o.Run.Blocks)
-	if settled == o.all {
+	if o.settled == o.all {
 		return text
 	}
-	text += fmt.Sprintf(", about %d will be at the end", settled+len(soon))
+	text += fmt.Sprintf(", about %d will be at the end", o.settled+len(soon))
 	later := slices.DeleteFunc(o.within(report.Patience*o.Run.Blocks), func(c report.OpenCell) bool { return c.Blocks <= o.Run.Blocks })
 	if len(later) > 0 {
 		more := o.block(o.rep.Needed(later)) * time.Duration(longest(later)-o.Run.Blocks)
@@ -106,8 +115,7 @@ func (o *outlook) halfTime(goesOn bool) string {
 
 // goOn decides what is measured in the time that is left.
 func (o *outlook) goOn(left time.Duration) trial.Review {
-	settled := o.all - len(o.open)
-	text := fmt.Sprintf("after %s %d of %s settled", size.Plural(o.Done, "block"), settled, size.Plural(o.all, "comparison")+" "+are(o.all))
+	text := fmt.Sprintf("after %s %s", size.Plural(o.Done, "block"), o.settledText())
 	cells := o.rep.Needed(o.open)
 	reach := o.Done + int(tooFar*float64(left)/float64(max(1, o.block(cells))))
 	try := o.within(reach)

@@ -92,5 +92,14 @@ func TestReview(t *testing.T) {
 			}
 		}
 	}
+	// A cell that was left out as too far keeps nothing going, however much time there is.
+	p := progress(20, 20, append(slices.Clone(plain), played{"lost", 1.04, 0.5}))
+	p.Run.Looks = []record.Look{{Blocks: 10, LeftOut: []string{"wal/host/lost", "tree/host/lost"}}}
+	p.Trials = slices.DeleteFunc(p.Trials, func(t record.Trial) bool { return !p.Run.MeasuredIn(t.Key, t.Block) })
+	v := settler{100 * time.Hour}.review(p)
+	fmt.Fprintf(&said, "only cells that were left out are open:\n  %s\n", v.Say)
+	if v.Blocks != 0 {
+		t.Errorf("it goes on to %d blocks for cells that are not measured", v.Blocks)
+	}
 	golden.Check(t, "review.txt", said.String())
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 )
 
@@ -33,97 +32,76 @@ var sequences = []sequence{
 }
 
 // follow draws runs and lets them follow a sequence. All intervals of all looks must hold together.
-func (mc machine) follow(q sequence, workloads, cells int, effect float64, reps int) (s score) {
+func (mc machine) follow(q sequence, workloads, cells int, effect float64, reps int) score {
 	r := rand.New(rand.NewPCG(7, 7))
 	d := designs[len(designs)-1]
 	d.blocks = 2 * q.budget
-	var widths []float64
-	right, n, found, effects := 0, 0, 0, 0
+	n := outcomes{truth: truth{cells, effect}}
 	for range reps {
 		m, pairs := mc.draw(r, d, workloads, cells, effect)
-		all, wrong := true, false
+		held, lied := true, false
 		length := make([]int, len(m.Values)) // Of the rows that are left out.
 		spent, blocks := float64(q.first), q.first
 		var last []Comparison
 		for look := 0; ; look++ {
-			cut := Matrix{Cells: m.Cells, Values: make([][]float64, len(m.Values))}
-			for i, row := range m.Values {
-				cut.Values[i] = row[:blocks]
-				if length[i] > 0 {
-					cut.Values[i] = row[:length[i]]
-				}
-			}
 			for i := range pairs {
 				if length[pairs[i].Cell] == 0 && !q.free {
 					pairs[i].Look = look
 				}
 			}
-			last = Compare(cut, pairs, Options{Resamples: 1000, Seed: 1})
-			open := map[int]bool{}
-			for _, c := range last {
-				if c.Pair.Control {
-					continue
-				}
-				truth := 1.0
-				if c.Pair.Cell%cells%2 == 1 {
-					truth = math.Exp(effect)
-				}
-				all = all && c.Low <= truth && truth <= c.High
-				wrong = wrong || truth == 1 && (c.Verdict == Faster || c.Verdict == Slower)
-				if c.Verdict == Inconclusive {
-					open[c.Pair.Cell] = true
-				}
-			}
-			kept := 0
-			for i := range m.Values {
-				w := i / cells
-				used := slices.ContainsFunc(pairs, func(p Pair) bool { return open[p.Cell] && p.Cell/cells == w })
-				switch k := i % cells; {
-				case !q.drop || open[i] || used && (k == 0 || k == cells-1):
-					kept++
-				case length[i] == 0:
-					length[i] = blocks
-				}
-			}
+			last = Compare(m.cut(blocks, length), pairs, Options{Resamples: 1000, Seed: 1})
+			holds, lies := n.look(last)
+			held, lied = held && holds, lied || lies
+			kept := q.leaveOut(last, cells, blocks, length)
 			if kept == 0 {
 				break
 			}
 			share := float64(kept) / float64(len(m.Values))
-			more := int((float64(q.budget) - spent) / share)
+			more := min(int((float64(q.budget)-spent)/share), d.blocks-blocks)
 			if q.doubling {
 				more = min(more, blocks)
 			}
-			if more = min(more, d.blocks-blocks); more < 1 {
+			if more < 1 {
 				break
 			}
 			spent += float64(more) * share
 			blocks += more
 		}
-		for _, c := range last {
-			if c.Pair.Control {
-				continue
-			}
-			want := Equivalent
-			if c.Pair.Cell%cells%2 == 1 && effect != 0 {
-				effects++
-				if want = Slower; c.Verdict == want {
-					found++
-				}
-			}
-			if n++; c.Verdict == want {
-				right++
-			}
-			widths = append(widths, 50*math.Log(c.High/c.Low))
-		}
-		if all {
-			s.covered += 1 / float64(reps)
-		}
-		if wrong {
-			s.wrong += 1 / float64(reps)
+		n.end(last, held, lied)
+	}
+	return n.score()
+}
+
+// cut returns the first blocks of m, and fewer of the rows with a length.
+func (m Matrix) cut(blocks int, length []int) Matrix {
+	out := Matrix{Cells: m.Cells, Values: make([][]float64, len(m.Values))}
+	for i, row := range m.Values {
+		out.Values[i] = row[:blocks]
+		if length[i] > 0 {
+			out.Values[i] = row[:length[i]]
 		}
 	}
-	s.settled, s.found, s.width = float64(right)/float64(n), float64(found)/float64(max(1, effects)), Median(widths)
-	return s
+	return out
+}
+
+// leaveOut sets the length of the rows that are not measured on after a look, and returns how many are.
+func (q sequence) leaveOut(seen []Comparison, cells, blocks int, length []int) int {
+	open, used := map[int]bool{}, map[int]bool{}
+	for _, c := range seen {
+		if !c.Pair.Control && c.Verdict == Inconclusive {
+			open[c.Pair.Cell], used[c.Pair.Cell/cells] = true, true
+		}
+	}
+	kept := 0
+	for i := range length {
+		switch k := i % cells; {
+		case !q.drop, open[i], used[i/cells] && (k == 0 || k == cells-1):
+			kept++
+		case length[i] == 0:
+			length[i] = blocks
+		}
+	}
+	return kept
 }
 
 // TestLooksCampaign prints the table of METHOD.md's looks:

@@ -141,46 +141,88 @@ type score struct {
 	settled, found, width float64
 }
 
+// A truth is what a simulated run's cells are: the odd ones have an effect, the log of their ratio.
+type truth struct {
+	cells  int
+	effect float64
+}
+
+// of returns the ratio of a comparison and the verdict that is right.
+func (tr truth) of(c Comparison) (float64, Verdict) {
+	switch odd := c.Pair.Cell%tr.cells%2 == 1; {
+	case !odd || tr.effect == 0:
+		return 1, Equivalent
+	case tr.effect > 0:
+		return math.Exp(tr.effect), Faster
+	}
+	return math.Exp(tr.effect), Slower
+}
+
+// outcomes counts what simulated runs said.
+type outcomes struct {
+	truth
+	runs, covered, wrong           int
+	right, all, found, withEffects int
+	widths                         []float64
+}
+
+// look reports whether all intervals hold, and whether there is a false find.
+func (n *outcomes) look(all []Comparison) (holds, lies bool) {
+	holds = true
+	for _, c := range all {
+		if c.Pair.Control {
+			continue
+		}
+		ratio, want := n.of(c)
+		holds = holds && c.Low <= ratio && ratio <= c.High
+		lies = lies || want == Equivalent && (c.Verdict == Faster || c.Verdict == Slower)
+	}
+	return holds, lies
+}
+
+// end counts the verdicts at the end of a run, of which all looks held, or one lied.
+func (n *outcomes) end(all []Comparison, held, lied bool) {
+	n.runs++
+	if held {
+		n.covered++
+	}
+	if lied {
+		n.wrong++
+	}
+	for _, c := range all {
+		if c.Pair.Control {
+			continue
+		}
+		_, want := n.of(c)
+		if n.all++; c.Verdict == want {
+			n.right++
+		}
+		if want != Equivalent {
+			if n.withEffects++; c.Verdict == want {
+				n.found++
+			}
+		}
+		n.widths = append(n.widths, 50*math.Log(c.High/c.Low))
+	}
+}
+
+// score is the outcomes in shares.
+func (n *outcomes) score() score {
+	of := func(k, n int) float64 { return float64(k) / float64(max(1, n)) }
+	return score{covered: of(n.covered, n.runs), wrong: of(n.wrong, n.runs), settled: of(n.right, n.all), found: of(n.found, n.withEffects), width: Median(n.widths)}
+}
+
 // play draws runs and compares them.
-func (mc machine) play(d design, workloads, cells int, effect float64, reps int) (s score) {
+func (mc machine) play(d design, workloads, cells int, effect float64, reps int) score {
 	r := rand.New(rand.NewPCG(7, 7))
-	var widths []float64
-	right, n, found, effects := 0, 0, 0, 0
+	n := outcomes{truth: truth{cells, effect}}
 	for range reps {
 		m, pairs := mc.draw(r, d, workloads, cells, effect)
-		all, wrong := true, false
-		for _, c := range Compare(m, pairs, Options{Resamples: 1000, Seed: 1}) {
-			if c.Pair.Control {
-				continue
-			}
-			truth, want := 1.0, Equivalent
-			if c.Pair.Cell%cells%2 == 1 && effect != 0 {
-				truth = math.Exp(effect)
-				if want = Slower; effect > 0 {
-					want = Faster
-				}
-			}
-			all = all && c.Low <= truth && truth <= c.High
-			wrong = wrong || want == Equivalent && (c.Verdict == Faster || c.Verdict == Slower)
-			if n++; c.Verdict == want {
-				right++
-			}
-			if want != Equivalent {
-				if effects++; c.Verdict == want {
-					found++
-				}
-			}
-			widths = append(widths, 50*math.Log(c.High/c.Low))
-		}
-		if all {
-			s.covered += 1 / float64(reps)
-		}
-		if wrong {
-			s.wrong += 1 / float64(reps)
-		}
+		all := Compare(m, pairs, Options{Resamples: 1000, Seed: 1})
+		held, lied := n.look(all)
+		n.end(all, held, lied)
 	}
-	s.settled, s.found, s.width = float64(right)/float64(n), float64(found)/float64(max(1, effects)), Median(widths)
-	return s
+	return n.score()
 }
 
 // TestTimed plays the design of the default plan on the worst machine: what it says is right together in 95 of 100 runs, and
