@@ -104,6 +104,40 @@ func (q sequence) leaveOut(seen []Comparison, cells, blocks int, length []int) i
 	return kept
 }
 
+// TestLooks: who looks four times, each time at twice the blocks, errs as seldom as one who looks once; without the looks' own levels
+// he would err twice as often.
+func TestLooks(t *testing.T) {
+	const reps = 1500
+	r := rand.New(rand.NewPCG(3, 4))
+	errs := map[bool]int{}
+	for range reps {
+		cell, base := make([]float64, 80), make([]float64, 80)
+		for b := range cell {
+			cell[b], base[b] = math.Exp(0.1*r.NormFloat64()), 1
+		}
+		for _, free := range []bool{false, true} {
+			for look, blocks := range []int{10, 20, 40, 80} {
+				p := Pair{Cell: 0, Baseline: 1, Look: look}
+				if free {
+					p.Look = 0
+				}
+				if c := Compare(matrix(cell[:blocks], base[:blocks]), []Pair{p}, Options{})[0]; c.Low > 1 || c.High < 1 {
+					errs[free]++
+					break
+				}
+			}
+		}
+	}
+	share := func(free bool) float64 { return float64(errs[free]) / reps }
+	if limit := 0.054 + 3*math.Sqrt(0.05*0.95/reps); share(false) > limit {
+		t.Errorf("one of four looks errs in %.3f of the runs, want at most %.3f", share(false), limit)
+	}
+	if share(true) < 0.09 {
+		t.Errorf("looks at the same level err in %.3f of the runs: this test shows nothing", share(true))
+	}
+	t.Logf("%.3f, without levels of their own %.3f", share(false), share(true))
+}
+
 // TestLooksCampaign prints the table of METHOD.md's looks:
 //
 //	PLIMSOLL_CAMPAIGN=1 go test -run LooksCampaign -v -timeout 1h ./internal/measure/stats
