@@ -71,7 +71,7 @@ func TestReview(t *testing.T) {
 		{"end", 20, 20, open, 0, false, 0},
 		{"end, all settled", 20, 20, plain, time.Hour, false, 0},
 		{"end, one open", 20, 20, open, time.Hour, true, 4},
-		{"end, one lost", 20, 20, lost, 20 * time.Minute, true, 6},
+		{"end, one lost", 20, 20, lost, 20 * time.Minute, true, 5},
 		{"end, nothing to compare", 20, 20, nil, time.Hour, false, 0},
 		{"end, no time left", 20, 20, open, 3 * time.Minute, false, 0},
 	} {

@@ -63,7 +63,7 @@ func TestCampaign(t *testing.T) {
 		part = chosen
 	}
 	for _, f := range families {
-		for _, blocks := range []int{6, 10} {
+		for _, blocks := range []int{6, 10, 20} {
 			fmt.Printf("\n%d pairs, %d blocks, %d reports a world\n", f.workloads*f.cells, blocks, reps)
 			for _, me := range methods {
 				if strings.Contains(me.name, part) {

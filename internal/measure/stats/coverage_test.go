@@ -32,6 +32,7 @@ func TestCoverage(t *testing.T) {
 		{"memory and disk", family{8, 10}, 6, 35},
 		{"graded", family{8, 10}, 6, 19},
 		{"outlier block", family{8, 10}, 10, 15},
+		{"graded, t3", family{1, 10}, 20, 5},
 	}
 	for i, tt := range tests {
 		w := find(t, tt.world)

@@ -22,8 +22,9 @@ type paired struct {
 	mean  float64
 	// centre is the estimate that is reported.
 	centre float64
-	// spread is the standard deviation of logs, at least leastSpread.
-	spread float64
+	// spread is the standard deviation of logs that their centre shows, at least leastSpread, and freedom its degrees of
+	// freedom: see spreadOf.
+	spread, freedom float64
 	// reason reports why there is nothing to compare; zero tells a cell that moved
 	// nothing in any block, for which the ratio is known to be 0.
 	reason string
@@ -52,7 +53,7 @@ func pair(m Matrix, pr Pair, both map[int][]float64) paired {
 			p.logs = append(p.logs, math.Log(cell[b])-math.Log(base[b]))
 		}
 	}
-	p.mean, p.spread = moments(p.logs)
+	p.mean, p.spread, p.freedom = spreadOf(p.logs)
 	p.centre = centre(p.logs)
 	for b := range p.blocks {
 		if usable(cell[b]) && usable(base[b]) {

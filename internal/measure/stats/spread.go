@@ -110,7 +110,7 @@ func grid(ps []paired) []float64 {
 // likelihood is that of the sample variance of normal data at each sigma,
 // scaled to sum to 1.
 func likelihood(p *paired, sigma []float64) []float64 {
-	d := float64(p.n() - 1)
+	d := p.freedom
 	out := make([]float64, len(sigma))
 	var sum float64
 	for g, s := range sigma {

@@ -25,6 +25,8 @@ type machine struct {
 	burst float64
 	// stalls is how many stalls of 50 ms there are in a second.
 	stalls float64
+	// halts is how often in a second the disk stands still for half a second, which a window then ends with.
+	halts float64
 	// carry slows the trial after a writing workload's.
 	carry float64
 }
@@ -41,6 +43,7 @@ var machines = []machine{
 	{name: "bursts", burst: 0.4, white: 0.04, luck: 0.03},
 	{name: "container luck", wander: 0.05, memory: 3, white: 0.04, luck: 0.15},
 	{name: "stalls", wander: 0.05, memory: 3, white: 0.04, luck: 0.03, stalls: 0.5},
+	{name: "halts", wander: 0.05, memory: 3, white: 0.04, luck: 0.03, halts: 0.3},
 	{name: "carry-over", wander: 0.05, memory: 3, white: 0.04, luck: 0.03, carry: 0.2},
 	{name: "all of it", wander: 0.1, memory: 3, white: 0.04, luck: 0.05, burst: 0.2, stalls: 0.3, carry: 0.1},
 }
@@ -93,6 +96,9 @@ func (mc machine) draw(r *rand.Rand, d design, workloads, cells int, effect floa
 			}
 			if n := mc.stalls * d.window; r.Float64() < n {
 				x += math.Log(max(0.1, 1-0.05/d.window))
+			}
+			if r.Float64() < mc.halts*d.window {
+				x += math.Log(d.window / (d.window + 0.5))
 			}
 			if wrote {
 				x -= mc.carry
