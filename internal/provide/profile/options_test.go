@@ -1,0 +1,98 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/testkit/golden"
+	"plimsoll/internal/text/usage"
+)
+
+func TestFromOptionsRefuses(t *testing.T) {
+	store := In(t.TempDir())
+	var sheet golden.Sheet
+	for _, options := range []map[string]string{
+		{"profile": "GLOD"},
+		{"profile": ""},
+		{"profle": "GOLD"},
+		{"iopsmx": "5"},
+		{"something": "5"},
+		{"": "5"},
+		{"capacity": ""},
+		{"capacity": "1e30"},
+		{"capacity": "0"},
+		{"capacity": "20G"},
+		{"iops": "100"},
+		{"iops": "5000,100"},
+		{"profile": "GOLD", "iopsmax": "500"},
+		{"iopsmin": "5", "iopsMax": "x"},
+		{"iopsmin": "100", "iops.min": "100"},
+		{"service": "yes"},
+		{"interval": "30"},
+		{"snapshot": "maybe"},
+		{"level": "9"},
+		{"optional": "iops"},
+		{"encryption": "SECRET"},
+		{"encryption.key": "SECRET"},
+		{"encryption": "yes", "encryption.key_file": "SECRET"},
+		{"encryption": "yes", "key": "SECRET"},
+		{"labels": "=x"},
+	} {
+		p, err := store.FromOptions(options)
+		if p != nil || !usage.Is(err) {
+			t.Errorf("FromOptions(%v) = %v, %v, want a usage error", options, p, err)
+			continue
+		}
+		if strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("FromOptions(%v) repeats what may be a key: %v", options, err)
+		}
+		sheet.Add(options, err)
+	}
+	sheet.Check(t, "options-refused.txt")
+}
+
+func TestFromOptions(t *testing.T) {
+	store := In(t.TempDir())
+	gold, err := store.Lookup("gold")
+	if err != nil || gold.Name != "GOLD" {
+		t.Fatalf("Lookup(gold) = %v, %v", gold, err)
+	}
+	for _, tt := range []struct {
+		options map[string]string
+		change  func(*Profile)
+	}{
+		{map[string]string{}, func(*Profile) {}},
+		{map[string]string{"capacity": "30GB", "iopsmax": "5000"}, func(p *Profile) { p.Capacity, p.IOPS.Max = 30e9, 5000 }},
+		{map[string]string{"iops": "20,30", "bandwidthMax": "7"}, func(p *Profile) { p.IOPS, p.Bandwidth = Range{20, 30}, Range{0, 7e6} }},
+		{map[string]string{"iops": "none", "type": "none", "service.compression": "none"}, func(p *Profile) {
+			p.IOPS, p.Type, p.Service.Compression = Range{}, "", Compression{}
+		}},
+		{map[string]string{"iops.max": "none", "node": "none"}, func(p *Profile) { p.IOPS.Max = 0 }},
+		// The profile's own settings of a service that it has switched off are used.
+		{map[string]string{"compression": "yes"}, func(p *Profile) { p.Service.Compression.Enabled = true }},
+		{map[string]string{"snapshot": "yes", "interval": "15"}, func(p *Profile) { p.Service.Snapshot = Snapshot{true, 15, 10} }},
+		{map[string]string{"label": "a=b", "node": "42", "optional": "level,shared"}, func(p *Profile) {
+			p.Labels, p.Node, p.Optional = map[string]string{"a": "b"}, "42", []string{"level", "shared"}
+		}},
+		{map[string]string{"encryption": "yes", "encryption.key_file": "/k"}, func(p *Profile) { p.Service.Encryption = Encryption{true, "/k", ""} }},
+	} {
+		tt.options["Profile"] = "Gold"
+		want := *gold
+		tt.change(&want)
+		got, err := store.FromOptions(tt.options)
+		if err != nil {
+			t.Errorf("FromOptions(%v): %v", tt.options, err)
+			continue
+		}
+		if d := cmp.Diff(&want, got); d != "" {
+			t.Errorf("FromOptions(%v) (-want +got):\n%s", tt.options, d)
+		}
+		checkRoundTrip(t, got)
+	}
+	// The one-liner that names no profile.
+	if p, err := store.FromOptions(map[string]string{"capacity": "20GiB"}); err != nil || p.Name != Default || p.Capacity != 20<<30 {
+		t.Errorf("FromOptions(capacity=20GiB) = %+v, %v", p, err)
+	}
+}
