@@ -1,9 +1,11 @@
 package profile
 
+import "errors"
+
 // directory keeps each volume in a folder of a file system that others use, too.
 func directory() Backend {
 	const shares = "the volume shares its disk with other data, so only a container as a whole can be limited there"
-	return Backend{Name: "directory", here: func(Machine) error { return nil }, rules: map[string]rule{
+	return Backend{Name: "directory", here: hasFolders, rules: map[string]rule{
 		"capacity":      directoryCapacity,
 		"directory":     always(enforced("the data is kept there")),
 		"filesystem":    directoryFilesystem,
@@ -27,6 +29,14 @@ func directory() Backend {
 		"service.replication": always(unsupported("a folder can't be frozen to copy it", "use the backend local")),
 		"service.snapshot":    always(unsupported("a folder can't be frozen to copy it", "use the backend local")),
 	}}
+}
+
+// hasFolders: each Linux has them.
+func hasFolders(m Machine) error {
+	if _, _, err := m.Below("/"); errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }
 
 // directoryCapacity: without a quota the volume is as large as the file system, so the size is no promise.

@@ -80,16 +80,5 @@ func TestBuiltIn(t *testing.T) {
 				t.Errorf("%s: %v\n%s", name, err, text)
 			}
 		}
-		b, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back Profile
-		if err := json.Unmarshal(b, &back); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(p, &back); d != "" {
-			t.Errorf("%s as JSON differs:\n%s", name, d)
-		}
 	}
 }

@@ -22,16 +22,19 @@ const profileOption = "profile"
 // FromOptions returns the profile of a volume from the options of "docker volume create -o": the profile that they name, or Default, changed by the
 // others as With does it. Errors of the user's are *usage.Errors.
 func (s Store) FromOptions(options map[string]string) (*Profile, error) {
-	name, rest := Default, map[string]string{}
-	for key, value := range options {
-		if squeeze(key) != profileOption {
+	name, by, rest := Default, "", map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		value := options[key]
+		switch {
+		case squeeze(key) != profileOption:
 			rest[key] = value
 			continue
+		case by != "":
+			return nil, usage.Errorf("option %s is the same as option %s: leave one out", shown(key), shown(by))
+		case value == "":
+			return nil, usage.Errorf("option %s: it is empty: name a profile", shown(key))
 		}
-		if value == "" {
-			return nil, usage.Errorf("option %s: it is empty: name a profile", key)
-		}
-		name = value
+		name, by = value, key
 	}
 	p, err := s.Lookup(name)
 	if err != nil {
@@ -49,30 +52,34 @@ func (p *Profile) With(options map[string]string) (*Profile, error) {
 	f := &strict.Faults{File: "profile " + p.Name}
 	root, flags := section().Encode(p), map[*yaml.Node]string{}
 	given := map[string]string{}
+	var set []string
 	for _, key := range slices.Sorted(maps.Keys(options)) {
 		path := spelled(key)
-		flag := "option " + key
+		fault := ""
 		switch {
 		case path == "":
-			f.Add(strict.Error{Flag: flag, Message: "there is no such option" + didYouMean(key)})
-			continue
+			fault = "there is no such option" + didYouMean(key)
 		case path == "service":
-			f.Add(strict.Error{Flag: flag, Message: "wants one setting of a service, such as service.snapshot.interval"})
-			continue
+			fault = "wants one setting of a service, such as service.snapshot.interval"
 		case given[path] != "":
-			f.Add(strict.Error{Flag: flag, Message: "is the same as option " + given[path] + ": leave one out"})
-			continue
+			fault = "is the same as option " + given[path] + ": leave one out"
+		case options[key] == none:
+			drop(root, strings.Split(path, ".")) // Before anything is set: the order of options means nothing.
+		default:
+			set = append(set, key)
+		}
+		if fault != "" {
+			f.Add(strict.Error{Flag: "option " + shown(key), Message: fault})
 		}
 		given[path] = key
-		if options[key] == none {
-			drop(root, strings.Split(path, "."))
-			continue
-		}
+	}
+	for _, key := range set {
 		at := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: options[key]}
 		if at.Value == "" {
 			at.Tag = "!!null"
 		}
-		overlay(root, strings.Split(path, "."), long(path, at), func(n *yaml.Node) { flags[n] = flag })
+		path := spelled(key)
+		overlay(root, strings.Split(path, "."), long(path, at), func(n *yaml.Node) { flags[n] = "option " + key })
 	}
 	if err := f.Err(); err != nil {
 		return nil, usage.Errorf("%w", err)
@@ -83,6 +90,14 @@ func (p *Profile) With(options map[string]string) (*Profile, error) {
 	}
 	out.Name = p.Name
 	return out, nil
+}
+
+// shown is the name of an option in a message.
+func shown(option string) string {
+	if strict.IsName(option) {
+		return option
+	}
+	return strict.Short(option)
 }
 
 // overlay sets the value at a path below a map. A map changes the keys that it has. made is called for each new node.

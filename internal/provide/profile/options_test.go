@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/testkit/fuzztest"
 	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/text/usage"
 )
@@ -16,6 +17,8 @@ func TestFromOptionsRefuses(t *testing.T) {
 	for _, options := range []map[string]string{
 		{"profile": "GLOD"},
 		{"profile": ""},
+		{"profile": "GOLD", "Profile": "SILVER"},
+		{"interval": "30", "snapshot": "none"},
 		{"profle": "GOLD"},
 		{"iopsmx": "5"},
 		{"something": "5"},
@@ -91,8 +94,34 @@ func TestFromOptions(t *testing.T) {
 		}
 		checkRoundTrip(t, got)
 	}
+	// Options have no order.
+	if p, err := gold.With(map[string]string{"iops": "none", "iops-max": "500", "Level": "none"}); err != nil || p.IOPS != (Range{0, 500}) || p.Level != 0 || gold.IOPS.Min != 1000 {
+		t.Errorf("With(iops=none, iops-max=500) = %+v, %v, of %+v", p, err, gold)
+	}
 	// The one-liner that names no profile.
 	if p, err := store.FromOptions(map[string]string{"capacity": "20GiB"}); err != nil || p.Name != Default || p.Capacity != 20<<30 {
 		t.Errorf("FromOptions(capacity=20GiB) = %+v, %v", p, err)
 	}
+}
+
+// FuzzOptions checks that no option panics or prints what may be a key, and that what is accepted survives Marshal.
+func FuzzOptions(f *testing.F) {
+	for _, seed := range [][4]string{{"iops", "100,5000", "iopsmax", "7"}, {"snapshot", "yes", "interval", "30"}, {"labels", "a=b,c", "optional", "level,"},
+		{"encryption", "yes", "encryption.key_file", "/k"}, {"compression", "lzo", "service", "x"}, {"none", "none", "iops", "none"}} {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
+	store := In(f.TempDir())
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
+		options := map[string]string{k1: v1, k2: v2}
+		fuzztest.Bounded(t, options, func() {
+			p, err := store.FromOptions(options)
+			if err != nil {
+				if p != nil || !usage.Is(err) || err.Error() == "" {
+					t.Fatalf("FromOptions(%q) = %v, %v", options, p, err)
+				}
+				return
+			}
+			checkRoundTrip(t, p)
+		})
+	})
 }

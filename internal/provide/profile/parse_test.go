@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -215,7 +216,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkRoundTrip fails if a profile differs after Marshal and Parse.
+// checkRoundTrip fails if a profile differs after Marshal and Parse, or as JSON.
 func checkRoundTrip(t *testing.T, p *Profile) {
 	t.Helper()
 	text := p.Marshal()
@@ -226,5 +227,16 @@ func checkRoundTrip(t *testing.T, p *Profile) {
 	back.Name = p.Name
 	if d := cmp.Diff(p, back); d != "" {
 		t.Fatalf("Parse(Marshal) differs: %s\n%s", d, text)
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back = new(Profile)
+	if err := json.Unmarshal(b, back); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(p, back); d != "" {
+		t.Fatalf("as JSON it differs: %s\n%s", d, b)
 	}
 }
