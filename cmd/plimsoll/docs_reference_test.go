@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/measure/results"
 	"plimsoll/internal/measure/selfcheck"
 	"plimsoll/internal/measure/share"
+	"plimsoll/internal/provide/profile"
 )
 
 // TestManualHasFlags: commands.md has every command, and a page of the manual every flag of it. The flags of other tools have tests
@@ -111,6 +112,7 @@ func TestManualHasJSON(t *testing.T) {
 		"verify.md":    {reflect.TypeFor[durability.Report]()},
 		"selfcheck.md": {reflect.TypeFor[selfcheck.Figure]()},
 		"plan.md":      {reflect.TypeFor[plan.Checked](), reflect.TypeFor[planfile.BuiltIn]()},
+		"profile.md":   {reflect.TypeFor[profile.Profile](), reflect.TypeFor[profile.Report](), reflect.TypeFor[aProfile]()},
 		"results.md":   {reflect.TypeFor[results.Row](), reflect.TypeFor[results.Removal](), reflect.TypeFor[share.Finding]()},
 	} {
 		b, err := os.ReadFile("../../docs/reference/" + page)

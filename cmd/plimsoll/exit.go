@@ -30,7 +30,7 @@ var exits = []struct {
 	{exitUsage, "wrong usage or bad input", "Wrong usage or bad input: a flag, a plan, an unknown run, a path that does not exist, or data that the command would overwrite without --destructive. Nothing was started."},
 	{exitCellsFailed, "done, but some cells failed", "The run is done, but some of its trials failed. The report has the errors, and the figures of all others."},
 	{exitNotHeld, "a check or limit did not hold", "A check or a limit did not hold: limit verify, a run, or a line of another tool with limits, if more came through than a limit allows; verify, if storage lost or changed blocks; selfcheck, if plimsoll and fio disagree; results check, if a file is invalid. A run with failed trials as well ends with 4, not with 3."},
-	{exitCannot, "can't be done here", "It can't be done here: a run, if this machine can measure none of it (the message names what is missing); doctor, if not even the host engine can measure; limit, if a limit can't be set, tried or proved here; limit hook, if a limit of the policy can't be set; watch, if there are no counters."},
+	{exitCannot, "can't be done here", "It can't be done here: a run, if this machine can measure none of it (the message names what is missing); doctor, if not even the host engine can measure; limit, if a limit can't be set, tried or proved here; limit hook, if a limit of the policy can't be set; watch, if there are no counters; profile check, if a backend would refuse the profile."},
 }
 
 // shortExits lists the statuses in a sentence.

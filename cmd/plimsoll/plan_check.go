@@ -31,10 +31,10 @@ fault as file:line:column: message, and the exit status is 2.`,
 			}
 			p, err := plan.ParseWith(file, text, o)
 			if asJSON {
-				return errors.Join(a.printJSON(plan.Check(p, err)), a.planCount(file, err))
+				return errors.Join(a.printJSON(plan.Check(p, err)), a.countFaults(file, err))
 			}
 			if err != nil {
-				return a.planFaults(file, err)
+				return a.printFaults(file, err)
 			}
 			_, err = fmt.Fprintln(a.stdout, "ok: "+p.Size())
 			return err
@@ -45,8 +45,8 @@ fault as file:line:column: message, and the exit status is 2.`,
 	return cmd
 }
 
-// planFaults prints the faults of a plan, one per line so that editors can jump to them, and returns their number.
-func (a *app) planFaults(file string, err error) error {
+// printFaults prints the faults of a plan or profile, one per line so that editors can jump to them, and returns their number.
+func (a *app) printFaults(file string, err error) error {
 	var faults strict.Errors
 	if !errors.As(err, &faults) {
 		return usageError("%w", err)
@@ -57,11 +57,11 @@ func (a *app) planFaults(file string, err error) error {
 	for _, f := range faults {
 		fmt.Fprintln(a.stderr, f)
 	}
-	return a.planCount(file, err)
+	return a.countFaults(file, err)
 }
 
-// planCount returns an error with the number of a plan's faults, or nil if there are none.
-func (a *app) planCount(file string, err error) error {
+// countFaults returns an error with the number of a file's faults, or nil if there are none.
+func (a *app) countFaults(file string, err error) error {
 	var faults strict.Errors
 	switch {
 	case err == nil:

@@ -27,7 +27,7 @@ change it, as it would be run, with all defaults spelled out.`,
 			}
 			p, err := plan.ParseWith(file, text, o)
 			if err != nil {
-				return a.planFaults(file, err)
+				return a.printFaults(file, err)
 			}
 			if o.Quick || o.Blocks+o.Seed+o.Only != "" || len(o.Set) > 0 {
 				text = p.Marshal()

@@ -1,0 +1,129 @@
+package profile
+
+import "fmt"
+
+// minXFS is the least size that mkfs.xfs of xfsprogs 6 makes, minBtrfs that of mkfs.btrfs 6 for one disk.
+const (
+	minXFS   = int64(300) << 20
+	minBtrfs = int64(109) << 20
+)
+
+// local keeps each volume in a disk image of its own, on a loop device.
+func local() Backend {
+	return Backend{Name: "local", here: Machine.Loop, rules: map[string]rule{
+		"capacity":  localCapacity,
+		"directory": always(enforced("the disk image is kept there")),
+		"filesystem": func(q question) Ability {
+			return ask(q.m.Filesystem(q.p.Filesystem), enforced("the image is formatted with it"))
+		},
+		"iops.min":      always(advisory("nothing sets I/Os aside for it yet")),
+		"iops.max":      always(enforced("a limit of the volume's own device")),
+		"bandwidth.min": always(advisory("nothing sets bandwidth aside for it yet")),
+		"bandwidth.max": always(enforced("a limit of the volume's own device")),
+		"level":         oneCopy,
+		"local":         always(enforced("the image is on a disk of this machine")),
+		"node":          thisNode,
+		"provision":     localProvision,
+		"type":          diskType,
+		"shared":        always(unsupported("a disk image is mounted by one machine", "use the backend nfs")),
+		"interface":     always(unsupported("a disk image is mounted by one machine", "use the backend nfs")),
+
+		"service.autoexpand":  always(enforced("the image and its file system grow while they are mounted")),
+		"service.backup":      always(noBackup),
+		"service.compression": onBtrfs("the file system compresses"),
+		"service.dedupe":      localDedupe,
+		"service.encryption":  func(q question) Ability { return ask(q.m.Encryption(), enforced("LUKS, by dm-crypt")) },
+		"service.replication": localReplication,
+		"service.snapshot":    localSnapshot,
+	}}
+}
+
+var noBackup = unsupported("Plimsoll makes no backups of volumes yet", "")
+
+// localFilesystem is the volume's file system.
+func localFilesystem(q question) string {
+	if fs := q.p.Filesystem; fs != "" {
+		return fs
+	}
+	return Ext4
+}
+
+func localCapacity(q question) Ability {
+	fs := localFilesystem(q)
+	if least := map[string]int64{XFS: minXFS, Btrfs: minBtrfs}[fs]; q.p.Capacity < least {
+		return unsupported(fmt.Sprintf("%s needs %s at least", fs, gigabytes.format(least)), "use filesystem: ext4")
+	}
+	return enforced("the disk image has this size")
+}
+
+func localProvision(q question) Ability {
+	if q.p.Provision == Thick {
+		return enforced("all space of the image is allocated at once")
+	}
+	return enforced("the image takes space as it is written, and gives back what is deleted")
+}
+
+func oneCopy(q question) Ability {
+	if q.p.Level > 1 {
+		return unsupported("the data is on one machine, so there is one copy", "")
+	}
+	return enforced("one copy")
+}
+
+func thisNode(q question) Ability {
+	if here := q.m.Node(); q.p.Node != here {
+		return unsupported("this machine is "+here, "make the volume on "+q.p.Node)
+	}
+	return enforced("this machine")
+}
+
+var diskNames = map[string]string{SSD: "an SSD", HDD: "a hard disk"}
+
+// diskType asks the kernel, which believes the disk. A virtual one often says that it rotates.
+func diskType(q question) Ability {
+	_, disk, err := q.m.Below(q.folder)
+	switch {
+	case err != nil:
+		return ask(err, Ability{})
+	case disk == "":
+		return advisory("the kind of disk below " + q.folder + " isn't known")
+	case disk != q.p.Type:
+		return unsupported("the disk below "+q.folder+" says that it is "+diskNames[disk], "use a directory on "+diskNames[q.p.Type])
+	}
+	return enforced("the disk below " + q.folder)
+}
+
+// onBtrfs is the rule of what only btrfs does.
+func onBtrfs(why string) rule {
+	return func(q question) Ability {
+		if fs := localFilesystem(q); fs != Btrfs {
+			return unsupported(fs+" can't", "use filesystem: btrfs")
+		}
+		return enforced(why)
+	}
+}
+
+func localDedupe(q question) Ability {
+	if localFilesystem(q) == Ext4 {
+		return unsupported("ext4 can't", "use filesystem: xfs or btrfs")
+	}
+	return enforced("the file system stores equal data once, in the background")
+}
+
+func localReplication(q question) Ability {
+	if q.p.Service.Replication.Type == Synchronous {
+		return unsupported("a write does not wait for another machine", "use service.replication.type: asynchronous")
+	}
+	return onBtrfs("btrfs sends what changed")(q)
+}
+
+func localSnapshot(q question) Ability {
+	if localFilesystem(q) == Btrfs {
+		return enforced("a snapshot of btrfs")
+	}
+	a := ask(q.m.Reflinks(q.folder), enforced("the image shares its data with the snapshot (reflinks)"))
+	if a.Level == Unsupported {
+		a.Fix = "use filesystem: btrfs, or a directory on xfs or btrfs"
+	}
+	return a
+}
