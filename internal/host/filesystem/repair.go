@@ -53,9 +53,9 @@ func damage(err error, path string, kind Kind, good int) error {
 	switch {
 	case !errors.As(err, &failed) || failed.Status < 0:
 		return err
-	case failed.Status <= good && kind == Ext4: // e2fsck(8): 1 and 2 are repaired errors.
+	case failed.Status <= good && kind == Ext4: // e2fsck(8): 1 and 2 are repaired errors, 16 and more no answer.
 		return nil
-	case kind == Ext4 && failed.Status >= 8, kind == XFS && failed.Status != 1:
+	case kind == Ext4 && failed.Status >= 16, kind == XFS && failed.Status != 1:
 		return err
 	}
 	return Damaged(path, kind, failed.Error())

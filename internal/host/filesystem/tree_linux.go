@@ -13,8 +13,11 @@ import (
 
 // A Tree is a mount of a file system that is attached to no folder. Close must be called once.
 type Tree struct {
+	// File is the root folder.
 	*os.File
-	kind Kind
+	// mount is the descriptor of the mount, with O_PATH. Its end detaches the mount, unless it is attached to a folder.
+	mount *os.File
+	kind  Kind
 }
 
 // Open mounts the file system of a device. An option is a flag, or "key=value", as for mount(8). If the device is mounted already,
@@ -31,18 +34,20 @@ func Open(device string, kind Kind, options ...string) (*Tree, error) {
 	if err := configure(fd, append([]string{"source=" + device}, options...)); err != nil {
 		return nil, fmt.Errorf("mount %s: %w", device, told(fd, err))
 	}
-	mount, err := unix.Fsmount(fd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NODEV)
+	n, err := unix.Fsmount(fd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NODEV)
 	if err != nil {
 		return nil, fmt.Errorf("mount %s: %w", device, told(fd, err))
 	}
-	defer unix.Close(mount)
-	// The mount's own descriptor has O_PATH, which has no ioctls.
-	root, err := eintr.Value(func() (int, error) { return unix.Openat(mount, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
+	mount := os.NewFile(uintptr(n), device)
+	root, err := eintr.Value(func() (int, error) { return unix.Openat(n, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
-		return nil, &os.PathError{Op: "open the root of", Path: device, Err: err}
+		return nil, errors.Join(&os.PathError{Op: "open the root of", Path: device, Err: err}, mount.Close())
 	}
-	return &Tree{os.NewFile(uintptr(root), device), kind}, nil
+	return &Tree{os.NewFile(uintptr(root), device), mount, kind}, nil
 }
+
+// Close ends the mount, unless it was attached.
+func (t *Tree) Close() error { return errors.Join(t.File.Close(), t.mount.Close()) }
 
 func configure(fd int, options []string) error {
 	for _, o := range options {
@@ -81,11 +86,11 @@ func told(fd int, err error) error {
 func (t *Tree) Attach(target string, readOnly bool) error {
 	if readOnly {
 		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
-		if err := unix.MountSetattr(int(t.Fd()), "", unix.AT_EMPTY_PATH, &attr); err != nil {
+		if err := unix.MountSetattr(int(t.mount.Fd()), "", unix.AT_EMPTY_PATH, &attr); err != nil {
 			return fmt.Errorf("make the mount at %s read-only: %w", target, err)
 		}
 	}
-	if err := unix.MoveMount(int(t.Fd()), "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	if err := unix.MoveMount(int(t.mount.Fd()), "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return &os.PathError{Op: "mount on", Path: target, Err: err}
 	}
 	return nil

@@ -18,6 +18,12 @@ const attachTries = 20
 // Attach attaches an open file to a free loop device, with direct I/O if the file's file system has that (Direct reports it). The
 // name of the result is the device's path. The device is detached when the result is closed, unless it is mounted by then.
 func Attach(f *os.File) (*os.File, error) {
+	// The device keeps the open file that it gets, and with it a lock of that (flock(2)). So it gets one of its own.
+	f, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("there is no loop device: %w", err)
@@ -44,7 +50,7 @@ func Attach(f *os.File) (*os.File, error) {
 		}
 		loop.Close()
 		if !errors.Is(err, unix.EBUSY) {
-			return nil, fmt.Errorf("attach %s to %s: %w", f.Name(), path, err)
+			return nil, fmt.Errorf("attach it to %s: %w", path, err)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
