@@ -16,3 +16,6 @@ const (
 	XFS   Kind = "xfs"
 	Btrfs Kind = "btrfs"
 )
+
+// A Space is the space of a file system in bytes. Size is what files and metadata can use, which is less than its device has.
+type Space struct{ Size, Used, Free int64 }

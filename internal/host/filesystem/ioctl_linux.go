@@ -45,6 +45,29 @@ func (t *Tree) subvolume(name string) error {
 	return call(t.File, btrfsSubvolMake, unsafe.Pointer(&a))
 }
 
+// leastBtrfs is the least size that the kernel gives a btrfs (btrfs_ioctl_resize).
+const leastBtrfs = 256 << 20
+
+// CheckGrow refuses a size that the kernel wouldn't give a file system of a kind.
+func CheckGrow(kind Kind, size int64) error {
+	if kind == Btrfs && size < leastBtrfs {
+		return errors.New("btrfs grows to 256 MiB or more")
+	}
+	return nil
+}
+
+// MayGrow reports whether this process may grow a mounted file system. The kernel wants CAP_SYS_RESOURCE for an ext4
+// (ext4_resize_begin), which root lacks in many containers.
+func MayGrow(kind Kind) bool {
+	if kind != Ext4 {
+		return true
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	err := unix.Capget(&header, &data[0])
+	return err != nil || data[0].Effective&(1<<unix.CAP_SYS_RESOURCE) != 0
+}
+
 // Grow makes the file system as large as its device, of size bytes. If it is that already, nothing happens.
 func (t *Tree) Grow(size int64) error {
 	var err error
@@ -110,15 +133,16 @@ func (t *Tree) growXFS(size int64) error {
 // Trim frees the blocks of the device that the file system doesn't use, and returns how many bytes these are. Other programs' files
 // don't matter to it: f is any file or folder of the file system.
 func Trim(f *os.File) (int64, error) {
+	// Blocks of files that were just removed are free after the journal is written.
+	if err := flush(f); err != nil {
+		return 0, err
+	}
 	a := struct{ start, length, least uint64 }{length: 1<<64 - 1}
 	if err := call(f, fiTrim, unsafe.Pointer(&a)); err != nil {
 		return 0, &os.PathError{Op: "trim", Path: f.Name(), Err: err}
 	}
 	return int64(a.length), nil
 }
-
-// A Space is the space of a file system in bytes. Size is what files and metadata can use, which is less than its device has.
-type Space struct{ Size, Used, Free int64 }
 
 // SpaceOf returns the space of the file system of an open file or folder.
 func SpaceOf(f *os.File) (Space, error) {

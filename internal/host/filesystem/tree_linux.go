@@ -110,7 +110,7 @@ func (t *Tree) Folder(name string) (*os.File, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "make the folder", Path: name, Err: err}
 	}
-	if err := t.Sync(); err != nil {
+	if err := flush(t.File); err != nil {
 		return nil, err
 	}
 	return t.open(name)
@@ -126,10 +126,10 @@ func (t *Tree) open(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// Flush writes to the device all that was written to the file system.
-func (t *Tree) Flush() error {
-	if err := eintr.Retry(func() error { return unix.Syncfs(int(t.Fd())) }); err != nil {
-		return &os.PathError{Op: "syncfs", Path: t.Name(), Err: err}
+// flush writes to the device all that was written to the file system of an open file.
+func flush(f *os.File) error {
+	if err := eintr.Retry(func() error { return unix.Syncfs(int(f.Fd())) }); err != nil {
+		return &os.PathError{Op: "syncfs", Path: f.Name(), Err: err}
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/host/loop"
+	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
 
@@ -34,14 +36,41 @@ func grow(ctx context.Context, path string, to int64, thick bool) error {
 	if to < im.size {
 		return fmt.Errorf("it has %s and can't become smaller, as %s: copy the data to a smaller volume", size.Bytes(im.size), size.Bytes(to))
 	}
-	d, err := loop.Find(im.File)
-	if err == nil && d == nil {
-		d, err = im.attach(ctx)
+	if to > im.size {
+		if err := filesystem.CheckGrow(im.super.Kind, to); err != nil {
+			return err
+		}
 	}
+	d, err := loop.Find(im.File)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	if d != nil {
+		defer d.Close()
+	}
+	switch {
+	case filesystem.MayGrow(im.super.Kind):
+		return im.growMounted(ctx, d, to, thick)
+	case d != nil:
+		return &refusal.Error{What: "growing a mounted ext4", Why: "this process lacks CAP_SYS_RESOURCE", Fix: "give it that, or unmount the volume first"}
+	}
+	if err := filesystem.Check(ctx, path, im.super); err != nil {
+		return err
+	}
+	if err := im.enlarge(to, thick); err != nil {
+		return err
+	}
+	return filesystem.GrowUnmounted(ctx, path)
+}
+
+// growMounted has the kernel grow the file system, on the image's device if it has one.
+func (im *opened) growMounted(ctx context.Context, d *os.File, to int64, thick bool) (err error) {
+	if d == nil {
+		if d, err = im.attach(ctx); err != nil {
+			return err
+		}
+		defer d.Close()
+	}
 	// Before the image grows: a file system that can't be mounted can't grow.
 	t, err := im.tree(d)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 const (
 	// busyWait is how long a process that has just ended may hold the mount.
 	busyWait = 2 * time.Second
-	// clearWait is how long the kernel may take to detach the device.
-	clearWait = 5 * time.Second
+	// clearWait is how long the device may stay attached. The kernel detaches it a moment later. But a container that is being started
+	// meanwhile has a copy of all mounts, and keeps them until its runtime has left the host's root: seconds on a busy machine.
+	clearWait = 30 * time.Second
 )
 
 // Unmount unmounts an image from a folder, and waits until its loop device is detached. If it isn't mounted, nothing happens. If it
