@@ -30,11 +30,13 @@ var layers = []layer{
 	{"worker", []string{"internal/measure/worker", "internal/measure/wire", "internal/measure/step", "internal/measure/workload", "internal/measure/command", "internal/measure/httpload", "internal/measure/website", "internal/measure/steady"},
 		[]string{"generator", "host", "limit values"}},
 	{"measure", []string{"internal/measure", "plans"}, []string{"worker", "generator", "limit", "limit values", "container", "host"}},
-	{"daemon", []string{"internal/daemon", "internal/doctor"}, []string{"measure", "provide", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
-	{"commands", []string{"cmd", "scripts"}, []string{"daemon", "measure", "provide", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
+	// Volumes and shares know nothing of measuring.
+	{"provide", []string{"internal/provide"}, []string{"limit", "limit values", "container", "host"}},
+	{"daemon", []string{"internal/daemon", "internal/doctor"}, []string{"provide", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
+	{"commands", []string{"cmd", "scripts"}, []string{"daemon", "provide", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 	// Only tests import these, and they may import anything.
 	{"tests", []string{"internal/testkit", "internal/measure/engine/enginetest", "internal/measure/dialect/dialecttest", "internal/measure/engine/docker/testdata"},
-		[]string{"commands", "daemon", "measure", "provide", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
+		[]string{"commands", "daemon", "provide", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 }
 
 // of returns the layer of a package, nil if it is in none.

@@ -12,9 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
+	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/state/journal"
 )
 
@@ -54,10 +54,6 @@ func Make(ctx context.Context, j *journal.Journal, state, name string, size int6
 	if name == "" || name != filepath.Base(name) {
 		return nil, fmt.Errorf("%q is not a name for a disk", name)
 	}
-	mkfs, err := exec.LookPath("mkfs.ext4")
-	if err != nil {
-		return nil, errors.New("mkfs.ext4 is not installed: install e2fsprogs")
-	}
 	d := &Disk{j, filepath.Join(folderOf(state), name), name}
 	if _, err := os.Lstat(d.folder); err == nil {
 		return nil, fmt.Errorf("make a disk: %s exists already", d.folder)
@@ -73,19 +69,25 @@ func Make(ctx context.Context, j *journal.Journal, state, name string, size int6
 	if err := os.MkdirAll(d.folder, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a disk: %w", err)
 	}
-	return d, d.make(ctx, mkfs, size)
+	return d, d.make(ctx, size)
 }
 
 // make makes the image, its file system and the mount.
-func (d *Disk) make(ctx context.Context, mkfs string, size int64) error {
+func (d *Disk) make(ctx context.Context, size int64) error {
 	image := filepath.Join(d.folder, imageName)
-	if err := reserve(image, size); err != nil {
+	f, err := os.OpenFile(image, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("make a disk: %w", err)
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		return fmt.Errorf("make a disk of %d MiB: %w", size>>20, err)
 	}
-	// Without lazy initialisation, which would write in the background later; no space is reserved for root.
-	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", image).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("mkfs.ext4 of %s: %w: %.200s", image, err, out)
+	if err := filesystem.Make(ctx, image, filesystem.Ext4, ""); err != nil {
+		return err
+	}
+	// After mkfs.ext4, which makes a hole of all that it doesn't write to.
+	if err := reserve(image, size); err != nil {
+		return fmt.Errorf("make a disk of %d MiB: %w", size>>20, err)
 	}
 	if err := os.Mkdir(d.Path(), 0o755); err != nil {
 		return fmt.Errorf("make a disk: %w", err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/state/journal"
 	"plimsoll/internal/testkit/killtest"
@@ -31,6 +33,10 @@ func TestDisk(t *testing.T) {
 		t.Errorf("the disk stands on %+v, %v", s, err)
 	} else if s.Mount.FSType != "ext4" {
 		t.Errorf("the disk has %s", s.Mount.FSType)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(d.folder, imageName), &st); err != nil || st.Blocks*512 < 64<<20 {
+		t.Errorf("%d bytes of the image are allocated, %v", st.Blocks*512, err)
 	}
 	if err := os.WriteFile(filepath.Join(d.Path(), "f"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Error(err)

@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
-	"plimsoll/internal/host/loopdisk"
+	"plimsoll/internal/host/loop"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -32,7 +32,12 @@ func NewLimited(file, group string, iops int) (_ *Limited, err error) {
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	if l.loop, err = loopdisk.Open(file); err != nil {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if l.loop, err = loop.Attach(f); err != nil {
 		return nil, err
 	}
 	l.Device = l.loop.Name()

@@ -1,0 +1,84 @@
+package filesystem
+
+import (
+	"context"
+	"errors"
+)
+
+// A DamagedError says that a file system can't be used as it is.
+type DamagedError struct {
+	Path, Why string
+	// Run is the command that repairs it, or reports what is lost.
+	Run string
+}
+
+// Error is "PATH is damaged: WHY; run RUN".
+func (e *DamagedError) Error() string {
+	return e.Path + " is damaged: " + e.Why + "; copy it, then run " + e.Run
+}
+
+// repairs are the commands that a person may run, without the path.
+var repairs = map[Kind]string{Ext4: "e2fsck -f ", XFS: "xfs_repair ", Btrfs: "btrfs check --readonly "}
+
+// Damaged is a DamagedError for a file system of a kind.
+func Damaged(path string, kind Kind, why string) *DamagedError {
+	return &DamagedError{path, why, repairs[kind] + path}
+}
+
+// Check makes a file system in a file ready to be mounted after a crash: for ext4, e2fsck replays the journal and repairs what is
+// safe to repair (-p). The kernel does so for xfs and btrfs when it mounts them. A damaged file system is a *DamagedError. The file
+// must not be attached or mounted.
+func Check(ctx context.Context, path string, s Super) error {
+	if s.Kind != Ext4 || !s.Dirty && !s.Errors {
+		return nil
+	}
+	return damage(run(ctx, "e2fsprogs", "e2fsck", "-p", path), path, Ext4, 3)
+}
+
+// Inspect reads all of the metadata of a file system that isn't mounted, changes nothing, and takes long. An error that isn't a
+// *DamagedError says that it could not be found out, such as for an xfs that must be mounted first to replay its journal.
+func Inspect(ctx context.Context, path string, kind Kind) error {
+	switch kind {
+	case XFS:
+		return damage(run(ctx, "xfsprogs", "xfs_repair", "-n", "-f", path), path, kind, 0)
+	case Btrfs:
+		return damage(run(ctx, "btrfs-progs", "btrfs", "check", "--readonly", path), path, kind, 0)
+	}
+	return damage(run(ctx, "e2fsprogs", "e2fsck", "-f", "-n", path), path, Ext4, 0)
+}
+
+// damage returns the failure of a checking program: up to the exit status good all is well.
+func damage(err error, path string, kind Kind, good int) error {
+	failed := (*FailedError)(nil)
+	switch {
+	case !errors.As(err, &failed) || failed.Status < 0:
+		return err
+	case failed.Status <= good && kind == Ext4: // e2fsck(8): 1 and 2 are repaired errors, 16 and more no answer.
+		return nil
+	case kind == Ext4 && failed.Status >= 16, kind == XFS && failed.Status != 1:
+		return err
+	}
+	return Damaged(path, kind, failed.Error())
+}
+
+// NewUUID gives an unmounted file system in a file another UUID. Its journal must be empty.
+func NewUUID(ctx context.Context, path string, kind Kind) error {
+	switch kind {
+	case XFS:
+		return run(ctx, "xfsprogs", "xfs_admin", "-U", "generate", path)
+	case Btrfs:
+		// -m changes the superblock alone, since Linux 5.0; -u would write all metadata again.
+		return run(ctx, "btrfs-progs", "btrfstune", "-f", "-m", path)
+	}
+	return run(ctx, "e2fsprogs", "tune2fs", "-U", "random", path)
+}
+
+// GrowUnmounted makes an ext4 in a file as large as the file, without the kernel. A kill in the middle may need a repair, which an
+// ext4 that the kernel grows never does.
+func GrowUnmounted(ctx context.Context, path string) error {
+	// resize2fs asks for it.
+	if err := damage(run(ctx, "e2fsprogs", "e2fsck", "-f", "-p", path), path, Ext4, 3); err != nil {
+		return err
+	}
+	return run(ctx, "e2fsprogs", "resize2fs", path)
+}

@@ -1,0 +1,79 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/device"
+)
+
+// Find opens the loop device of an open file, for reading. It returns nil if the file has none. While the result is open the device
+// stays. The file is compared by its number, not by its name, which may lead to another file by now.
+func Find(f *os.File) (*os.File, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return nil, &os.PathError{Op: "stat", Path: f.Name(), Err: err}
+	}
+	bound, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range bound {
+		d, err := os.Open(device.NodePath(filepath.Base(filepath.Dir(filepath.Dir(file)))))
+		if errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
+			continue // It is being detached.
+		}
+		if err != nil {
+			return nil, err
+		}
+		info, err := unix.IoctlLoopGetStatus64(int(d.Fd()))
+		switch {
+		case err != nil || info.Device != st.Dev || info.Inode != st.Ino:
+			d.Close()
+		case info.Offset != 0 || info.Sizelimit != 0 || info.Flags&unix.LO_FLAGS_READ_ONLY != 0:
+			d.Close()
+			return nil, fmt.Errorf("another program has attached %s to %s, read-only or in part: detach it with losetup --detach %[2]s", f.Name(), d.Name())
+		default:
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+// Number returns the number of an open device.
+func Number(d *os.File) (device.Number, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(d.Fd()), &st); err != nil {
+		return device.Number{}, &os.PathError{Op: "stat", Path: d.Name(), Err: err}
+	}
+	return device.NumberOf(st.Rdev), nil
+}
+
+// Direct reports whether a device bypasses the page cache of its file.
+func Direct(path string) bool { return attribute(path, "dio") == "1" }
+
+// File returns the path of a device's file as the kernel knows it, "" if the device is detached.
+func File(path string) string { return attribute(path, "backing_file") }
+
+// Refresh gives an open device the present size of its file.
+func Refresh(d *os.File) error {
+	if err := unix.IoctlSetInt(int(d.Fd()), unix.LOOP_SET_CAPACITY, 0); err != nil {
+		return fmt.Errorf("give %s the size of its file: %w", d.Name(), err)
+	}
+	return nil
+}
+
+// attribute reads a file of the device's folder in sysfs.
+func attribute(path, name string) string {
+	b, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(path), "loop", name))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,107 @@
+// Package image keeps a volume in a disk image: a file with a file system of its own, on a loop device, mounted on a folder.
+//
+// The image has exactly the volume's capacity. A thin image is sparse, a thick one has all of its blocks. The volume is the folder
+// data of the file system, which is empty at first: ext4's root has lost+found, and neither Docker nor a database takes that for
+// empty. For btrfs it is a subvolume, and its snapshots are beside it.
+//
+// A call that is killed leaves nothing but a temporary file, which Sweep removes, or a Grow to be repeated: the mount appears at its
+// folder complete or not at all, and the kernel detaches the loop device with its last user. An image is never made again: one that
+// is missing, truncated or damaged is an error that says what to do.
+//
+// The mistake easily made is a second loop device on an image, which corrupts it. So each call locks the image (flock(2)), and looks
+// by device and inode for the loop device that has it. Calls for one volume wait for each other, except Unmount.
+//
+// The content belongs to containers, which may put anything there. No path below data is opened here.
+package image
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/filesystem"
+)
+
+// Errors of images, for errors.Is. A damaged file system is a *filesystem.DamagedError. What the machine can't do is a refusal.
+var (
+	ErrMissing   = errors.New("the image is missing")
+	ErrTruncated = errors.New("the image was truncated")
+	ErrNotImage  = errors.New("not a volume's image")
+	// ErrExists says that the image to be made exists.
+	ErrExists = errors.New("it exists already")
+	// ErrFull says that the disk of the image has too little space.
+	ErrFull = errors.New("the disk is full")
+)
+
+// A Spec describes an image to be made.
+type Spec struct {
+	// Filesystem is the kind; "": ext4.
+	Filesystem filesystem.Kind
+	// Size is the capacity in bytes. It is rounded up to 4096.
+	Size int64
+	// Thick allocates the whole image at once.
+	Thick bool
+	// Label is the file system's label; ext4 has 16 bytes for it, xfs 12.
+	Label string
+}
+
+// MountOptions are choices of a mount. They are no part of the image.
+type MountOptions struct {
+	ReadOnly bool
+	// Discard returns blocks that files no longer use to the disk of the image. A thick image should stay allocated.
+	Discard bool
+	// Compression of files that are written from now on, for btrfs alone: "", "lzo", "zlib" or "zstd".
+	Compression string
+}
+
+// Mounted is a mounted image.
+type Mounted struct {
+	// Root is the folder of the volume's content.
+	Root string
+	// Device is the number of the loop device, Source its path.
+	Device     device.Number
+	Source     string
+	Filesystem filesystem.Kind
+	// Already is set if it was mounted before the call.
+	Already bool
+	// Note says what isn't as it should be, such as a device without direct I/O. It may be empty.
+	Note string
+}
+
+// Info describes an image.
+type Info struct {
+	Filesystem filesystem.Kind
+	// Size is the capacity in bytes, Allocated what the image takes of its disk.
+	Size, Allocated int64
+	// FilesystemSize is less than Size if a Grow was interrupted, or the file system has no use for the last blocks.
+	FilesystemSize int64
+	UUID, Label    string
+}
+
+// SnapshotOptions are choices of a copy of an image.
+type SnapshotOptions struct {
+	// Copy copies all data if the file system of the image can't share blocks between files. Writes to the volume wait meanwhile.
+	Copy bool
+}
+
+// A BusyError says that programs use a volume that is to be unmounted.
+type BusyError struct {
+	Target string
+	// Unmounted is set if the volume is gone from Target, but other mounts of it keep its device.
+	Unmounted bool
+	// Users are processes: "postgres (process 12)".
+	Users []string
+}
+
+// Error names the users.
+func (e *BusyError) Error() string {
+	s := e.Target + " is in use"
+	if e.Unmounted {
+		s = e.Target + " is unmounted, but other mounts keep its device"
+	}
+	if len(e.Users) == 0 {
+		return s + ": no process with an open file was found; another mount may be on it"
+	}
+	return fmt.Sprintf("%s by %s: stop them first", s, strings.Join(e.Users, ", "))
+}
