@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,42 +43,74 @@ func tellWait(ctx context.Context, whom string) {
 // Alone calls f while no other process is in Alone with that kind: for changes of several steps. It waits for another
 // process until ctx ends.
 func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error {
-	if j.dir == "" {
-		return f()
-	}
-	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return j.unwritten(err)
-	}
-	lock, err := os.OpenFile(filepath.Join(j.dir, kind+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := j.take(ctx, filepath.Join(j.dir, kind+".lock"), func(path string) (*os.File, error) {
+		lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := filelock.Alone(lock); err != nil {
+			lock.Close()
+			return nil, err
+		}
+		return lock, nil
+	})
 	if err != nil {
-		return j.unwritten(err)
+		return err
 	}
-	defer lock.Close()
+	defer lock.Close() // Closing nil is an error that doesn't matter.
+	return f()
+}
+
+// AloneWith is Alone for the thing of one entry. Its lock file goes with the call: there may be thousands of entries.
+func (j *Journal) AloneWith(ctx context.Context, kind, id string, f func() error) error {
+	lock, err := j.take(ctx, strings.TrimSuffix(j.Path(kind, id), ".json")+".lock", func(path string) (*os.File, error) {
+		return filelock.Take(path, 0o600)
+	})
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer filelock.Remove(lock)
+	}
+	return f()
+}
+
+// take waits for the lock file at a path. The file is nil for a journal that records nothing.
+func (j *Journal) take(ctx context.Context, path string, try func(path string) (*os.File, error)) (*os.File, error) {
+	if j.dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, j.unwritten(err)
+	}
 	var whose string
 	var since time.Time
 	for told := false; ; {
-		err := filelock.Alone(lock)
+		lock, err := try(path)
 		if err == nil {
 			sign(lock)
-			return f()
+			return lock, nil
+		}
+		if _, opening := errors.AsType[*fs.PathError](err); opening {
+			return nil, j.unwritten(err)
 		}
 		if !errors.Is(err, filelock.ErrLocked) {
-			return fmt.Errorf("%s: %w", lock.Name(), err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if now := lockedBy(lock.Name()); now != whose || since.IsZero() {
+		if now := lockedBy(path); now != whose || since.IsZero() {
 			whose, since, told = now, time.Now(), false
 		}
 		if !told && time.Since(since) > silence {
 			told = true
-			tellWait(ctx, whose+", which has "+lock.Name())
+			tellWait(ctx, whose+", which has "+path)
 		}
 		if time.Since(since) > Patience {
-			return fmt.Errorf("%s: %w: %s has held the lock for more than %v", lock.Name(), err, whose, Patience)
+			return nil, fmt.Errorf("%s: %w: %s has held the lock for more than %v", path, err, whose, Patience)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s, which has %s: %w", whose, lock.Name(), context.Cause(ctx))
-		case <-time.After(20 * time.Millisecond):
+			return nil, fmt.Errorf("waiting for %s, which has %s: %w", whose, path, context.Cause(ctx))
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

@@ -13,6 +13,7 @@
 //	RANDOM.owner     the lock file of an owner
 //	lock             held for the moment in which an entry changes its owner
 //	KIND.lock        held while a process changes things of that kind, where that takes several steps (Alone)
+//	KIND/ID.lock     held while a process changes that thing (AloneWith)
 //
 // Kinds lists the kinds of entries, and what removes each.
 //

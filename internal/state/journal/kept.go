@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"plimsoll/internal/host/procfs"
 )
@@ -19,6 +20,24 @@ func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error 
 // Rewrite is Keep for an entry that may be damaged: the caller knows what it recorded.
 func (j *Journal) Rewrite(ctx context.Context, kind, id string, payload any) error {
 	return j.keep(ctx, kind, id, payload, true)
+}
+
+// Sync brings an entry to its disk, so that a power cut doesn't take it: for a thing that outlives one.
+func (j *Journal) Sync(kind, id string) error {
+	if j.dir == "" {
+		return nil
+	}
+	path := j.Path(kind, id)
+	for _, name := range []string{path, filepath.Dir(path), j.dir} {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return j.unwritten(err)
+		}
+	}
+	return nil
 }
 
 // keep is Keep, or Rewrite if damaged is set.

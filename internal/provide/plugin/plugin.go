@@ -1,0 +1,209 @@
+// Package plugin is Docker's volume plugin: it answers the requests of a Docker Engine, or of Podman, on a socket.
+//
+// The protocol is version 1 of https://docs.docker.com/engine/extend/plugins_volume: a POST for each verb, with JSON both ways. A daemon that
+// finds the socket in /run/docker/plugins asks there for "docker volume create -d plimsoll".
+//
+// Easily got wrong: dockerd waits. It allows two minutes for Create and Mount and one for the others, holds up other volumes meanwhile, and gives up
+// without saying so. And an error is status 500 with a text in Err, which the user sees. No request is passed on to Docker: dockerd may be
+// waiting for the plugin as it starts.
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"plimsoll/internal/provide/volume"
+)
+
+// Name is that of the driver, and of its socket.
+const Name = "plimsoll"
+
+// contentType is that of version 1 of plugins (pkg/plugins/transport in moby).
+const contentType = "application/vnd.docker.plugins.v1.1+json"
+
+// maxRequest bounds a request, in bytes.
+const maxRequest = 1 << 20
+
+// A Plugin answers with volumes.
+type Plugin struct {
+	Volumes *volume.Volumes
+	// Log gets what went wrong, which Docker may not show.
+	Log func(string)
+}
+
+// request has the fields of all requests.
+type request struct {
+	Name string
+	ID   string
+	Opts map[string]string
+}
+
+// A listed volume is one in an answer.
+type listed struct {
+	Name       string
+	Mountpoint string         `json:",omitempty"`
+	CreatedAt  string         `json:",omitempty"`
+	Status     map[string]any `json:",omitempty"`
+}
+
+// answer has the fields of all answers.
+type answer struct {
+	Err          string    `json:",omitempty"`
+	Mountpoint   string    `json:",omitempty"`
+	Volume       *listed   `json:",omitempty"`
+	Volumes      *[]listed `json:",omitempty"`
+	Implements   []string  `json:",omitempty"`
+	Capabilities *scope    `json:",omitempty"`
+}
+
+type scope struct{ Scope string }
+
+// Handler answers the requests.
+func (p *Plugin) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for path, verb := range map[string]func(context.Context, request) (answer, error){
+		"/Plugin.Activate":           p.activate,
+		"/VolumeDriver.Create":       p.create,
+		"/VolumeDriver.Remove":       p.remove,
+		"/VolumeDriver.Mount":        p.mount,
+		"/VolumeDriver.Unmount":      p.unmount,
+		"/VolumeDriver.Path":         p.path,
+		"/VolumeDriver.Get":          p.get,
+		"/VolumeDriver.List":         p.list,
+		"/VolumeDriver.Capabilities": p.capabilities,
+	} {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, path, verb) })
+	}
+	return mux
+}
+
+// serve reads a request, answers it, and writes the answer. A request that Docker gives up is completed: it would repeat it, or ask for the opposite.
+func (p *Plugin) serve(w http.ResponseWriter, r *http.Request, path string, verb func(context.Context, request) (answer, error)) {
+	var q request
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
+	var a answer
+	if err == nil || errors.Is(err, io.EOF) {
+		a, err = verb(context.WithoutCancel(r.Context()), q)
+	} else {
+		err = fmt.Errorf("the request is no JSON: %w", err)
+	}
+	w.Header().Set("Content-Type", contentType)
+	if err != nil {
+		a = answer{Err: err.Error()}
+		if path != "/VolumeDriver.Get" { // Docker asks for volumes of other drivers too.
+			p.logf("%s %s: %v", path, q.Name, err)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	_ = json.NewEncoder(w).Encode(a) // Docker has gone.
+}
+
+func (p *Plugin) logf(format string, args ...any) {
+	if p.Log != nil {
+		p.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *Plugin) activate(context.Context, request) (answer, error) {
+	return answer{Implements: []string{"VolumeDriver"}}, nil
+}
+
+func (p *Plugin) capabilities(context.Context, request) (answer, error) {
+	return answer{Capabilities: &scope{"local"}}, nil
+}
+
+func (p *Plugin) create(ctx context.Context, q request) (answer, error) {
+	backend, profile, err := p.Volumes.Options(q.Opts)
+	if err != nil {
+		return answer{}, err
+	}
+	_, _, err = p.Volumes.Create(ctx, q.Name, backend, profile)
+	return answer{}, err
+}
+
+func (p *Plugin) remove(ctx context.Context, q request) (answer, error) {
+	return answer{}, p.Volumes.Remove(ctx, q.Name, false)
+}
+
+func (p *Plugin) mount(ctx context.Context, q request) (answer, error) {
+	m, err := p.Volumes.Mount(ctx, q.Name, q.ID)
+	if err == nil && m.Note != "" {
+		p.logf("volume %s: %s", q.Name, m.Note)
+	}
+	return answer{Mountpoint: m.Root}, err
+}
+
+func (p *Plugin) unmount(ctx context.Context, q request) (answer, error) {
+	return answer{}, p.Volumes.Unmount(ctx, q.Name, q.ID)
+}
+
+func (p *Plugin) path(_ context.Context, q request) (answer, error) {
+	v, err := p.Volumes.Get(q.Name)
+	if err != nil {
+		return answer{}, err
+	}
+	root, err := p.Volumes.Root(v)
+	return answer{Mountpoint: root}, err
+}
+
+func (p *Plugin) get(_ context.Context, q request) (answer, error) {
+	v, err := p.Volumes.Get(q.Name)
+	if err != nil {
+		return answer{}, err
+	}
+	l, err := p.listed(v)
+	if err != nil {
+		return answer{}, err
+	}
+	if l.Status, err = p.status(v); err != nil {
+		return answer{}, err
+	}
+	return answer{Volume: &l}, nil
+}
+
+// list answers with all volumes. One that can't be read doesn't hide the others.
+func (p *Plugin) list(context.Context, request) (answer, error) {
+	all, err := p.Volumes.List()
+	if err != nil {
+		p.logf("list: %v", err)
+	}
+	list := make([]listed, 0, len(all))
+	for _, v := range all {
+		// Without the mountpoint: 4,000 look-ups would take long, and Docker asks for it by Get.
+		list = append(list, listed{Name: v.Name, CreatedAt: v.Created.Format(time.RFC3339)})
+	}
+	return answer{Volumes: &list}, nil
+}
+
+// listed is a volume with its mountpoint.
+func (p *Plugin) listed(v volume.Volume) (listed, error) {
+	l := listed{Name: v.Name, CreatedAt: v.Created.Format(time.RFC3339)}
+	root, err := p.Volumes.Root(v)
+	if err == nil {
+		l.Mountpoint = root
+	}
+	return l, nil //nolint:nilerr // A damaged volume is listed; its status names the error.
+}
+
+// status is what "docker volume inspect" shows.
+func (p *Plugin) status(v volume.Volume) (map[string]any, error) {
+	promises, err := p.Volumes.Promises(v)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"backend": v.Backend, "profile": v.Profile.Name, "promises": promises}
+	if users, err := p.Volumes.Users(v.Name); err == nil {
+		out["mounts"] = len(users)
+	}
+	if space, err := p.Volumes.Space(v); err != nil {
+		out["error"] = err.Error()
+	} else {
+		out["space"] = space
+	}
+	return out, nil
+}

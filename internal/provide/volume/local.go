@@ -1,0 +1,66 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/profile"
+	"plimsoll/internal/provide/volume/image"
+)
+
+// local keeps a volume in a disk image.
+type local struct{}
+
+func (local) make(ctx context.Context, v Volume) error {
+	if err := os.Mkdir(v.target(), 0o755); err != nil {
+		return err
+	}
+	return image.Create(ctx, v.image(), image.Spec{
+		Filesystem: filesystem.Kind(v.Profile.Filesystem),
+		Size:       v.Profile.Capacity,
+		Thick:      v.Profile.Provision == profile.Thick,
+	})
+}
+
+func (local) mount(ctx context.Context, v Volume) (Mounted, error) {
+	o := image.MountOptions{Discard: v.Profile.Provision != profile.Thick}
+	if c := v.Profile.Service.Compression; c.Enabled {
+		o.Compression = c.Algorithm
+	}
+	m, err := image.Mount(ctx, v.image(), v.target(), o)
+	if errors.Is(err, image.ErrMissing) {
+		return Mounted{}, fmt.Errorf("%w; its data is lost unless there is a copy: plimsoll volume rm %s removes the record", err, v.Name)
+	}
+	return Mounted{Root: m.Root, Note: m.Note}, err
+}
+
+func (local) root(v Volume) (string, error) { return mountedAt(v.target()) }
+
+func (local) unmount(ctx context.Context, v Volume) error { return image.Unmount(ctx, v.target()) }
+
+func (local) change(ctx context.Context, old, new Volume) error {
+	if new.Profile.Capacity == old.Profile.Capacity {
+		return nil
+	}
+	return image.Grow(ctx, new.image(), new.Profile.Capacity, new.Profile.Provision == profile.Thick)
+}
+
+func (l local) space(v Volume) (s Space, err error) {
+	if s.Disk, err = image.Allocated(v.image()); err != nil {
+		return s, err
+	}
+	root, err := l.root(v)
+	if root == "" || err != nil {
+		return s, err
+	}
+	u, err := image.Usage(v.target())
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil // It was unmounted meanwhile.
+	}
+	s.Size, s.Used = u.Size, u.Used
+	return s, err
+}
