@@ -152,7 +152,7 @@ for programs.
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.daemonCommand(), a.doctorCommand(), a.checkCommand(), a.versionCommand(), exitTopic())
-	root.AddCommand(a.selfcheckCommand(), a.verifyCommand(), a.profileCommand())
+	root.AddCommand(a.selfcheckCommand(), a.verifyCommand(), a.profileCommand(), a.volumeCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)
 	return root

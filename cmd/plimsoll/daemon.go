@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/provide/plugin"
 	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/jsonlist"
@@ -30,6 +33,8 @@ type daemonOptions struct {
 	policy, run, blockio     string
 	check, dry, status, json bool
 	clear                    bool
+	volumes                  bool
+	socket                   string
 	checkEvery, syncEvery    time.Duration
 }
 
@@ -80,8 +85,10 @@ Exit status: 0 done; 1 error, or --clear-on-stop left limits; 2 a policy with fa
 	f.BoolVar(&o.status, "status", false, "show the running daemon's limits")
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
 	f.BoolVar(&o.clear, "clear-on-stop", false, "remove all limits when the daemon ends")
+	f.BoolVar(&o.volumes, "volumes", false, "be Docker's volume driver plimsoll as well; without a policy at its default path, be only that")
+	f.StringVar(&o.socket, "volumes-socket", plugin.Socket, "where Docker asks for volumes, unless systemd passes a socket")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
-	notEmpty(cmd, "policy", "run", "import-blockio")
+	notEmpty(cmd, "policy", "run", "import-blockio", "volumes-socket")
 	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often to check all limits, 1s at least; a change of one is noticed at once")
 	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often to ask all engines for their containers, 1s at least; their events are noticed at once")
 	return cmd
@@ -104,7 +111,35 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	case o.checkEvery < leastEvery || o.syncEvery < leastEvery:
 		return usageError("--check-every and --sync-every must be at least %v: the daemon reacts to changes and events at once anyway", leastEvery)
 	}
-	return a.keep(ctx, o)
+	if !o.volumes {
+		return a.keep(ctx, o)
+	}
+	return a.keepAndServe(ctx, o)
+}
+
+// keepAndServe runs the keeper and serves volumes until ctx is done, or one of them fails.
+func (a *app) keepAndServe(ctx context.Context, o daemonOptions) error {
+	s, err := a.volumes()
+	if err != nil {
+		return err
+	}
+	if a.quiet != nil {
+		a.quiet.Store(true)
+	}
+	log := func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) }
+	if _, err := os.Stat(o.policy); o.policy == defaultPolicy && errors.Is(err, fs.ErrNotExist) {
+		return daemon.ServeVolumes(ctx, s, o.socket, log)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() {
+		defer cancel()
+		served <- daemon.ServeVolumes(ctx, s, o.socket, log)
+	}()
+	err = a.keep(ctx, o)
+	cancel()
+	return errors.Join(err, <-served)
 }
 
 // keep runs the keeper until ctx is done.

@@ -38,7 +38,13 @@ func (local) mount(ctx context.Context, v Volume) (Mounted, error) {
 	return Mounted{Root: m.Root, Note: m.Note}, err
 }
 
-func (local) root(v Volume) (string, error) { return mountedAt(v.target()) }
+func (local) root(v Volume) (string, error) {
+	at, err := mountedAt(v.target())
+	if at == "" || err != nil {
+		return "", err
+	}
+	return image.Root(at), nil
+}
 
 func (local) unmount(ctx context.Context, v Volume) error { return image.Unmount(ctx, v.target()) }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/text/size"
 	"plimsoll/internal/text/usage"
 )
 
@@ -47,7 +48,10 @@ func inUse(users []Use) error {
 	if len(users) == 0 {
 		return nil
 	}
-	return fmt.Errorf("it is in use by %d mounts, the oldest since %s: stop the containers that use it (docker ps -a --filter volume=NAME)", len(users), users[0].Since.Local().Format("2006-01-02 15:04"))
+	if users[0].ID == ByHand && len(users) == 1 {
+		return usage.Errorf("it is mounted by hand: plimsoll volume unmount")
+	}
+	return usage.Errorf("it is mounted by %s, the oldest since %s: remove the containers that use it (docker ps -a --filter volume=NAME)", size.Plural(len(users), "container"), users[0].Since.Local().Format("2006-01-02 15:04"))
 }
 
 // remove moves an unmounted volume to the trash and forgets it. It can be repeated.

@@ -17,6 +17,7 @@ package image
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"plimsoll/internal/host/device"
@@ -105,3 +106,9 @@ func (e *BusyError) Error() string {
 	}
 	return fmt.Sprintf("%s by %s: stop them first", s, strings.Join(e.Users, ", "))
 }
+
+// dataName is the folder of the file system that is the volume.
+const dataName = "data"
+
+// Root is the folder of the content of an image that is mounted on target.
+func Root(target string) string { return filepath.Join(target, dataName) }

@@ -16,9 +16,6 @@ import (
 	"plimsoll/internal/host/loop"
 )
 
-// dataName is the folder of the file system that is the volume.
-const dataName = "data"
-
 // Mount mounts an image on an existing folder. If it is there already, nothing happens. After a crash it repairs what is safe to
 // repair; a damaged image is a *filesystem.DamagedError and isn't mounted.
 func Mount(ctx context.Context, path, target string, o MountOptions) (Mounted, error) {
@@ -157,7 +154,7 @@ func namesIn(dir *os.File) ([]string, error) {
 // mounted describes an image that is mounted on target.
 func (im *opened) mounted(d *os.File, target string) (Mounted, error) {
 	n, err := loop.Number(d)
-	m := Mounted{Root: filepath.Join(target, dataName), Device: n, Source: d.Name(), Filesystem: im.super.Kind}
+	m := Mounted{Root: Root(target), Device: n, Source: d.Name(), Filesystem: im.super.Kind}
 	if !loop.Direct(d.Name()) {
 		m.Note = fmt.Sprintf("%s has no direct I/O to its image: its file system has none; the page cache holds data twice", d.Name())
 	}

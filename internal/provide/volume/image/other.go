@@ -58,3 +58,6 @@ func Freeze(string) (func() error, error) { return nil, errors.ErrUnsupported }
 
 // Thaw fails: images need Linux.
 func Thaw(string) error { return errors.ErrUnsupported }
+
+// Elsewhere fails: images need Linux.
+func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/provide/volume"
+	"plimsoll/internal/text/size"
+)
+
+// volumeCommand is "plimsoll volume".
+func (a *app) volumeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "volume",
+		Short: "Make, mount, change and remove volumes",
+		Long: `A volume keeps what its profile promises: its capacity exactly, its limits at its own
+device. With 'plimsoll daemon --volumes' Docker and Podman use volumes by -d plimsoll;
+these commands and the daemon work on the same ones.`,
+		Example: `  plimsoll volume create db --profile POSTGRES
+  plimsoll volume create logs -o capacity=2GB -o iops.max=500
+  plimsoll volume ls
+  docker volume create -d plimsoll -o capacity=20GB data`,
+		Args: needsSubcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.volumeLsCommand(), a.volumeInspectCommand(), a.volumeCreateCommand(), a.volumeUpdateCommand(), a.volumeRmCommand(), a.volumeRestoreCommand(), a.volumeMountCommand(), a.volumeUnmountCommand())
+	return cmd
+}
+
+// volumes are those of the state folder.
+func (a *app) volumes() (*volume.Volumes, error) {
+	state, err := filepath.Abs(a.stateDir)
+	if err != nil {
+		return nil, err
+	}
+	return volume.New(state), nil
+}
+
+// aVolume is a volume in JSON and in lists.
+type aVolume struct {
+	volume.Volume
+	// Root is where its data is, "" if it isn't mounted.
+	Root string `json:"root"`
+	// Space is what it takes, and holds while it is mounted.
+	Space    volume.Space      `json:"space"`
+	Mounts   []volume.Use      `json:"mounts"`
+	Promises map[string]string `json:"promises,omitempty"`
+	// Error says what is wrong with its data.
+	Error string `json:"error,omitempty"`
+}
+
+// look describes a volume. Damaged data is described, not an error.
+func look(s *volume.Volumes, v volume.Volume) aVolume {
+	out := aVolume{Volume: v, Mounts: []volume.Use{}}
+	var err error
+	if out.Root, err = s.Root(v); err == nil {
+		out.Space, err = s.Space(v)
+	}
+	if users, bad := s.Users(v.Name); bad != nil {
+		err = bad
+	} else if users != nil {
+		out.Mounts = users
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}
+
+// used is a volume's use of its space, for people.
+func (v aVolume) used() string {
+	switch {
+	case v.Error != "":
+		return "DAMAGED"
+	case v.Space.Size > 0:
+		return fmt.Sprintf("%s (%d %%)", size.Bytes(v.Space.Used), v.Space.Used*100/v.Space.Size)
+	}
+	return "-"
+}
+
+// volumeOptions are the flags of create and update.
+type volumeOptions struct {
+	profile, backend, capacity string
+	options                    []string
+}
+
+// all are the options by name. Several ways to give one are allowed as long as each option is given once.
+func (o volumeOptions) all() (map[string]string, error) {
+	out := map[string]string{}
+	add := func(k, v string) error {
+		if _, twice := out[k]; twice {
+			return usageError("%s is given twice", k)
+		}
+		out[k] = v
+		return nil
+	}
+	for _, kv := range o.options {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, usageError("-o %s: give KEY=VALUE", kv)
+		}
+		if err := add(k, v); err != nil {
+			return nil, err
+		}
+	}
+	for k, v := range maps.All(map[string]string{"profile": o.profile, "backend": o.backend, "capacity": o.capacity}) {
+		if v == "" {
+			continue
+		}
+		if err := add(k, v); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// completeVolume offers the volumes.
+func (a *app) completeVolume(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := a.volumes()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, _ := s.List() // Offer what can be read.
+	var names []cobra.Completion
+	for _, v := range list {
+		names = append(names, v.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
