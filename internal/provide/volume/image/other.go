@@ -58,3 +58,15 @@ func Freeze(string) (func() error, error) { return nil, errors.ErrUnsupported }
 
 // Thaw fails: images need Linux.
 func Thaw(string) error { return errors.ErrUnsupported }
+
+// SnapshotInside fails: images need Linux.
+func SnapshotInside(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// ListInside fails: images need Linux.
+func ListInside(context.Context, string) ([]string, error) { return nil, errors.ErrUnsupported }
+
+// RemoveInside fails: images need Linux.
+func RemoveInside(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// RestoreInside fails: images need Linux.
+func RestoreInside(context.Context, string, string) error { return errors.ErrUnsupported }
