@@ -78,6 +78,9 @@ func grown(t *testing.T, path string, n int64) {
 func TestSnapshot(t *testing.T) {
 	for _, on := range []string{"xfs", "btrfs"} {
 		for kind, n := range small {
+			if on == "btrfs" && kind == filesystem.XFS {
+				continue // The slowest, and nothing of its own.
+			}
 			t.Run(string(kind)+"_on_"+on, func(t *testing.T) {
 				t.Parallel()
 				dir := backing(t, on)
@@ -108,7 +111,7 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- appendTo(ctx, filepath.Join(root, "log"), &acknowledged) }()
-	for i := range 3 {
+	for i := range 2 {
 		for start := acknowledged.Load(); acknowledged.Load() < start+3; {
 			time.Sleep(time.Millisecond)
 		}
@@ -129,8 +132,8 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 			}
 		}
 		must(t, Unmount(t.Context(), target))
-		must(t, Check(t.Context(), clone, true))
 	}
+	must(t, Check(t.Context(), filepath.Join(dir, "c1"), true))
 	stop()
 	must(t, <-done)
 	a, err := Describe(t.Context(), filepath.Join(dir, "s0"))
@@ -142,7 +145,7 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 	if err := Restore(t.Context(), filepath.Join(dir, "s0"), path, o); err == nil {
 		t.Error("a mounted image was replaced")
 	}
-	must(t, Restore(t.Context(), filepath.Join(dir, "s1"), filepath.Join(dir, "c2"), o))
+	must(t, Restore(t.Context(), filepath.Join(dir, "s1"), filepath.Join(dir, "restored"), o))
 	if removed, err := Sweep(dir); err != nil || len(removed) > 0 {
 		t.Errorf("left: %v, %v", removed, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func backing(t testing.TB, kind string) string {
 	return dir
 }
 
-// mounted mounts an image on a new folder until the end of the test.
+// mountedOn mounts an image on a new folder until the end of the test.
 func mountedOn(t testing.TB, path string, o MountOptions) (Mounted, string) {
 	t.Helper()
 	target := t.TempDir()
@@ -164,6 +165,32 @@ func life(t *testing.T, path string, kind filesystem.Kind, n int64) {
 	m, target = mountedOn(t, path, MountOptions{})
 	has(t, m.Root, "f", "kept")
 	must(t, Unmount(ctx, target))
+}
+
+// TestTogether mounts one image from several calls at once: they share one loop device.
+func TestTogether(t *testing.T) {
+	path := filepath.Join(backing(t, "tmpfs"), "image")
+	must(t, Create(t.Context(), path, Spec{Size: 32 * mib}))
+	targets, sources := make([]string, 8), make([]string, 8)
+	var all sync.WaitGroup
+	for i := range targets {
+		targets[i] = t.TempDir()
+		all.Go(func() {
+			m, err := Mount(t.Context(), path, targets[i], MountOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+			sources[i] = m.Source
+		})
+	}
+	all.Wait()
+	if slices.Sort(sources); sources[0] != sources[7] {
+		t.Errorf("one image has %q", sources)
+	}
+	for _, target := range targets {
+		must(t, Unmount(t.Context(), target))
+	}
+	none(t, filepath.Dir(path), "image")
 }
 
 // TestFull fills a volume: the file system ends before the capacity, and not long before.
