@@ -13,14 +13,13 @@ import (
 
 // Requests of ioctl(2): include/uapi/linux/fs.h, ext4.h, btrfs.h, and fs/xfs/libxfs/xfs_fs.h.
 const (
-	fiFreeze        = 0xC0045877
-	fiThaw          = 0xC0045878
-	fiTrim          = 0xC0185879
-	ext4Resize      = 0x40086610
-	xfsGeometryV1   = 0x80705864
-	xfsGrowData     = 0x4010586E
-	btrfsResize     = 0x50009403
-	btrfsSubvolMake = 0x5000940E
+	fiFreeze      = 0xC0045877
+	fiThaw        = 0xC0045878
+	fiTrim        = 0xC0185879
+	ext4Resize    = 0x40086610
+	xfsGeometryV1 = 0x80705864
+	xfsGrowData   = 0x4010586E
+	btrfsResize   = 0x50009403
 )
 
 // call is an ioctl with a pointer.
@@ -37,12 +36,6 @@ func call(f *os.File, request uintptr, arg unsafe.Pointer) error {
 type btrfsArgs struct {
 	fd   int64
 	name [4088]byte
-}
-
-func (t *Tree) subvolume(name string) error {
-	var a btrfsArgs
-	copy(a.name[:len(a.name)-1], name)
-	return call(t.File, btrfsSubvolMake, unsafe.Pointer(&a))
 }
 
 // leastBtrfs is the least size that the kernel gives a btrfs (btrfs_ioctl_resize).

@@ -96,13 +96,14 @@ func (t *Tree) Attach(target string, readOnly bool) error {
 	return nil
 }
 
-// Folder makes a folder of the tree's root, or for btrfs a subvolume, and opens it. A link of that name is an error.
-func (t *Tree) Folder(name string) (*os.File, error) {
-	f, err := t.open(name)
+// Folder opens a folder of the tree's root, which it makes if there is none: for btrfs as a subvolume, if that is wanted. A link of that
+// name is an error.
+func (t *Tree) Folder(name string, subvolume bool) (*os.File, error) {
+	f, err := OpenFolder(t.File, name)
 	if !errors.Is(err, os.ErrNotExist) {
 		return f, err
 	}
-	if t.kind == Btrfs {
+	if t.kind == Btrfs && subvolume {
 		err = t.subvolume(name)
 	} else {
 		err = eintr.Retry(func() error { return unix.Mkdirat(int(t.Fd()), name, 0o755) })
@@ -113,15 +114,16 @@ func (t *Tree) Folder(name string) (*os.File, error) {
 	if err := flush(t.File); err != nil {
 		return nil, err
 	}
-	return t.open(name)
+	return OpenFolder(t.File, name)
 }
 
-func (t *Tree) open(name string) (*os.File, error) {
+// OpenFolder opens a folder of an open one. A link of that name is an error.
+func OpenFolder(in *os.File, name string) (*os.File, error) {
 	fd, err := eintr.Value(func() (int, error) {
-		return unix.Openat(int(t.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		return unix.Openat(int(in.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
-		return nil, &os.PathError{Op: "open in " + t.Name(), Path: name, Err: err}
+		return nil, &os.PathError{Op: "open in " + in.Name(), Path: name, Err: err}
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }

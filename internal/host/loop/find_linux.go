@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,10 @@ import (
 )
 
 // Find opens the loop device of an open file, for reading. It returns nil if the file has none. While the result is open the device
-// stays. The file is compared by its number, not by its name, which may lead to another file by now.
+// stays. The file is compared by its number: its path may lead to another file by now, or be that of another mount namespace.
+//
+// Opening each of thousands of devices takes seconds on a busy machine. So those whose file has another last name are left out. The
+// kernel knows the present name, unless the file has several.
 func Find(f *os.File) (*os.File, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
@@ -24,7 +28,11 @@ func Find(f *os.File) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := nameOf(f)
 	for _, file := range bound {
+		if b, err := os.ReadFile(file); err != nil || st.Nlink <= 1 && baseOf(string(b)) != name {
+			continue
+		}
 		d, err := os.Open(device.NodePath(filepath.Base(filepath.Dir(filepath.Dir(file)))))
 		if errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
 			continue // It is being detached.
@@ -44,6 +52,20 @@ func Find(f *os.File) (*os.File, error) {
 		}
 	}
 	return nil, nil
+}
+
+// nameOf returns the present last name of an open file.
+func nameOf(f *os.File) string {
+	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+	if err != nil {
+		path = f.Name()
+	}
+	return baseOf(path)
+}
+
+// baseOf returns the last name in a path of the kernel's, without its mark of a file that was removed. A newline may end it.
+func baseOf(path string) string {
+	return filepath.Base(strings.TrimSuffix(strings.TrimSuffix(path, "\n"), " (deleted)"))
 }
 
 // Number returns the number of an open device.

@@ -2,6 +2,7 @@
 //
 // A project is a number that each file has. A folder that hands its project down gives it to what is made in it, so the
 // files of a folder are counted together, and the kernel refuses what exceeds the project's limit (ENOSPC for xfs, EDQUOT for ext4). It needs a mount with prjquota.
+// ext4 doesn't hold a process with CAP_SYS_RESOURCE, which containers lack unless they are privileged.
 //
 // Easily got wrong: a project's number is not reserved by anyone. Docker's overlay2 counts up from the number of its own folder, and people write
 // theirs into /etc/projid. Free finds one that no limit and no file has.

@@ -44,8 +44,8 @@ type Volume struct {
 // target is the folder on which the volume is mounted.
 func (v Volume) target() string { return filepath.Join(v.Folder, "mount") }
 
-// image is the file with a volume's file system.
-func (v Volume) image() string { return filepath.Join(v.Folder, "image") }
+// image is the file with a volume's file system. Its name is the volume's, because the kernel finds loop devices by the names of their files.
+func (v Volume) image() string { return filepath.Join(v.Folder, v.Name+".img") }
 
 // A Use is one user of a mounted volume.
 type Use struct {

@@ -78,6 +78,9 @@ func grown(t *testing.T, path string, n int64) {
 func TestSnapshot(t *testing.T) {
 	for _, on := range []string{"xfs", "btrfs"} {
 		for kind, n := range small {
+			if on == "btrfs" && kind == filesystem.XFS {
+				continue // The slowest, and nothing of its own.
+			}
 			t.Run(string(kind)+"_on_"+on, func(t *testing.T) {
 				t.Parallel()
 				dir := backing(t, on)
@@ -108,7 +111,7 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- appendTo(ctx, filepath.Join(root, "log"), &acknowledged) }()
-	for i := range 3 {
+	for i := range 2 {
 		for start := acknowledged.Load(); acknowledged.Load() < start+3; {
 			time.Sleep(time.Millisecond)
 		}
@@ -129,8 +132,8 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 			}
 		}
 		must(t, Unmount(t.Context(), target))
-		must(t, Check(t.Context(), clone, true))
 	}
+	must(t, Check(t.Context(), filepath.Join(dir, "c1"), true))
 	stop()
 	must(t, <-done)
 	a, err := Describe(t.Context(), filepath.Join(dir, "s0"))
@@ -142,10 +145,61 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 	if err := Restore(t.Context(), filepath.Join(dir, "s0"), path, o); err == nil {
 		t.Error("a mounted image was replaced")
 	}
-	must(t, Restore(t.Context(), filepath.Join(dir, "s1"), filepath.Join(dir, "c2"), o))
+	must(t, Restore(t.Context(), filepath.Join(dir, "s1"), filepath.Join(dir, "restored"), o))
 	if removed, err := Sweep(dir); err != nil || len(removed) > 0 {
 		t.Errorf("left: %v, %v", removed, err)
 	}
+}
+
+// TestInside takes snapshots of a btrfs volume inside its image.
+func TestInside(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(backing(t, "tmpfs"), "image")
+	must(t, Create(ctx, path, Spec{Filesystem: filesystem.Btrfs, Size: small[filesystem.Btrfs]}))
+	must(t, SnapshotInside(ctx, path, "empty")) // Before its first mount.
+	m, target := mountedOn(t, path, MountOptions{Compression: "zstd"})
+	write(t, m.Root, "f", "one")
+	must(t, SnapshotInside(ctx, path, "one"))
+	write(t, m.Root, "f", "two")
+	for _, name := range []string{"", ".", "..", "a/b", "a\x00", strings.Repeat("x", 256), "one"} {
+		if err := SnapshotInside(ctx, path, name); err == nil {
+			t.Errorf("a snapshot %q was made", name)
+		}
+	}
+	if err := RestoreInside(ctx, path, "one"); err == nil {
+		t.Error("a mounted volume was restored")
+	}
+	has(t, filepath.Join(target, insideName, "one"), "f", "one")
+	must(t, Unmount(ctx, target))
+	if err := RestoreInside(ctx, path, "none"); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("a snapshot that isn't there: %v", err)
+	}
+	must(t, RestoreInside(ctx, path, "one"))
+	must(t, RemoveInside(ctx, path, "empty"))
+	must(t, RemoveInside(ctx, path, "empty"))
+	if names, err := ListInside(ctx, path); err != nil || strings.Join(names, " ") != "one" {
+		t.Errorf("%q, %v", names, err)
+	}
+	m, target = mountedOn(t, path, MountOptions{})
+	has(t, m.Root, "f", "one")
+	write(t, m.Root, "g", "written again")
+	if names, _ := namesAt(target); strings.Join(names, " ") != "data snapshots" {
+		t.Errorf("left: %q", names)
+	}
+	must(t, Unmount(ctx, target))
+	ext4 := filepath.Join(filepath.Dir(path), "ext4")
+	must(t, Create(ctx, ext4, Spec{Size: 32 * mib}))
+	if err := SnapshotInside(ctx, ext4, "one"); !errors.Is(err, refusal.ErrRefused) {
+		t.Errorf("ext4: %v", err)
+	}
+}
+
+func namesAt(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
 }
 
 // appendTo appends numbers to a file, and counts those that are synced.

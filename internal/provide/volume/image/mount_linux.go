@@ -110,7 +110,7 @@ func (im *opened) show(d *os.File, target string, readOnly bool, options []strin
 	if err := im.notLost(t); err != nil {
 		return err
 	}
-	data, err := t.Folder(dataName)
+	data, err := t.Folder(dataName, true)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (im *opened) notLost(t *filesystem.Tree) error {
 	}
 	if at := slices.Index(names, "lost+found"); at >= 0 {
 		names = slices.Delete(names, at, at+1)
-		lost, err := t.Folder("lost+found")
+		lost, err := t.Folder("lost+found", false)
 		if err != nil {
 			return err
 		}

@@ -61,3 +61,15 @@ func Thaw(string) error { return errors.ErrUnsupported }
 
 // Elsewhere fails: images need Linux.
 func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
+
+// SnapshotInside fails: images need Linux.
+func SnapshotInside(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// ListInside fails: images need Linux.
+func ListInside(context.Context, string) ([]string, error) { return nil, errors.ErrUnsupported }
+
+// RemoveInside fails: images need Linux.
+func RemoveInside(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// RestoreInside fails: images need Linux.
+func RestoreInside(context.Context, string, string) error { return errors.ErrUnsupported }
