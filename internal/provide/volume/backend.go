@@ -19,6 +19,8 @@ type backend interface {
 	root(v Volume) (string, error)
 	// unmount is the opposite of mount. The error is a *image.BusyError if programs use the volume.
 	unmount(ctx context.Context, v Volume) error
+	// release gives back what the kernel has for the volume beside its folder, which is at a path and is about to be deleted.
+	release(v Volume, folder string) error
 	// change makes the data obey another profile, mounted or not.
 	change(ctx context.Context, old, new Volume) error
 	// space is that of the volume.

@@ -118,10 +118,12 @@ func (s *Volumes) permitted(v Volume) error {
 
 // make makes a volume: its record, its folder, its data. What it can't complete, it removes.
 func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
-	if err := s.journal.Keep(ctx, Kind, v.Name, v); err != nil {
+	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
 		return err
 	}
-	err := os.MkdirAll(filepath.Dir(v.Folder), 0o711)
+	err := s.journal.Alone(ctx, Kind, func() error {
+		return errors.Join(s.choose(v), s.journal.Keep(ctx, Kind, v.Name, v))
+	})
 	if err == nil {
 		err = os.Mkdir(v.Folder, 0o711)
 	}
@@ -144,7 +146,7 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 
 // undoMake removes a volume that was not completed. Nothing was in it.
 func (s *Volumes) undoMake(ctx context.Context, v Volume) error {
-	if err := os.RemoveAll(v.Folder); err != nil {
+	if err := s.deleteData(v, v.Folder); err != nil {
 		return err
 	}
 	return s.journal.Discard(ctx, Kind, v.Name)

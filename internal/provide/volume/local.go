@@ -48,6 +48,8 @@ func (local) root(v Volume) (string, error) {
 
 func (local) unmount(ctx context.Context, v Volume) error { return image.Unmount(ctx, v.target()) }
 
+func (local) release(Volume, string) error { return nil }
+
 func (local) change(ctx context.Context, old, new Volume) error {
 	if new.Profile.Capacity == old.Profile.Capacity {
 		return nil

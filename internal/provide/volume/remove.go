@@ -57,7 +57,7 @@ func inUse(users []Use) error {
 // remove moves an unmounted volume to the trash and forgets it. It can be repeated.
 func (s *Volumes) remove(ctx context.Context, v Volume, now bool) error {
 	if now || s.Keep <= 0 {
-		if err := os.RemoveAll(v.Folder); err != nil {
+		if err := s.deleteData(v, v.Folder); err != nil {
 			return err
 		}
 		return s.journal.Discard(ctx, Kind, v.Name)
@@ -109,7 +109,7 @@ func (s *Volumes) Empty(ctx context.Context, all bool) (gone []Removed, err erro
 			continue
 		}
 		bad := s.journal.AloneWith(ctx, Kind, r.Name, func() error {
-			if err := os.RemoveAll(r.Trash); err != nil {
+			if err := s.deleteData(r.Volume, r.Trash); err != nil {
 				return err
 			}
 			return s.journal.Discard(ctx, removedKind, r.ID)
@@ -153,4 +153,13 @@ func (s *Volumes) Restore(ctx context.Context, name string) (v Volume, err error
 		return s.journal.Discard(ctx, removedKind, r.ID)
 	})
 	return v, err
+}
+
+// deleteData deletes a volume's folder, which may be in the trash.
+func (s *Volumes) deleteData(v Volume, folder string) error {
+	b, err := of(v)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.release(v, folder), os.RemoveAll(folder))
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/host/quota"
 	"plimsoll/internal/provide/profile"
 )
 
@@ -37,6 +38,8 @@ type Volume struct {
 	Phase   Phase           `json:"phase"`
 	// Folder is an absolute path; all of the volume is in it.
 	Folder string `json:"folder"`
+	// Project is the number by which the file system counts a volume of the backend directory, 0 where it has no project quotas.
+	Project quota.Project `json:"project,omitempty"`
 	// Grown is how often autoexpand has made it larger.
 	Grown int `json:"grown,omitempty"`
 }
