@@ -40,6 +40,8 @@ type Volume struct {
 	Folder string `json:"folder"`
 	// Project is the number by which the file system counts a volume of the backend directory, 0 where it has no project quotas.
 	Project quota.Project `json:"project,omitempty"`
+	// Deduped is when its files were last looked through for equal parts.
+	Deduped time.Time `json:"deduped,omitzero"`
 	// Grown is how often autoexpand has made it larger.
 	Grown int `json:"grown,omitempty"`
 }
@@ -60,6 +62,8 @@ type Use struct {
 // uses are the users of a volume in one boot of the machine: mounts don't outlive it.
 type uses struct {
 	Boot string `json:"boot"`
+	// Ending is set while the volume is unmounted: what works in it must end.
+	Ending bool `json:"ending,omitempty"`
 	List []Use  `json:"list"`
 }
 
