@@ -1,6 +1,6 @@
 // Package plimsoll is the root of Plimsoll, which measures what a place can
-// carry and holds containers to their limits. Volumes that keep what they
-// promise are to come.
+// carry, holds containers to their limits, and provides volumes that keep what
+// they promise.
 //
 // The command is cmd/plimsoll; the program that does the I/O inside a container
 // is cmd/worker. Two packages are promised to others: hist, a latency histogram

@@ -114,8 +114,9 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "Measure, limit and provide container storage",
 		Long: `Plimsoll measures each place in which a container may keep its data: its own
 layer, a bind mount, a volume, memory, or a plain folder of the host. It prints
-what each place costs, and how sure that is. It also holds containers to limits,
-and proves by measuring that they hold.
+what each place costs, and how sure that is. It holds containers to limits, and
+proves by measuring that they hold. It provides volumes that keep what their
+profile promises.
 
 Is storage slow in containers here?
   plimsoll doctor        shows what this machine can measure
@@ -128,6 +129,10 @@ Do limits hold?
   plimsoll limit set web --write-bps 10MiB   limits the container "web"
   plimsoll limit verify web                  measures its limits, in half a minute
   plimsoll run caps --quick                  tries limits on containers of its own
+
+Who gives me a volume with a size and limits?
+  plimsoll volume create db --capacity 20GB  makes one
+  plimsoll daemon --volumes                  lets Docker make them: -d plimsoll
 
 Results go to standard output, messages to standard error; --json prints results
 for programs.

@@ -1,5 +1,5 @@
-// Command plimsoll measures container storage and holds containers to their
-// limits. Volumes that keep what they promise are to come.
+// Command plimsoll measures container storage, holds containers to their limits,
+// and provides volumes that keep what they promise.
 package main
 
 import (

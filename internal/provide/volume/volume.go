@@ -63,8 +63,8 @@ type Use struct {
 type uses struct {
 	Boot string `json:"boot"`
 	// Ending is set while the volume is unmounted: what works in it must end.
-	Ending bool `json:"ending,omitempty"`
-	List []Use  `json:"list"`
+	Ending bool  `json:"ending,omitempty"`
+	List   []Use `json:"list"`
 }
 
 // A Removed is a volume in the trash.
