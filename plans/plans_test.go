@@ -12,7 +12,7 @@ import (
 
 func TestGetUnknown(t *testing.T) {
 	for _, name := range []string{"", "nosuch", "../plans/places", "places.yaml"} {
-		if b, err := plans.Get(name); err == nil || !strings.Contains(err.Error(), "there are: caps, neighbours, places, raw-write, site-build") {
+		if b, err := plans.Get(name); err == nil || !strings.Contains(err.Error(), "there are: caps, neighbours, places, raw-write, site-build, volume-drivers") {
 			t.Errorf("Get(%q) = %d bytes, %v, want an error that names the plans", name, len(b), err)
 		}
 	}

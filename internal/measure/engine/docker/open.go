@@ -234,7 +234,7 @@ func (s *session) create(ctx context.Context, d *daemonInfo, spec engine.Spec, i
 				return cerr
 			}
 		default:
-			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err)), spec, d)
+			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err, spec.Place)), spec, d)
 		}
 	}
 	return fmt.Errorf("make the container: %w", daemonErr(err))
@@ -263,9 +263,16 @@ func (s *session) tryCreate(ctx context.Context, d *daemonInfo, spec engine.Spec
 // createTimeout is longer than a healthy daemon ever takes to make a container.
 const createTimeout = 30 * time.Second
 
-// createErr recognizes the error of a folder that the daemon doesn't see: the daemon's files may differ from this process's
-// although its socket is here.
-func (s *session) createErr(err error) error {
+// createErr recognizes the error of a folder that the daemon doesn't see, because its files may differ from this process's
+// although its socket is here, and that of a volume driver that it doesn't have.
+func (s *session) createErr(err error, p place.Spec) error {
+	if driver := volumeDriver(p); p.Kind == place.Volume && strings.Contains(err.Error(), driver) && strings.Contains(err.Error(), "looking up volume plugin") {
+		u := &refusal.Error{Engine: "docker", What: "volume driver " + driver, Why: err.Error(), Fix: "install the plugin, or choose the driver local"}
+		if driver == "plimsoll" {
+			u.Fix = "start plimsoll daemon --volumes"
+		}
+		return u
+	}
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &refusal.Error{Engine: "docker", What: "place bind", Why: "the daemon does not see the folder " + s.folder + ": its files are not those of this machine", Fix: "use a volume, or the layer"}
 	}
