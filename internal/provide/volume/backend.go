@@ -19,6 +19,8 @@ type backend interface {
 	root(v Volume) (string, error)
 	// unmount is the opposite of mount. The error is a *image.BusyError if programs use the volume.
 	unmount(ctx context.Context, v Volume) error
+	// elsewhere reports whether another mount namespace, such as a container's, shows the data.
+	elsewhere(v Volume) (bool, error)
 	// change makes the data obey another profile, mounted or not.
 	change(ctx context.Context, old, new Volume) error
 	// space is that of the volume.

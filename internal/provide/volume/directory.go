@@ -43,6 +43,14 @@ func (d directory) root(v Volume) (string, error) {
 
 func (directory) unmount(context.Context, Volume) error { return nil }
 
+func (d directory) elsewhere(v Volume) (bool, error) {
+	used, err := shownElsewhere(d.data(v))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return used, err
+}
+
 func (directory) change(_ context.Context, _, _ Volume) error { return nil }
 
 func (directory) space(Volume) (Space, error) { return Space{}, nil }

@@ -27,6 +27,9 @@ func (local) make(ctx context.Context, v Volume) error {
 }
 
 func (local) mount(ctx context.Context, v Volume) (Mounted, error) {
+	if err := os.Mkdir(v.target(), 0o755); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		return Mounted{}, err
+	}
 	o := image.MountOptions{Discard: v.Profile.Provision != profile.Thick}
 	if c := v.Profile.Service.Compression; c.Enabled {
 		o.Compression = c.Algorithm
@@ -46,7 +49,19 @@ func (local) root(v Volume) (string, error) {
 	return image.Root(at), nil
 }
 
-func (local) unmount(ctx context.Context, v Volume) error { return image.Unmount(ctx, v.target()) }
+func (local) unmount(ctx context.Context, v Volume) error {
+	if _, err := os.Lstat(v.target()); errors.Is(err, fs.ErrNotExist) {
+		return nil // Nothing can be mounted there.
+	}
+	return image.Unmount(ctx, v.target())
+}
+
+func (local) elsewhere(v Volume) (bool, error) {
+	if at, err := mountedAt(v.target()); at == "" || err != nil {
+		return false, err
+	}
+	return image.Elsewhere(v.target())
+}
 
 func (local) change(ctx context.Context, old, new Volume) error {
 	if new.Profile.Capacity == old.Profile.Capacity {
