@@ -23,7 +23,9 @@ type backend interface {
 	elsewhere(v Volume) (bool, error)
 	// change makes the data obey another profile, mounted or not.
 	change(ctx context.Context, old, new Volume) error
-	// space is that of the volume.
+	// examine reports what is wrong with the data, without changing anything.
+	examine(ctx context.Context, v Volume) error
+	// space is that of the volume. It is quick, and so reports only some of what examine does.
 	space(v Volume) (Space, error)
 }
 

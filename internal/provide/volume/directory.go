@@ -53,4 +53,9 @@ func (d directory) elsewhere(v Volume) (bool, error) {
 
 func (directory) change(_ context.Context, _, _ Volume) error { return nil }
 
+func (d directory) examine(_ context.Context, v Volume) error {
+	_, err := d.root(v)
+	return err
+}
+
 func (directory) space(Volume) (Space, error) { return Space{}, nil }

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume/image"
+	"plimsoll/internal/text/size"
 )
 
 // local keeps a volume in a disk image.
@@ -70,7 +71,24 @@ func (local) change(ctx context.Context, old, new Volume) error {
 	return image.Grow(ctx, new.image(), new.Profile.Capacity, new.Profile.Provision == profile.Thick)
 }
 
+func (l local) examine(ctx context.Context, v Volume) error {
+	if _, err := l.space(v); err != nil {
+		return err
+	}
+	_, err := image.Describe(ctx, v.image())
+	return err
+}
+
 func (l local) space(v Volume) (s Space, err error) {
+	st, err := os.Lstat(v.image())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, fmt.Errorf("%w: %s", image.ErrMissing, v.image())
+	case err != nil:
+		return s, err
+	case st.Size() < v.Profile.Capacity:
+		return s, fmt.Errorf("%w: %s has %s", image.ErrTruncated, v.image(), size.Bytes(st.Size()))
+	}
 	if s.Disk, err = image.Allocated(v.image()); err != nil {
 		return s, err
 	}
