@@ -21,9 +21,13 @@ type backend interface {
 	unmount(ctx context.Context, v Volume) error
 	// release gives back what the kernel has for the volume beside its folder, which is at a path and is about to be deleted.
 	release(v Volume, folder string) error
+	// elsewhere reports whether another mount namespace, such as a container's, shows the data.
+	elsewhere(v Volume) (bool, error)
 	// change makes the data obey another profile, mounted or not.
 	change(ctx context.Context, old, new Volume) error
-	// space is that of the volume.
+	// examine reports what is wrong with the data, without changing anything.
+	examine(ctx context.Context, v Volume) error
+	// space is that of the volume. It is quick, and so reports only some of what examine does.
 	space(v Volume) (Space, error)
 }
 

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/internal/provide/profile"
+	"plimsoll/internal/provide/volume/image"
 	"plimsoll/internal/text/usage"
 )
 
@@ -87,6 +89,7 @@ func differing(a, b Volume) []string {
 // flat is a volume's promises by the keys of its JSON.
 func flat(v Volume) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
+	v.Profile.Capacity -= v.GrownBy // Autoexpand keeps what was asked for.
 	b, err := json.Marshal(v.Profile)
 	if err == nil {
 		err = json.Unmarshal(b, &out)
@@ -125,7 +128,10 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 		return errors.Join(s.choose(v), s.journal.Keep(ctx, Kind, v.Name, v))
 	})
 	if err == nil {
-		err = os.Mkdir(v.Folder, 0o711)
+		if err = os.Mkdir(v.Folder, 0o711); errors.Is(err, fs.ErrExist) {
+			// Another program has made it meanwhile: it stays.
+			return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.journal.Discard(context.WithoutCancel(ctx), Kind, v.Name))
+		}
 	}
 	if err == nil {
 		err = b.make(ctx, *v)
@@ -144,10 +150,20 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 	return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.undoMake(context.WithoutCancel(ctx), *v))
 }
 
-// undoMake removes a volume that was not completed. Nothing was in it.
+// undoMake removes a volume that was not completed. Nothing was in it: a folder with other files is not the volume's, and stays. A process may have been
+// killed before it made its folder.
 func (s *Volumes) undoMake(ctx context.Context, v Volume) error {
-	if err := s.deleteData(v, v.Folder); err != nil {
+	if _, err := image.Sweep(v.Folder); err != nil {
 		return err
+	}
+	if err := release(v, v.Folder); err != nil {
+		return err
+	}
+	for _, path := range []string{v.image(), v.target(), dataIn(v.Folder), v.Folder} {
+		err := os.Remove(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+			return err
+		}
 	}
 	return s.journal.Discard(ctx, Kind, v.Name)
 }

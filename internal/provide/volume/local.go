@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume/image"
+	"plimsoll/internal/text/size"
 )
 
 // local keeps a volume in a disk image.
@@ -27,6 +28,9 @@ func (local) make(ctx context.Context, v Volume) error {
 }
 
 func (local) mount(ctx context.Context, v Volume) (Mounted, error) {
+	if err := os.Mkdir(v.target(), 0o755); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		return Mounted{}, err
+	}
 	o := image.MountOptions{Discard: v.Profile.Provision != profile.Thick}
 	if c := v.Profile.Service.Compression; c.Enabled {
 		o.Compression = c.Algorithm
@@ -46,7 +50,19 @@ func (local) root(v Volume) (string, error) {
 	return image.Root(at), nil
 }
 
-func (local) unmount(ctx context.Context, v Volume) error { return image.Unmount(ctx, v.target()) }
+func (local) unmount(ctx context.Context, v Volume) error {
+	if _, err := os.Lstat(v.target()); errors.Is(err, fs.ErrNotExist) {
+		return nil // Nothing can be mounted there.
+	}
+	return image.Unmount(ctx, v.target())
+}
+
+func (local) elsewhere(v Volume) (bool, error) {
+	if at, err := mountedAt(v.target()); at == "" || err != nil {
+		return false, err
+	}
+	return image.Elsewhere(v.target())
+}
 
 func (local) release(Volume, string) error { return nil }
 
@@ -57,7 +73,24 @@ func (local) change(ctx context.Context, old, new Volume) error {
 	return image.Grow(ctx, new.image(), new.Profile.Capacity, new.Profile.Provision == profile.Thick)
 }
 
+func (l local) examine(ctx context.Context, v Volume) error {
+	if _, err := l.space(v); err != nil {
+		return err
+	}
+	_, err := image.Describe(ctx, v.image())
+	return err
+}
+
 func (l local) space(v Volume) (s Space, err error) {
+	st, err := os.Lstat(v.image())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, fmt.Errorf("%w: %s", image.ErrMissing, v.image())
+	case err != nil:
+		return s, err
+	case st.Size() < v.Profile.Capacity:
+		return s, fmt.Errorf("%w: %s has %s", image.ErrTruncated, v.image(), size.Bytes(st.Size()))
+	}
 	if s.Disk, err = image.Allocated(v.image()); err != nil {
 		return s, err
 	}

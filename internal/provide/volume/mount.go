@@ -112,6 +112,15 @@ func (s *Volumes) Root(v Volume) (string, error) {
 	return b.root(v)
 }
 
+// Examine reports what is wrong with a volume's data: it was deleted, cut or overwritten. It changes nothing.
+func (s *Volumes) Examine(ctx context.Context, v Volume) error {
+	b, err := of(v)
+	if err != nil {
+		return err
+	}
+	return b.examine(ctx, v)
+}
+
 // Space is that of a volume.
 func (s *Volumes) Space(v Volume) (Space, error) {
 	b, err := of(v)

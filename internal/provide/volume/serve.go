@@ -46,6 +46,7 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 	}
 	v := &Server{volumes: s, lock: lock, log: log}
 	v.say(s.Finish(ctx))
+	v.say(s.sweep(ctx))
 	v.say(s.Reconcile(ctx))
 	return v, nil
 }
@@ -63,6 +64,7 @@ func (v *Server) Run(ctx context.Context) {
 		case <-expand.C:
 			v.say(v.volumes.Expand(ctx))
 		case <-reconcile.C:
+			v.say(v.volumes.Finish(ctx)) // A command may have been killed.
 			v.say(v.volumes.Reconcile(ctx))
 		case <-empty.C:
 			gone, err := v.volumes.Empty(ctx, false)

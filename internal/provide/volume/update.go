@@ -30,6 +30,9 @@ func (s *Volumes) Update(ctx context.Context, name string, options map[string]st
 		}
 		v = now
 		v.Profile = *p
+		if p.Capacity != now.Profile.Capacity {
+			v.GrownBy = 0
+		}
 		if err := s.changeable(now, v); err != nil {
 			return err
 		}

@@ -25,8 +25,12 @@ const (
 	// Making: nothing is in it yet, and a process works on it, or was killed.
 	Making Phase = "making"
 	Ready  Phase = "ready"
-	// Removing: the user asked to remove it.
+	// Removing: its folder goes to the trash.
 	Removing Phase = "removing"
+	// Deleting: its data is being deleted. It may have lost a part.
+	Deleting Phase = "deleting"
+	// Restoring: its folder comes back from the trash.
+	Restoring Phase = "restoring"
 )
 
 // A Volume is what is recorded of one.
@@ -42,9 +46,15 @@ type Volume struct {
 	Project quota.Project `json:"project,omitempty"`
 	// Deduped is when its files were last looked through for equal parts.
 	Deduped time.Time `json:"deduped,omitzero"`
-	// Grown is how often autoexpand has made it larger.
-	Grown int `json:"grown,omitempty"`
+	// Grown is how often autoexpand has made it larger, and GrownBy by how many bytes since its capacity was last chosen.
+	Grown   int   `json:"grown,omitempty"`
+	GrownBy int64 `json:"grown_by,omitempty"`
+	// Removed is when a removal began; zero for a volume that is Ready. It names the entry of the trash.
+	Removed time.Time `json:"removed,omitzero"`
 }
+
+// A volume that is not Ready was left so by a killed process, or another process works on it.
+func (v Volume) ready() bool { return v.Phase == Ready }
 
 // target is the folder on which the volume is mounted.
 func (v Volume) target() string { return filepath.Join(v.Folder, "mount") }
@@ -67,7 +77,7 @@ type uses struct {
 	List   []Use `json:"list"`
 }
 
-// A Removed is a volume in the trash.
+// A Removed is a volume in the trash. Its Phase is Deleting if a part of its data may be gone.
 type Removed struct {
 	Volume
 	// ID names it: other volumes of the same name may have been removed.

@@ -29,11 +29,14 @@ type Volumes struct {
 
 	state   string
 	journal *journal.Journal
+	// stale is how old a use must be before Reconcile looks for its container.
+	stale time.Duration
+	read  decoded
 }
 
 // New returns the volumes of a state folder, which must be an absolute path. It need not exist.
 func New(state string) *Volumes {
-	return &Volumes{Profiles: profile.In(state), Machine: profile.Host{}, Keep: DefaultKeep, state: state, journal: journal.In(state)}
+	return &Volumes{Profiles: profile.In(state), Machine: profile.Host{}, Keep: DefaultKeep, state: state, journal: journal.In(state), stale: stale}
 }
 
 // Folder is where volumes are kept whose profile names no directory.
@@ -62,7 +65,7 @@ func (s *Volumes) Get(name string) (Volume, error) {
 	e, err := s.journal.Get(Kind, name)
 	if err == nil {
 		var v Volume
-		if v, err = payload[Volume](e.Payload); err == nil && v.Phase == Ready {
+		if v, err = payload[Volume](e.Payload); err == nil && v.ready() {
 			return v, nil
 		}
 	}
@@ -74,33 +77,25 @@ func (s *Volumes) Get(name string) (Volume, error) {
 
 // unknown is the error of a name without a volume.
 func (s *Volumes) unknown(name string) error {
-	list, err := s.List()
+	list, _ := s.List() // A damaged record of another volume is not the caller's subject.
 	e := &UnknownError{Name: name}
 	for _, v := range list {
 		e.Like = append(e.Like, v.Name)
 	}
-	return errors.Join(e, err)
+	return e
 }
 
 // List returns all volumes by name. The error names those whose record can't be read; the others are returned.
 func (s *Volumes) List() ([]Volume, error) {
 	all, err := s.all()
-	return slices.DeleteFunc(all, func(v Volume) bool { return v.Phase != Ready }), err
+	return slices.DeleteFunc(all, func(v Volume) bool { return !v.ready() }), err
 }
 
-// all is List with those that are being made or removed.
+// all is List with those that are not ready.
 func (s *Volumes) all() ([]Volume, error) {
 	entries, err := s.journal.Entries(Kind)
-	var list []Volume
-	for _, e := range entries {
-		v, bad := payload[Volume](e.Payload)
-		if bad != nil {
-			err = errors.Join(err, fmt.Errorf("volume %s: %w", e.ID, bad))
-			continue
-		}
-		list = append(list, v)
-	}
-	return list, err
+	list, bad := s.read.volumes(entries)
+	return list, errors.Join(err, bad)
 }
 
 // alone calls f while no other process works on the volume, after what a killed one left was finished. now is the volume; its name is empty
