@@ -3,6 +3,9 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"strconv"
 
 	"plimsoll/internal/host/hierarchy"
@@ -129,6 +132,38 @@ func (h *Host) Device() (*Target, error) {
 	t.single = true
 	t.put(hierarchy.IO, root, nil)
 	return t, nil
+}
+
+// Everyone returns the groups in which a limit of a device holds all containers. With version 1 that is the root group (see Device).
+// With version 2 it is each group directly below the root: such a group has all I/O of the groups below it, buffered writes
+// included, but each has a limit of its own, and processes in the root group have none. Groups without the io controller are left
+// out, so there may be none yet.
+func (h *Host) Everyone() ([]*Target, error) {
+	root, err := h.tree.Root(hierarchy.IO)
+	if err != nil {
+		return nil, err
+	}
+	if root.Version == 1 {
+		t, err := h.Device()
+		return []*Target{t}, err
+	}
+	names, err := h.io.groups(root.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Target
+	for _, name := range names {
+		g := *root
+		g.Dir, g.Path = filepath.Join(root.Dir, name), path.Join(root.Path, name)
+		if _, err := os.Stat(filepath.Join(g.Dir, ioMax)); err != nil {
+			continue
+		}
+		t := newTarget("group " + g.Path)
+		t.single = true
+		t.put(hierarchy.IO, &g, nil)
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // Of returns the I/O group of a process or thread. If the group is not visible from here, the error wraps

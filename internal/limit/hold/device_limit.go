@@ -25,6 +25,11 @@ type DeviceLimit struct {
 	ForBytes []byte `json:"for_bytes,omitempty"`
 	// Daemon is the folder of the daemon that is the owner, "" for others.
 	Daemon string `json:"daemon,omitempty"`
+	// Volume is the folder of the volume of Plimsoll that is the owner, "" for others: see SetVolume.
+	Volume string `json:"volume,omitempty"`
+	// Lowered is the process that lowers a volume's rates of I/Os for a time: see Lower. The kernel may have any rate up to
+	// those of Limits. Nil: none does.
+	Lowered *procfs.Process `json:"lowered,omitempty"`
 	// Device is the disk's number, and Disk its name.
 	Device device.Number `json:"device"`
 	Disk   string        `json:"disk"`
@@ -53,7 +58,9 @@ func (w DeviceLimit) String() string { return fmt.Sprintf("%s on %s (%s)", w.Lim
 
 // keys returns the keys of w's limits, including those that a daemon's rule removes.
 func (w DeviceLimit) keys() []limit.Key {
-	return slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool { return !w.Limits.Has(k) && w.rule(k) == nil })
+	return slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool {
+		return !w.Limits.Has(k) && !w.Prior.Has(k) && w.rule(k) == nil && !w.lowers(k)
+	})
 }
 
 // IsZero reports whether w has no limits.
@@ -76,7 +83,10 @@ func (w DeviceLimit) has(k limit.Key, text string) bool {
 	if r := w.rule(k); r != nil {
 		return text == w.Limits.Text(k) || r.Prior != nil && text == r.Prior.Text(k)
 	}
-	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
+	if w.lowers(k) && w.atMost(k, text) {
+		return true
+	}
+	return w.Limits.Has(k) && w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text
 }
 
 // left reports whether the limits have no owner any more, although the kernel may still have them. The limits of a
@@ -149,7 +159,7 @@ func (w *DeviceLimits) look() (r recorded, err error) {
 		}
 		if err == nil && !n.is(m) {
 			if now == nil {
-				if _, now, err = w.now(); err != nil {
+				if now, err = w.now(); err != nil {
 					return recorded{}, err
 				}
 			}
@@ -191,21 +201,43 @@ func (w *DeviceLimits) while(ctx context.Context, f func(recorded) error) error 
 	})
 }
 
-// now returns the root group, and its limits for each device. With version 2, whose root group has no limits, it
-// returns nothing.
-func (w *DeviceLimits) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
-	root, err := w.groups.Device()
-	if errors.Is(err, cgroup.ErrUnsupported) {
-		return nil, map[device.Number]limit.Limits{}, nil
+// A present is one group's limits as the kernel has them, by device.
+type present struct {
+	group   *cgroup.Target
+	devices map[device.Number]limit.Limits
+}
+
+// presents returns what the kernel has in the groups that hold everyone: the root group or, with version 2, those below it.
+func (w *DeviceLimits) presents() (all []present, err error) {
+	groups, err := w.groups.Everyone()
+	for _, g := range groups {
+		states, err := w.groups.Read(g)
+		if errors.Is(err, cgroup.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, present{g, states[0].Devices})
 	}
-	if err != nil {
-		return nil, nil, err
+	return all, err
+}
+
+// now returns the limits of each device in the root group. With version 2, whose root group has none, they are those of the groups
+// below it, which only volumes of Plimsoll have set.
+func (w *DeviceLimits) now() (map[device.Number]limit.Limits, error) {
+	all, err := w.presents()
+	now := map[device.Number]limit.Limits{}
+	for _, p := range all {
+		for d, l := range p.devices {
+			merged := now[d]
+			for _, k := range l.Keys() {
+				merged = merged.With(k, l)
+			}
+			now[d] = merged
+		}
 	}
-	states, err := w.groups.Read(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	return root, states[0].Devices, nil
+	return now, err
 }
 
 // For returns what is recorded for a target. If the reference names no engine, these are all records of its kind and

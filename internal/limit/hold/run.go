@@ -27,7 +27,7 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 		if err := has.damaged.of(n.Device); err != nil {
 			return err
 		}
-		_, now, err := w.now()
+		now, err := w.now()
 		if err != nil {
 			return err
 		}
@@ -121,5 +121,6 @@ func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) 
 		removed = append(removed, gone...)
 		return errors.Join(swept, err, stay)
 	})
-	return removed, err
+	raised, bad := w.SweepVolumes(ctx)
+	return append(removed, raised...), errors.Join(err, bad)
 }

@@ -5,6 +5,7 @@ package image
 import (
 	"context"
 	"errors"
+	"os"
 
 	"plimsoll/internal/host/filesystem"
 )
@@ -61,3 +62,6 @@ func Thaw(string) error { return errors.ErrUnsupported }
 
 // Elsewhere fails: images need Linux.
 func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
+
+// Device fails: images need Linux.
+func Device(string) (*os.File, error) { return nil, errors.ErrUnsupported }
