@@ -45,6 +45,9 @@ func (f FS) Mounts() ([]Mount, error) { return f.mounts() }
 
 func (f FS) mounts() ([]Mount, error) { return f.mountsOf("self") }
 
+// MountsOf returns the mounts that a process sees.
+func (f FS) MountsOf(pid int) ([]Mount, error) { return f.mountsOf(strconv.Itoa(pid)) }
+
 // mountsOf returns the mounts that a process sees.
 func (f FS) mountsOf(pid string) ([]Mount, error) {
 	name := filepath.Join(f.Proc, pid, "mountinfo")

@@ -159,11 +159,16 @@ func (w *DeviceLimits) look() (r recorded, err error) {
 		}
 		if err == nil && !n.is(m) {
 			if now == nil {
-				if now, err = w.now(); err != nil {
+				if _, now, err = w.now(); err != nil {
 					return recorded{}, err
 				}
 			}
 			has := now[n.Device]
+			if n.Volume != "" {
+				if has, err = w.anywhere(n.Device); err != nil {
+					return recorded{}, err
+				}
+			}
 			n.Former, n.Gone = true, vacant(w.fs, n.Device)
 			n = n.less(slices.DeleteFunc(n.keys(), func(k limit.Key) bool { return has.Has(k) && n.has(k, has.Text(k)) }))
 			for i := range n.Rules {
@@ -201,43 +206,21 @@ func (w *DeviceLimits) while(ctx context.Context, f func(recorded) error) error 
 	})
 }
 
-// A present is one group's limits as the kernel has them, by device.
-type present struct {
-	group   *cgroup.Target
-	devices map[device.Number]limit.Limits
-}
-
-// presents returns what the kernel has in the groups that hold everyone: the root group or, with version 2, those below it.
-func (w *DeviceLimits) presents() (all []present, err error) {
-	groups, err := w.groups.Everyone()
-	for _, g := range groups {
-		states, err := w.groups.Read(g)
-		if errors.Is(err, cgroup.ErrGone) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, present{g, states[0].Devices})
+// now returns the root group, and its limits for each device. With version 2, whose root group has no limits, it
+// returns nothing.
+func (w *DeviceLimits) now() (*cgroup.Target, map[device.Number]limit.Limits, error) {
+	root, err := w.groups.Device()
+	if errors.Is(err, cgroup.ErrUnsupported) {
+		return nil, map[device.Number]limit.Limits{}, nil
 	}
-	return all, err
-}
-
-// now returns the limits of each device in the root group. With version 2, whose root group has none, they are those of the groups
-// below it, which only volumes of Plimsoll have set.
-func (w *DeviceLimits) now() (map[device.Number]limit.Limits, error) {
-	all, err := w.presents()
-	now := map[device.Number]limit.Limits{}
-	for _, p := range all {
-		for d, l := range p.devices {
-			merged := now[d]
-			for _, k := range l.Keys() {
-				merged = merged.With(k, l)
-			}
-			now[d] = merged
-		}
+	if err != nil {
+		return nil, nil, err
 	}
-	return now, err
+	states, err := w.groups.Read(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	return root, states[0].Devices, nil
 }
 
 // For returns what is recorded for a target. If the reference names no engine, these are all records of its kind and

@@ -115,7 +115,7 @@ type intent struct {
 func (w *DeviceLimits) intend(s *Scope, r limit.Change, has recorded) (x intent, err error) {
 	x.during = slices.Clone(has.all)
 	if s.HasRootGroup() && r.Set.IO() {
-		now, err := w.now()
+		_, now, err := w.now()
 		if err != nil {
 			return x, err
 		}

@@ -66,7 +66,7 @@ func (w *DeviceLimits) discardDamaged(ctx context.Context, s *Scope, r limit.Cha
 			continue
 		}
 		path := w.journal.Path(deviceLimitKind, n.String())
-		now, err := w.now()
+		_, now, err := w.now()
 		switch left := now[n].Without(r.Remove...); {
 		case err != nil:
 			told = append(told, fmt.Sprintf("the record %s can't be read and stays: %v", path, err))

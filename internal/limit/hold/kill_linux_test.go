@@ -206,9 +206,9 @@ func (k *killed) recorded(t *testing.T, at string) {
 	if err != nil {
 		t.Fatalf("killed at %s: %v", at, err)
 	}
-	now, err := k.DeviceLimits(k.state).now()
-	if err != nil {
-		t.Fatal(err)
+	root, now, err := k.DeviceLimits(k.state).now()
+	if err != nil || root == nil {
+		t.Fatal(root, err)
 	}
 	for d, l := range now {
 		n := on(all, d)

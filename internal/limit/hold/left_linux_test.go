@@ -44,7 +44,7 @@ func newStuck(t *testing.T) (k *killed, allowed *int) {
 // stillRecorded fails unless the root group has one limit yet, and a record of it.
 func (k *killed) stillRecorded(t *testing.T, at string) {
 	t.Helper()
-	now, err := k.DeviceLimits(k.state).now()
+	_, now, err := k.DeviceLimits(k.state).now()
 	if n := k.scope.Devices()[0].Number; err != nil || len(now[n].Keys()) != 1 {
 		t.Errorf("%s: the root group has %v, %v, want the limit that was not restored", at, now, err)
 	}

@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strconv"
 
@@ -22,6 +21,9 @@ type Volume struct {
 	Folder string
 }
 
+// String names the owner in records.
+func (v Volume) String() string { return "plimsoll volume " + v.Name }
+
 // DevicesOf returns the limits of devices that are recorded in the machine's folder. The error wraps errors.ErrUnsupported on a
 // system without control groups.
 func DevicesOf(fs device.FS, machine string) (*DeviceLimits, error) {
@@ -32,40 +34,39 @@ func DevicesOf(fs device.FS, machine string) (*DeviceLimits, error) {
 	return newDeviceLimits(fs, groups, machine), nil
 }
 
-// SetVolume gives a volume's own device these rates, and no others of an earlier call. They hold all containers together with version
-// 1, and those below each group of the root together with version 2 (cgroup.Host.Everyone). They stay until ClearVolume, and are
-// recorded first. The caller must keep the device attached meanwhile: its number would go to another device. groups is how many
-// groups have the rates now: none with version 2 while none has the io controller. The error is a refusal if the device has
-// another owner.
+// SetVolume gives a volume's own device these rates, and no others of an earlier call, in the groups of cgroup.Host.Everyone for the
+// processes of containers that have it mounted. Each of these groups has the rates for itself. They stay until ClearVolume, and are recorded first. A group's stricter limit that
+// another program has set stays. The caller must keep the device attached meanwhile: its number would go to another device. groups
+// is how many groups have the rates now; with version 2 it is none while none has the io controller. The error is a refusal if the device
+// has another owner.
 func (w *DeviceLimits) SetVolume(ctx context.Context, v Volume, d explain.Spot, rates limit.Limits) (groups int, err error) {
-	if n, err := w.kept(v, d, rates); n >= 0 || err != nil {
-		return n, err
+	now, err := w.Glance()
+	if err != nil {
+		return 0, err
+	}
+	if groups, err = now.kept(v, d, rates); groups >= 0 || err != nil {
+		return groups, err
 	}
 	err = w.while(ctx, func(has recorded) error {
 		if err := w.clear(ctx, has, func(n DeviceLimit) bool {
-			return n.Volume == v.Folder && (n.Device != d.Number || n.left()) || n.Device == d.Number && n.left()
+			return n.Volume == v.Folder && n.Device != d.Number || n.Device == d.Number && n.left()
 		}); err != nil {
 			return err
 		}
-		if err := has.damaged.of(d.Number); err != nil {
+		n, err := w.ofVolume(has, v, d)
+		if err != nil {
 			return err
 		}
-		n, before := w.recordOf("plimsoll volume "+v.Name, d, rates), on(has.all, d.Number)
-		n.Volume = v.Folder
-		if before != nil && !before.left() {
-			if before.Volume != v.Folder {
-				return before.taken()
-			}
-			n.Prior, n.Lowered = before.Limits, before.Lowered
-		}
-		if n.IsZero() {
+		before := n
+		if n.Limits, n.Prior = rates, before.Limits; n.IsZero() {
 			return nil
 		}
 		if err := w.keep(ctx, n); err != nil {
 			return err
 		}
-		if groups, err = w.put(n, rates); err != nil {
-			return err // The record stays, and with it what may have been written.
+		// After an error the record stays, and with it what may have been written.
+		if groups, err = w.put(n, rates, before.has); err != nil {
+			return err
 		}
 		n.Prior, n.Lowered = limit.Limits{}, nil
 		return w.keep(ctx, n)
@@ -73,56 +74,110 @@ func (w *DeviceLimits) SetVolume(ctx context.Context, v Volume, d explain.Spot, 
 	return groups, err
 }
 
-// kept returns in how many groups the rates are in force already, and recorded; -1 if something is to be done.
-func (w *DeviceLimits) kept(v Volume, d explain.Spot, rates limit.Limits) (groups int, err error) {
+// ofVolume returns the record of a volume's device, which may be a new one. The error is a refusal if the device has another owner.
+func (w *DeviceLimits) ofVolume(has recorded, v Volume, d explain.Spot) (DeviceLimit, error) {
+	if err := has.damaged.of(d.Number); err != nil {
+		return DeviceLimit{}, err
+	}
+	if before := on(has.all, d.Number); before != nil && !before.left() {
+		if before.Volume != v.Folder {
+			return *before, before.taken()
+		}
+		return *before, nil
+	}
+	n := w.recordOf(v.String(), d, limit.Limits{})
+	n.Volume = v.Folder
+	return n, nil
+}
+
+// A Glance is what the kernel and the records have at a moment.
+type Glance struct {
+	limits  *DeviceLimits
+	records []DeviceLimit
+	users   users
+}
+
+// Glance looks at the limits of volumes.
+func (w *DeviceLimits) Glance() (g Glance, err error) {
 	has, err := w.look()
 	if err != nil {
-		return -1, err
+		return g, err
 	}
-	n := on(has.all, d.Number)
-	if slices.ContainsFunc(has.all, func(n DeviceLimit) bool {
-		return n.Volume != "" && (n.left() || n.Volume == v.Folder && n.Device != d.Number)
-	}) {
+	return Glance{w, has.all, lookForUsers(w.fs)}, nil
+}
+
+// Kept reports whether SetVolume has nothing to do.
+func (g Glance) Kept(v Volume, d explain.Spot, rates limit.Limits) (bool, error) {
+	n, err := g.kept(v, d, rates)
+	return n >= 0, err
+}
+
+// kept returns in how many groups the rates are in force; -1 if something is to be done.
+func (g Glance) kept(v Volume, d explain.Spot, rates limit.Limits) (groups int, err error) {
+	if slices.ContainsFunc(g.records, func(n DeviceLimit) bool { return n.Volume == v.Folder && n.Device != d.Number }) {
 		return -1, nil
 	}
-	if rates.IsZero() && n == nil {
+	n := on(g.records, d.Number)
+	if n == nil && rates.IsZero() {
 		return 0, nil
 	}
 	if n == nil || n.Volume != v.Folder || n.left() || n.Limits != rates || !n.Prior.IsZero() || n.Lowered != nil {
 		return -1, nil
 	}
-	return w.has(*n, rates)
-}
-
-// has returns in how many groups a device has rates; -1 if one differs.
-func (w *DeviceLimits) has(n DeviceLimit, rates limit.Limits) (groups int, err error) {
-	all, err := w.presents()
+	all, err := g.limits.using(d.Number, g.users)
 	for _, p := range all {
-		if slices.ContainsFunc(rates.Keys(), func(k limit.Key) bool { return p.devices[n.Device].Text(k) != rates.Text(k) }) {
+		has := p.devices[d.Number]
+		if slices.ContainsFunc(rates.Keys(), func(k limit.Key) bool { return rates.Below(k, has) }) {
 			return -1, err
 		}
 	}
 	return len(all), err
 }
 
-// put writes rates of a record's device to all groups, and removes the record's other rates. It returns the number of groups.
-func (w *DeviceLimits) put(n DeviceLimit, rates limit.Limits) (groups int, err error) {
-	all, err := w.groups.Everyone()
+// put writes rates of a record's device to all groups, and removes the record's other rates. It leaves what isn't mine: other rates that are
+// stricter, and rates of other keys. It returns the number of groups.
+func (w *DeviceLimits) put(n DeviceLimit, rates limit.Limits, mine func(k limit.Key, text string) bool) (groups int, err error) {
+	all, err := w.using(n.Device, lookForUsers(w.fs))
 	if err != nil {
 		return 0, err
 	}
-	c := to(n.keys(), rates)
-	for _, g := range all {
-		_, err := w.groups.Hold(g, cgroup.Want{Change: c, Devices: []device.Number{n.Device}})
-		switch {
-		case errors.Is(err, cgroup.ErrGone) || errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+	for _, p := range all {
+		has := p.devices[n.Device]
+		keys := slices.DeleteFunc(n.keys(), func(k limit.Key) bool {
+			other := has.Has(k) && !mine(k, has.Text(k))
+			return other && !rates.Below(k, has)
+		})
+		if err := w.write(p, to(keys, rates), n.Device); err != nil {
 			return groups, err
-		default:
-			groups++
 		}
+		groups++
 	}
 	return groups, nil
+}
+
+// write makes a change in one group. A group that is gone is no error.
+func (w *DeviceLimits) write(p present, c limit.Change, d device.Number) error {
+	if len(c.Remove) == 0 && c.Set.IsZero() {
+		return nil
+	}
+	_, err := w.groups.Hold(p.group, cgroup.Want{Change: c, Devices: []device.Number{d}})
+	if errors.Is(err, cgroup.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// removeOwn removes the limits of a volume's device from all groups. Limits that other programs have set stay.
+func (w *DeviceLimits) removeOwn(n DeviceLimit, dry bool) error {
+	if dry {
+		return nil
+	}
+	all, err := w.anyone()
+	for _, p := range all {
+		keys, _ := n.removable(p.devices[n.Device])
+		err = errors.Join(err, w.write(p, limit.Change{Remove: keys}, n.Device))
+	}
+	return err
 }
 
 // keep records a volume's limits, or discards the record if there are none.
@@ -134,7 +189,7 @@ func (w *DeviceLimits) keep(ctx context.Context, n DeviceLimit) error {
 	return w.journal.Keep(ctx, deviceLimitKind, n.Device.String(), n)
 }
 
-// clear removes the limits of volumes' records, and then the records. A removed one is no longer in has.
+// clear removes limits of volumes, and of former devices, and then their records.
 func (w *DeviceLimits) clear(ctx context.Context, has recorded, which func(DeviceLimit) bool) error {
 	for _, n := range has.all {
 		if n.Volume == "" && !n.left() || !which(n) {
@@ -152,92 +207,94 @@ func (w *DeviceLimits) clear(ctx context.Context, has recorded, which func(Devic
 
 // ClearVolume removes all limits of a volume's device. Call it while the device is still attached.
 func (w *DeviceLimits) ClearVolume(ctx context.Context, v Volume) error {
-	if has, err := w.look(); err == nil && !slices.ContainsFunc(has.all, func(n DeviceLimit) bool { return n.Volume == v.Folder }) {
+	mine := func(n DeviceLimit) bool { return n.Volume == v.Folder }
+	if has, err := w.look(); err == nil && !slices.ContainsFunc(has.all, mine) {
 		return nil
 	}
-	return w.while(ctx, func(has recorded) error {
-		return w.clear(ctx, has, func(n DeviceLimit) bool { return n.Volume == v.Folder })
-	})
+	return w.while(ctx, func(has recorded) error { return w.clear(ctx, has, mine) })
 }
 
-// Lower lets a volume's device do fewer I/Os for a time than SetVolume allows: reads and writes a second. Raise ends it. If this process is
-// killed, SweepVolumes does. The caller must keep the device attached meanwhile. The error is a refusal if the device has
-// another owner.
-func (w *DeviceLimits) Lower(ctx context.Context, v Volume, d explain.Spot, reads, writes int64) error {
+// Lower lets a volume's device do fewer I/Os for a time than SetVolume allows: reads and writes a second. was is what the last Lower
+// gave it, zero without one. Raise ends it; if this process is killed, SweepVolumes does. The caller must keep the device attached
+// meanwhile. The error is a refusal if the device has another owner.
+func (w *DeviceLimits) Lower(ctx context.Context, v Volume, d explain.Spot, was, rates limit.Limits) error {
 	return w.while(ctx, func(has recorded) error {
-		if err := has.damaged.of(d.Number); err != nil {
+		n, err := w.ofVolume(has, v, d)
+		if err != nil {
 			return err
 		}
-		n, self := w.recordOf("plimsoll volume "+v.Name, d, limit.Limits{}), procfs.Self()
-		n.Volume = v.Folder
-		if before := on(has.all, d.Number); before != nil {
-			if before.left() || before.Volume != v.Folder {
-				return before.taken()
-			}
-			n = *before
-		}
-		if n.Lowered == nil || *n.Lowered != self {
+		full := n
+		if self := procfs.Self(); n.Lowered == nil || *n.Lowered != self {
 			n.Lowered = &self
 			if err := w.keep(ctx, n); err != nil {
 				return err
 			}
 		}
-		rates := n.Limits
-		rates.ReadIOPS, rates.WriteIOPS = lower(reads, rates.ReadIOPS), lower(writes, rates.WriteIOPS)
-		_, err := w.put(n, rates)
+		full.Lowered = nil
+		_, err = w.put(n, n.within(rates), func(k limit.Key, text string) bool {
+			return full.has(k, text) || text == n.within(was).Text(k)
+		})
 		return err
 	})
 }
 
-// lower returns a rate below a limit, if there is one, that the kernel takes.
-func lower(rate, most int64) int64 {
-	if rate = max(rate, limit.MinRate); most > 0 {
-		return min(rate, most)
+// within returns a record's limits with lower rates of I/Os, as the kernel takes them.
+func (w DeviceLimit) within(rates limit.Limits) limit.Limits {
+	l := w.Limits
+	for _, k := range []limit.Key{limit.ReadIOPS, limit.WriteIOPS} {
+		rate, most := l.Whole(k), w.Limits
+		*rate = min(max(*rates.Whole(k), limit.MinRate), limit.MaxIOPS)
+		if most.Has(k) {
+			*rate = min(*rate, *most.Whole(k))
+		}
 	}
-	return min(rate, limit.MaxIOPS)
+	return l
 }
 
-// Raise ends what Lower did to a volume: its device has the rates of SetVolume again.
-func (w *DeviceLimits) Raise(ctx context.Context, v Volume) error {
+// Raise ends what Lower did to a volume: its device has the rates of SetVolume again. was is as for Lower.
+func (w *DeviceLimits) Raise(ctx context.Context, v Volume, was limit.Limits) error {
 	return w.while(ctx, func(has recorded) error {
-		return w.raise(ctx, has, func(n DeviceLimit) bool { return n.Volume == v.Folder })
+		for _, n := range has.all {
+			if n.Volume != v.Folder || n.Lowered == nil || n.left() {
+				continue
+			}
+			if err := w.raise(ctx, n, func(k limit.Key, text string) bool { return text == n.within(was).Text(k) }); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-func (w *DeviceLimits) raise(ctx context.Context, has recorded, which func(DeviceLimit) bool) error {
-	for _, n := range has.all {
-		if n.Lowered == nil || n.left() || !which(n) {
-			continue
-		}
-		if _, err := w.put(n, n.Limits); err != nil {
-			return err
-		}
-		n.Lowered = nil
-		if err := w.keep(ctx, n); err != nil {
-			return err
-		}
+// raise gives a lowered device its rates again.
+func (w *DeviceLimits) raise(ctx context.Context, n DeviceLimit, mine func(k limit.Key, text string) bool) error {
+	if _, err := w.put(n, n.Limits, mine); err != nil {
+		return err
 	}
-	return nil
+	n.Lowered = nil
+	return w.keep(ctx, n)
 }
 
-// SweepVolumes removes the limits of volumes whose device has gone: its number may belong to another device. And it raises what a
+// SweepVolumes removes the limits of volumes whose device has gone, as its number may belong to another device. And it raises what a
 // process lowered that was killed. It returns what it did.
 func (w *DeviceLimits) SweepVolumes(ctx context.Context) (done []string, err error) {
 	gone := func(n DeviceLimit) bool { return n.Volume != "" && n.left() }
-	orphan := func(n DeviceLimit) bool { return n.Lowered != nil && !n.Lowered.Alive() }
+	orphan := func(n DeviceLimit) bool { return n.Lowered != nil && !n.left() && !n.Lowered.Alive() }
 	if has, err := w.look(); err == nil && !slices.ContainsFunc(has.all, gone) && !slices.ContainsFunc(has.all, orphan) {
 		return nil, nil
 	}
 	err = w.while(ctx, func(has recorded) error {
+		errs := []error{w.clear(ctx, has, gone)}
 		for _, n := range has.all {
 			switch {
 			case gone(n):
 				done = append(done, n.For+": its limit of "+n.Disk+", which it no longer has")
 			case orphan(n):
 				done = append(done, n.For+": it was held back for another volume")
+				errs = append(errs, w.raise(ctx, n, n.has))
 			}
 		}
-		return errors.Join(w.clear(ctx, has, gone), w.raise(ctx, has, orphan))
+		return errors.Join(errs...)
 	})
 	return done, err
 }

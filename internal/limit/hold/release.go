@@ -24,47 +24,44 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 	if len(list) == 0 {
 		return nil, back, nil
 	}
-	groups, err := w.presents()
+	root, now, err := w.now()
 	if err != nil {
 		return nil, back, err
 	}
 	for _, n := range list {
-		for _, p := range groups {
-			d, taken, err := w.removeIn(p, n, dry)
-			if err != nil {
-				return nil, back, errors.Join(fmt.Errorf("%s: %w", d.GroupSet.Name, err), back())
+		if n.Volume != "" {
+			if err := w.removeOwn(n, dry); err != nil {
+				return nil, back, err
 			}
-			if d.Diff != nil {
-				undo, done = append(undo, taken), append(done, d)
-			}
+			continue
 		}
+		if root == nil {
+			continue
+		}
+		was := now[n.Device]
+		keys, notes := n.removable(was)
+		if len(keys) == 0 && len(notes) == 0 {
+			continue
+		}
+		restored := to(keys, n.before())
+		d := Done{GroupSet: n.groupSet(root), Restored: restored.Set, Notes: notes}
+		want := cgroup.Want{Change: restored, Devices: []device.Number{n.Device}}
+		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
+			d.Writes, err = d.Diff.Apply()
+		}
+		if err != nil {
+			return nil, back, errors.Join(fmt.Errorf("%s: %w", d.GroupSet.Name, err), back())
+		}
+		undo = append(undo, func() error {
+			diff, err := w.groups.Plan(root, cgroup.Want{Change: to(keys, was), Devices: want.Devices})
+			if err == nil {
+				_, err = diff.Apply()
+			}
+			return err
+		})
+		done = append(done, d)
 	}
 	return done, back, nil
-}
-
-// removeIn is remove for one group. Without a diff there was nothing to do.
-func (w *DeviceLimits) removeIn(p present, n DeviceLimit, dry bool) (d Done, back func() error, err error) {
-	was := p.devices[n.Device]
-	keys, notes := n.removable(was)
-	if len(keys) == 0 && len(notes) == 0 {
-		return d, nil, nil
-	}
-	restored := to(keys, n.before())
-	d = Done{GroupSet: n.groupSet(p.group), Restored: restored.Set, Notes: notes}
-	want := cgroup.Want{Change: restored, Devices: []device.Number{n.Device}}
-	if d.Diff, err = w.groups.Plan(p.group, want); err == nil && !dry {
-		d.Writes, err = d.Diff.Apply()
-	}
-	if errors.Is(err, cgroup.ErrGone) {
-		return Done{}, nil, nil // Its limits went with it.
-	}
-	return d, func() error {
-		diff, err := w.groups.Plan(p.group, cgroup.Want{Change: to(keys, was), Devices: want.Devices})
-		if err == nil {
-			_, err = diff.Apply()
-		}
-		return err
-	}, err
 }
 
 // to returns the change that gives some keys the values of l.
@@ -79,11 +76,7 @@ func to(keys []limit.Key, l limit.Limits) (c limit.Change) {
 
 // groupSet returns the root group as far as n is concerned.
 func (n DeviceLimit) groupSet(root *cgroup.Target) GroupSet {
-	name := "the root group"
-	if root != nil && root.Name != "" {
-		name = root.Name
-	}
-	return GroupSet{Name: fmt.Sprintf("%s, for %s (%s)", name, n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
+	return GroupSet{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}
 }
 
 // removable returns the limits of n that the kernel still has; now is what it has. notes say which were changed by

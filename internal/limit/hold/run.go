@@ -27,7 +27,7 @@ func (w *DeviceLimits) Hold(ctx context.Context, owner string, d explain.Spot, r
 		if err := has.damaged.of(n.Device); err != nil {
 			return err
 		}
-		now, err := w.now()
+		_, now, err := w.now()
 		if err != nil {
 			return err
 		}

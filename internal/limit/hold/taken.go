@@ -81,7 +81,7 @@ func (w *DeviceLimits) Free(d explain.Spot) error {
 	if err != nil {
 		return err
 	}
-	now, err := w.now()
+	_, now, err := w.now()
 	if err != nil {
 		return err
 	}

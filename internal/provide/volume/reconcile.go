@@ -67,7 +67,7 @@ func (s *Volumes) forget(ctx context.Context, v Volume) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := b.unmount(ctx, v); err != nil {
+		if err := s.unmount(ctx, b, v); err != nil {
 			return 0, err
 		}
 	}

@@ -28,7 +28,7 @@ func (s *Volumes) Remove(ctx context.Context, name string, now bool) error {
 		if err != nil {
 			return err
 		}
-		if err := b.unmount(ctx, v); err != nil {
+		if err := s.unmount(ctx, b, v); err != nil {
 			return err
 		}
 		v.Phase = Removing

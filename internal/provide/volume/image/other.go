@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/filesystem"
 )
 
@@ -64,4 +65,6 @@ func Thaw(string) error { return errors.ErrUnsupported }
 func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
 
 // Device fails: images need Linux.
-func Device(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func Device(string) (*os.File, device.Number, error) {
+	return nil, device.Number{}, errors.ErrUnsupported
+}
