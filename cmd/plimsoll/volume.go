@@ -37,7 +37,9 @@ func (a *app) volumes() (*volume.Volumes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return volume.New(state), nil
+	s := volume.New(state)
+	s.Records = a.machine()
+	return s, nil
 }
 
 // aVolume is a volume in JSON and in lists.

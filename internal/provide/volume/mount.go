@@ -28,12 +28,29 @@ func (s *Volumes) Mount(ctx context.Context, name, id string) (m Mounted, err er
 				return err
 			}
 		}
-		if m, err = b.mount(ctx, v); err != nil && !had {
-			err = errors.Join(err, s.drop(context.WithoutCancel(ctx), name, func(x Use) bool { return x.ID == id }))
+		if m, err = b.mount(ctx, v); err != nil {
+			if !had {
+				err = errors.Join(err, s.drop(context.WithoutCancel(ctx), name, func(x Use) bool { return x.ID == id }))
+			}
+			return err
 		}
-		return err
+		// The data must be reachable also where a limit can't be had.
+		note, bad := s.limit(ctx, v)
+		if bad != nil {
+			note = bad.Error()
+		}
+		m.Note = joined(m.Note, note)
+		return nil
 	})
 	return m, err
+}
+
+// joined are two notes, each of which may be empty.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // Unmount ends the use of a volume by an id; the last one unmounts it. An unknown id, or one of an unknown volume, is no error: Docker
@@ -50,7 +67,7 @@ func (s *Volumes) Unmount(ctx context.Context, name, id string) error {
 		}
 		others := slices.DeleteFunc(slices.Clone(u.List), func(x Use) bool { return x.ID == id })
 		if len(others) == 0 {
-			if err := b.unmount(ctx, v); err != nil {
+			if err := s.unmount(ctx, b, v); err != nil {
 				return err
 			}
 		}

@@ -58,7 +58,7 @@ func (s *Volumes) release(ctx context.Context, v Volume) (n int, err error) {
 	}
 	left := slices.DeleteFunc(u.List, old)
 	if len(left) == 0 {
-		if err := b.unmount(ctx, v); err != nil {
+		if err := s.unmount(ctx, b, v); err != nil {
 			return 0, err
 		}
 	}

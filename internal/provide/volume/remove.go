@@ -18,7 +18,7 @@ func (s *Volumes) Remove(ctx context.Context, name string, now bool) error {
 		if err != nil {
 			return err
 		}
-		if err := b.unmount(ctx, v); err != nil {
+		if err := s.unmount(ctx, b, v); err != nil {
 			return err
 		}
 		// To the millisecond, which the entry of the trash is named for.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"plimsoll/internal/state/filelock"
@@ -19,6 +21,8 @@ const (
 	expandEvery    = 10 * time.Second
 	reconcileEvery = time.Minute
 	emptyEvery     = time.Hour
+	// sayAgain is how long an error that repeats isn't logged again.
+	sayAgain = 10 * time.Minute
 )
 
 // A Server does what volumes need over time. Make it with Serve.
@@ -26,6 +30,9 @@ type Server struct {
 	volumes *Volumes
 	lock    *os.File
 	log     func(string)
+	// said is when each line was logged last, by the line.
+	mu   sync.Mutex
+	said map[string]time.Time
 }
 
 // Serve claims the volumes for this process and finishes what killed ones left. The error wraps ErrServed if another process has claimed them. Mounts that
@@ -44,10 +51,11 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	v := &Server{volumes: s, lock: lock, log: log}
+	v := &Server{volumes: s, lock: lock, log: log, said: map[string]time.Time{}}
 	v.say(s.Finish(ctx))
 	v.say(s.sweep(ctx))
 	v.say(s.Reconcile(ctx))
+	v.say(s.HoldLimits(ctx, nil))
 	return v, nil
 }
 
@@ -57,6 +65,9 @@ func (v *Server) Run(ctx context.Context) {
 	defer expand.Stop()
 	defer reconcile.Stop()
 	defer empty.Stop()
+	guarded := make(chan struct{})
+	go func() { defer close(guarded); newGuard(v.volumes).run(ctx, v.say) }()
+	defer func() { <-guarded }()
 	for {
 		select {
 		case <-ctx.Done():
@@ -80,12 +91,17 @@ func (v *Server) Run(ctx context.Context) {
 // Close gives the volumes back.
 func (v *Server) Close() error { return filelock.Remove(v.lock) }
 
-// say logs what was done and what failed.
+// say logs what was done and what failed. An error that comes back every moment is logged once in a while.
 func (v *Server) say(done []string, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for _, line := range done {
 		v.log(line)
 	}
-	if err != nil {
-		v.log(err.Error())
+	if err == nil || time.Since(v.said[err.Error()]) < sayAgain {
+		return
 	}
+	maps.DeleteFunc(v.said, func(_ string, at time.Time) bool { return time.Since(at) >= sayAgain })
+	v.said[err.Error()] = time.Now()
+	v.log(err.Error())
 }

@@ -43,7 +43,11 @@ func (s *Volumes) Update(ctx context.Context, name string, options map[string]st
 		if err := b.change(ctx, now, v); err != nil {
 			return err
 		}
-		return s.keep(context.WithoutCancel(ctx), v)
+		if err := s.keep(context.WithoutCancel(ctx), v); err != nil {
+			return err
+		}
+		_, err = s.limit(context.WithoutCancel(ctx), v)
+		return err
 	})
 	return v, err
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/state/journal"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/usage"
 )
 
@@ -24,6 +25,8 @@ type Volumes struct {
 	Profiles profile.Store
 	// Machine answers what this machine can do.
 	Machine profile.Machine
+	// Records is the folder of the machine's records of limits. New sets that of all Plimsolls of this machine.
+	Records string
 	// Keep is how long the data of a removed volume stays; New sets DefaultKeep.
 	Keep time.Duration
 
@@ -36,7 +39,10 @@ type Volumes struct {
 
 // New returns the volumes of a state folder, which must be an absolute path. It need not exist.
 func New(state string) *Volumes {
-	return &Volumes{Profiles: profile.In(state), Machine: profile.Host{}, Keep: DefaultKeep, state: state, journal: journal.In(state), stale: stale}
+	return &Volumes{
+		Profiles: profile.In(state), Machine: profile.Host{}, Keep: DefaultKeep,
+		Records: paths.Machine(state, nil), state: state, journal: journal.In(state), stale: stale,
+	}
 }
 
 // Folder is where volumes are kept whose profile names no directory.

@@ -5,7 +5,9 @@ package image
 import (
 	"context"
 	"errors"
+	"os"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/filesystem"
 )
 
@@ -73,3 +75,8 @@ func RemoveInside(context.Context, string, string) error { return errors.ErrUnsu
 
 // RestoreInside fails: images need Linux.
 func RestoreInside(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// Device fails: images need Linux.
+func Device(string) (*os.File, device.Number, error) {
+	return nil, device.Number{}, errors.ErrUnsupported
+}
