@@ -65,14 +65,21 @@ func (s *Volumes) limit(ctx context.Context, v Volume) (note string, err error) 
 }
 
 // unmount unmounts a volume, without its limits: the number of its device may go to any other. If it stays mounted, it keeps them.
-func (s *Volumes) unmount(ctx context.Context, b backend, v Volume) error {
+func (s *Volumes) unmount(ctx context.Context, b backend, v Volume) (err error) {
+	if err := s.ending(ctx, v.Name, true); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.ending(context.WithoutCancel(ctx), v.Name, false))
+		}
+	}()
 	if v.Backend == "local" {
 		if err := s.unlimit(ctx, v); err != nil {
 			return err
 		}
 	}
-	err := b.unmount(ctx, v)
-	if err != nil {
+	if err = b.unmount(ctx, v); err != nil {
 		_, again := s.limit(context.WithoutCancel(ctx), v)
 		err = errors.Join(err, again)
 	}

@@ -23,7 +23,7 @@ func (s *Volumes) Mount(ctx context.Context, name, id string) (m Mounted, err er
 		}
 		had := slices.ContainsFunc(u.List, func(x Use) bool { return x.ID == id })
 		if !had {
-			u.List = append(u.List, Use{ID: id, Since: time.Now().UTC()})
+			u.List, u.Ending = append(u.List, Use{ID: id, Since: time.Now().UTC()}), false
 			if err := s.journal.Keep(ctx, useKind, name, u); err != nil {
 				return err
 			}
@@ -94,6 +94,16 @@ func (s *Volumes) drop(ctx context.Context, name string, gone func(Use) bool) er
 	if len(u.List) == 0 {
 		return s.journal.Discard(ctx, useKind, name)
 	}
+	return s.journal.Keep(ctx, useKind, name, u)
+}
+
+// ending tells those who work in a volume, such as Dedupe, whether it is being unmounted.
+func (s *Volumes) ending(ctx context.Context, name string, ends bool) error {
+	u, err := s.uses(name)
+	if err != nil || u.Ending == ends || len(u.List) == 0 {
+		return err
+	}
+	u.Ending = ends
 	return s.journal.Keep(ctx, useKind, name, u)
 }
 

@@ -21,6 +21,8 @@ const (
 	expandEvery    = 10 * time.Second
 	reconcileEvery = time.Minute
 	emptyEvery     = time.Hour
+	// dedupeLook is how often it is looked whether a volume's day is over.
+	dedupeLook = 10 * time.Minute
 	// sayAgain is how long an error that repeats isn't logged again.
 	sayAgain = 10 * time.Minute
 )
@@ -65,6 +67,9 @@ func (v *Server) Run(ctx context.Context) {
 	defer expand.Stop()
 	defer reconcile.Stop()
 	defer empty.Stop()
+	deduped := make(chan struct{})
+	go func() { defer close(deduped); v.dedupe(ctx) }() // It reads whole volumes.
+	defer func() { <-deduped }()
 	guarded := make(chan struct{})
 	go func() { defer close(guarded); newGuard(v.volumes).run(ctx, v.say) }()
 	defer func() { <-guarded }()
@@ -84,6 +89,20 @@ func (v *Server) Run(ctx context.Context) {
 				done = append(done, "removed volume "+r.ID+": its data is deleted")
 			}
 			v.say(done, err)
+		}
+	}
+}
+
+// dedupe looks through volumes for equal parts until ctx ends.
+func (v *Server) dedupe(ctx context.Context) {
+	look := time.NewTicker(dedupeLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			v.say(v.volumes.Dedupe(ctx))
 		}
 	}
 }
