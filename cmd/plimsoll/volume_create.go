@@ -32,11 +32,11 @@ volume of that name that was made in the same way, nothing happens.`,
 			if err != nil {
 				return err
 			}
-			backend, p, err := s.Options(options)
+			where, p, err := s.Options(options)
 			if err != nil {
 				return err
 			}
-			v, made, err := s.Create(cmd.Context(), args[0], backend, p)
+			v, made, err := s.Create(cmd.Context(), args[0], where, p)
 			if err != nil {
 				return volumeError(err)
 			}
@@ -52,7 +52,7 @@ volume of that name that was made in the same way, nothing happens.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.profile, "profile", "", "the name of a profile (default "+profile.Default+")")
-	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image) or directory (default local)")
+	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image), directory, or nfs with -o export=HOST:/FOLDER (default local)")
 	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 20GB")
 	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

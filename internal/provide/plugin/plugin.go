@@ -118,11 +118,11 @@ func (p *Plugin) capabilities(context.Context, request) (answer, error) {
 }
 
 func (p *Plugin) create(ctx context.Context, q request) (answer, error) {
-	backend, profile, err := p.Volumes.Options(q.Opts)
+	where, profile, err := p.Volumes.Options(q.Opts)
 	if err != nil {
 		return answer{}, err
 	}
-	_, _, err = p.Volumes.Create(ctx, q.Name, backend, profile)
+	_, _, err = p.Volumes.Create(ctx, q.Name, where, profile)
 	return answer{}, err
 }
 

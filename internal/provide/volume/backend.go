@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"plimsoll/internal/provide/profile"
-	"plimsoll/internal/text/usage"
 )
 
 // A backend makes the data of volumes and mounts it. Each call has the volume's lock. All can be repeated, since a killed
@@ -55,11 +54,11 @@ func backendOf(name string) (backend, error) {
 		return local{}, nil
 	case "directory":
 		return directory{}, nil
+	case "nfs":
+		return nfs{}, nil
 	}
-	if _, err := profile.BackendNamed(name); err != nil {
-		return nil, err
-	}
-	return nil, usage.Errorf("the backend %s is not built yet; use local or directory", name)
+	_, err := profile.BackendNamed(name)
+	return nil, err
 }
 
 // of is backendOf for a volume that exists.

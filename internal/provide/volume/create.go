@@ -33,16 +33,16 @@ func (e *ExistsError) Error() string {
 
 // Create makes a volume. If there is one of that name that was made in the same way, nothing happens, and made is false; if it was made in another way, the error is
 // an *ExistsError. A profile that the backend can't keep is a refusal.
-func (s *Volumes) Create(ctx context.Context, name, backend string, p *profile.Profile) (v Volume, made bool, err error) {
+func (s *Volumes) Create(ctx context.Context, name string, where Where, p *profile.Profile) (v Volume, made bool, err error) {
 	if err := relative(s.state); err != nil {
 		return v, false, err
 	}
-	b, err := backendOf(backend)
+	b, err := backendOf(where.Backend)
 	if err != nil {
 		return v, false, err
 	}
 	err = s.alone(ctx, name, func(now Volume) error {
-		v = Volume{Name: name, Backend: backend, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
+		v = Volume{Name: name, Where: where, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
 		if now.Name != "" {
 			differs := differing(now, v)
 			v = now
@@ -97,7 +97,7 @@ func flat(v Volume) map[string]json.RawMessage {
 	if err != nil {
 		panic(err) // A profile is read from text, and has nothing that JSON can't hold.
 	}
-	out["backend"] = json.RawMessage(v.Backend)
+	out["backend"], out["export"], out["mount_options"] = json.RawMessage(v.Backend), json.RawMessage(v.Export), json.RawMessage(v.MountOptions)
 	return out
 }
 

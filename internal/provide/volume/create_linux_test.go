@@ -49,9 +49,6 @@ func TestCreateBad(t *testing.T) {
 	if _, err := New("relative").create(t, "a", plain); err == nil {
 		t.Error("a state folder that is no absolute path has no error")
 	}
-	if _, _, err := s.Options(map[string]string{"backend": "nfs"}); err == nil {
-		t.Error("the backend nfs has no error")
-	}
 	if _, _, err := s.Options(map[string]string{"backend": "loccal"}); err == nil || !strings.Contains(err.Error(), "local") {
 		t.Errorf("a misspelt backend: %v", err)
 	}

@@ -1,11 +1,13 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -80,4 +82,23 @@ func mountOf(mounts []device.Mount, path string) (own *device.Mount) {
 func namespace(pid string) string {
 	name, _ := os.Readlink("/proc/" + pid + "/ns/mnt")
 	return name
+}
+
+// busyWait is how long a program that has just ended may hold a mount.
+const busyWait = 2 * time.Second
+
+// unmountFolder unmounts what is on a folder. Programs in it are an error.
+func unmountFolder(ctx context.Context, folder string) error {
+	end := time.Now().Add(busyWait)
+	for {
+		err := eintr.Retry(func() error { return unix.Unmount(folder, unix.UMOUNT_NOFOLLOW) })
+		if errors.Is(err, unix.EBUSY) && time.Now().Before(end) && ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		if err != nil {
+			return &os.PathError{Op: "unmount", Path: folder, Err: err}
+		}
+		return nil
+	}
 }

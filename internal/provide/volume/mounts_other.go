@@ -2,8 +2,13 @@
 
 package volume
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 func mountedAt(string) (string, error) { return "", errors.ErrUnsupported }
 
 func shownElsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
+
+func unmountFolder(context.Context, string) error { return errors.ErrUnsupported }

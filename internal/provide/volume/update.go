@@ -18,7 +18,7 @@ var lasting = map[string]string{
 
 // Update changes what a volume promises, mounted or not: options as those of Options, but for the profile's name and the backend.
 func (s *Volumes) Update(ctx context.Context, name string, options map[string]string) (v Volume, err error) {
-	for _, k := range []string{"profile", "backend"} {
+	for _, k := range []string{"profile", "backend", "export", "mount_options"} {
 		if _, ok := options[k]; ok {
 			return v, usage.Errorf("%s can't be changed: make another volume, and copy the data", k)
 		}

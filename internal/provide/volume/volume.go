@@ -35,8 +35,8 @@ const (
 
 // A Volume is what is recorded of one.
 type Volume struct {
-	Name    string          `json:"name"`
-	Backend string          `json:"backend"`
+	Name string `json:"name"`
+	Where
 	Profile profile.Profile `json:"profile"`
 	Created time.Time       `json:"created"`
 	Phase   Phase           `json:"phase"`

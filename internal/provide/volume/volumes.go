@@ -140,22 +140,26 @@ func (s *Volumes) keep(ctx context.Context, v Volume) error {
 	return s.journal.Sync(Kind, v.Name)
 }
 
-// Options makes a profile and a backend's name from the options of "docker volume create -o". Errors are the user's.
-func (s *Volumes) Options(options map[string]string) (backend string, p *profile.Profile, err error) {
-	backend = "local"
+// Options says where a volume is kept, and by which profile, from the options of "docker volume create -o". Errors are the user's.
+func (s *Volumes) Options(options map[string]string) (where Where, p *profile.Profile, err error) {
+	where.Backend = "local"
+	own := map[string]*string{"backend": &where.Backend, "export": &where.Export, "mount_options": &where.MountOptions}
 	rest := map[string]string{}
 	for k, v := range options {
-		if k == "backend" {
-			backend = v
-			continue
+		if to := own[k]; to != nil {
+			*to = v
+		} else {
+			rest[k] = v
 		}
-		rest[k] = v
 	}
-	if _, err := backendOf(backend); err != nil {
-		return "", nil, err
+	if _, err := backendOf(where.Backend); err != nil {
+		return where, nil, err
+	}
+	if err := where.check(); err != nil {
+		return where, nil, err
 	}
 	p, err = s.Profiles.FromOptions(rest)
-	return backend, p, err
+	return where, p, err
 }
 
 // Check reports what a backend keeps of a profile here.
