@@ -31,8 +31,7 @@ func operation(dir string) error {
 		return err
 	}
 	ctx, s := context.Background(), New(dir)
-	// What was killed may have left it mounted.
-	unmounted := func(then func() error) error { return errors.Join(s.Unmount(ctx, name, "x"), then()) }
+	unmounted := func(then func() error) error { return errors.Join(s.released(ctx, name), then()) }
 	switch verb {
 	case "create":
 		backend, p, err := s.Options(small)
@@ -68,6 +67,19 @@ func operation(dir string) error {
 		})
 	}
 	return fmt.Errorf("no operation %q", verb)
+}
+
+// released ends all uses of a volume: what was killed may have left some.
+func (s *Volumes) released(ctx context.Context, name string) error {
+	for {
+		users, err := s.Users(name)
+		if err != nil || len(users) == 0 {
+			return err
+		}
+		if err := s.Unmount(ctx, name, users[0].ID); err != nil {
+			return err
+		}
+	}
 }
 
 // A modelled volume is what was acknowledged of the volumes of one name: the files of the one that exists, nil if there is none, and those of the
@@ -209,7 +221,7 @@ func (s *Volumes) emptied(t *testing.T, name string, m modelled) {
 	for {
 		s.has(t, "at the end", name, m)
 		if m.live != nil {
-			must(t, s.Unmount(t.Context(), name, "x"))
+			must(t, s.released(t.Context(), name))
 			must(t, s.Remove(t.Context(), name, true))
 		}
 		if len(m.trash) == 0 {
