@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 
@@ -77,12 +78,18 @@ func (e *FailedError) Error() string { return fmt.Sprintf("%s: %v: %.500s", e.Pr
 func (e *FailedError) Unwrap() error { return e.err }
 
 // run runs a program of a package.
-func run(ctx context.Context, in string, argv ...string) error {
+func run(ctx context.Context, in string, argv ...string) error { return runOn(ctx, nil, in, argv...) }
+
+// runOn is run with an open file that the program inherits, and its lock; nil: none.
+func runOn(ctx context.Context, f *os.File, in string, argv ...string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return &refusal.Error{What: argv[0], Why: "it is not installed", Fix: "install " + in}
 	}
 	c := exec.CommandContext(ctx, path, argv[1:]...)
+	if f != nil {
+		c.ExtraFiles = []*os.File{f}
+	}
 	out, err := c.CombinedOutput()
 	if ctx.Err() != nil {
 		err = ctx.Err()

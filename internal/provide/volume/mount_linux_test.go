@@ -39,7 +39,7 @@ func TestMount(t *testing.T) {
 	}
 	must(t, s.Unmount(ctx, "db", "never"))
 	says(t, s.Remove(ctx, "db", false), "volume db", "mounted by 3 containers")
-	for _, id := range []string{"a", "a", "b"} {
+	for _, id := range []string{"a", "a", "never", "b"} {
 		must(t, s.Unmount(ctx, "db", id))
 		if root, err := s.Root(v); root == "" || err != nil {
 			t.Errorf("after the unmount by %s: Root() = %q, %v", id, root, err)

@@ -56,11 +56,11 @@ func (s *Volumes) release(ctx context.Context, v Volume) (n int, err error) {
 	if used, err := b.elsewhere(v); err != nil || used {
 		return 0, err
 	}
-	left := slices.DeleteFunc(u.List, old)
-	if len(left) == 0 {
+	u.List = slices.DeleteFunc(u.List, old)
+	if len(u.List) == 0 {
 		if err := s.unmount(ctx, b, v); err != nil {
 			return 0, err
 		}
 	}
-	return n - len(left), s.drop(ctx, v.Name, old)
+	return n - len(u.List), s.keepUses(ctx, v.Name, u)
 }

@@ -54,6 +54,7 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 		return nil, err
 	}
 	v := &Server{volumes: s, lock: lock, log: log, said: map[string]time.Time{}}
+	v.say(s.journal.Sweep(ctx, nil)) // It removes half-written records.
 	v.say(s.Finish(ctx))
 	v.say(s.sweep(ctx))
 	v.say(s.Reconcile(ctx))

@@ -173,11 +173,12 @@ func (s *Volumes) restore(ctx context.Context, v Volume) (Volume, error) {
 	if err := syncFolder(filepath.Dir(v.Folder)); err != nil {
 		return Volume{}, err
 	}
-	v.Phase, v.Removed = Ready, time.Time{}
-	if err := s.keep(ctx, v); err != nil {
+	// Before the volume is ready, so that it is never both.
+	if err := s.journal.Discard(ctx, removedKind, r.ID); err != nil {
 		return Volume{}, err
 	}
-	return v, s.journal.Discard(ctx, removedKind, r.ID)
+	v.Phase, v.Removed = Ready, time.Time{}
+	return v, s.keep(ctx, v)
 }
 
 // deleteData deletes a volume's folder, which may be in the trash.

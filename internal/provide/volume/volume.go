@@ -67,6 +67,8 @@ type Use struct {
 	// ID is Docker's, or the user's of "plimsoll volume mount".
 	ID    string    `json:"id"`
 	Since time.Time `json:"since"`
+	// Times is how often it has mounted the volume and not unmounted it: while a container runs, "docker cp" does both with the container's id.
+	Times int `json:"times"`
 }
 
 // uses are the users of a volume in one boot of the machine: mounts don't outlive it.

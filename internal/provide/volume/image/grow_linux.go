@@ -54,13 +54,13 @@ func grow(ctx context.Context, path string, to int64, thick bool) error {
 	case d != nil:
 		return &refusal.Error{What: "growing a mounted ext4", Why: "this process lacks CAP_SYS_RESOURCE", Fix: "give it that, or unmount the volume first"}
 	}
-	if err := filesystem.Check(ctx, path, im.super); err != nil {
+	if err := filesystem.Check(ctx, im.File, im.super); err != nil {
 		return err
 	}
 	if err := im.enlarge(to, thick); err != nil {
 		return err
 	}
-	return filesystem.GrowUnmounted(ctx, path)
+	return filesystem.GrowUnmounted(ctx, im.File)
 }
 
 // growMounted has the kernel grow the file system, on the image's device if it has one.

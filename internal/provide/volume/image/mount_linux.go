@@ -84,7 +84,7 @@ func (im *opened) options(o MountOptions) ([]string, error) {
 
 // attach checks an image that has no loop device, and gives it one.
 func (im *opened) attach(ctx context.Context) (*os.File, error) {
-	if err := filesystem.Check(ctx, im.Name(), im.super); err != nil {
+	if err := filesystem.Check(ctx, im.File, im.super); err != nil {
 		return nil, err
 	}
 	return loop.Attach(im.File)
@@ -202,7 +202,7 @@ func Check(ctx context.Context, path string, thorough bool) error {
 		}
 		return nil
 	}
-	if err := filesystem.Check(ctx, path, im.super); err != nil || !thorough {
+	if err := filesystem.Check(ctx, im.File, im.super); err != nil || !thorough {
 		return err
 	}
 	return filesystem.Inspect(ctx, path, im.super.Kind)

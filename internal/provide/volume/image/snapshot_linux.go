@@ -127,7 +127,7 @@ func settle(ctx context.Context, f *os.File) error {
 	}
 	switch s.Kind {
 	case filesystem.Ext4:
-		return filesystem.Check(ctx, f.Name(), s)
+		return filesystem.Check(ctx, f, s)
 	case filesystem.Btrfs:
 		if s.Dirty { // Beside the original, the kernel would take it for the same file system.
 			return fmt.Errorf("%s was taken while it was written to: mount it alone once, and take a snapshot of that", f.Name())
