@@ -187,7 +187,7 @@ func TestStatus(t *testing.T) {
 	if code, body := l.do("VolumeDriver.Unmount", request{Name: "db", ID: "x"}); code != 200 {
 		t.Error(body)
 	}
-	if err := os.Remove(filepath.Join(filepath.Dir(root), "../image")); err != nil {
+	if err := os.Remove(filepath.Join(filepath.Dir(root), "../db.img")); err != nil {
 		t.Fatal(err)
 	}
 	if v = get(); !strings.Contains(v.Status.Error, "missing") {

@@ -124,9 +124,7 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
 		return err
 	}
-	err := s.journal.Alone(ctx, Kind, func() error {
-		return errors.Join(s.choose(v), s.journal.Keep(ctx, Kind, v.Name, v))
-	})
+	err := s.record(ctx, v)
 	if err == nil {
 		if err = os.Mkdir(v.Folder, 0o711); errors.Is(err, fs.ErrExist) {
 			// Another program has made it meanwhile: it stays.
@@ -148,6 +146,20 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 		}
 	}
 	return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.undoMake(context.WithoutCancel(ctx), *v))
+}
+
+// record records a volume that is about to be made. One with a project is recorded before another one can choose the same.
+func (s *Volumes) record(ctx context.Context, v *Volume) error {
+	keep := func() error { return s.journal.Keep(ctx, Kind, v.Name, v) }
+	if v.Backend != "directory" || s.Machine.Quota(filepath.Dir(v.Folder)) != nil {
+		return keep()
+	}
+	return s.journal.Alone(ctx, Kind, func() error {
+		if err := s.choose(v); err != nil {
+			return err
+		}
+		return keep()
+	})
 }
 
 // undoMake removes a volume that was not completed. Nothing was in it: a folder with other files is not the volume's, and stays. A process may have been

@@ -87,12 +87,8 @@ func (d directory) space(v Volume) (s Space, err error) {
 	return s, err
 }
 
-// choose gives a volume that is about to be made a project that no other has, where the file system has project quotas. The caller is alone with the
-// choice.
+// choose gives a volume that is about to be made a project that no other has. The caller is alone with the choice.
 func (s *Volumes) choose(v *Volume) error {
-	if v.Backend != "directory" || s.Machine.Quota(filepath.Dir(v.Folder)) != nil {
-		return nil
-	}
 	taken := map[quota.Project]bool{}
 	all, err := s.all()
 	if err != nil {
