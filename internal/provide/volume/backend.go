@@ -23,6 +23,8 @@ type backend interface {
 	change(ctx context.Context, old, new Volume) error
 	// space is that of the volume.
 	space(v Volume) (Space, error)
+	// snapshots are the backend's; nil if it has none.
+	snapshots() snapshotter
 }
 
 // Mounted is a volume that is reachable.

@@ -53,9 +53,49 @@ func (s *Volumes) Create(ctx context.Context, name, backend string, p *profile.P
 			return err
 		}
 		made = true
-		return s.make(ctx, b, &v)
+		return s.make(ctx, &v, func(ctx context.Context) error { return b.make(ctx, v) })
 	})
 	return v, made, err
+}
+
+// CreateWith makes a volume with data that fill writes into its folder root. There must be no volume of that name. If fill fails, or is killed, there is no
+// volume.
+func (s *Volumes) CreateWith(ctx context.Context, name, backend string, p *profile.Profile, fill func(ctx context.Context, root string) error) (v Volume, err error) {
+	b, err := backendOf(backend)
+	if err != nil {
+		return v, err
+	}
+	return s.createBy(ctx, name, backend, p, func(ctx context.Context, v Volume) error {
+		if err := b.make(ctx, v); err != nil {
+			return err
+		}
+		m, err := b.mount(ctx, v)
+		if err != nil {
+			return err
+		}
+		if err := fill(ctx, m.Root); err != nil {
+			return err
+		}
+		return b.unmount(ctx, v)
+	})
+}
+
+// createBy makes a volume whose data another function makes than the backend's. There must be no volume of that name.
+func (s *Volumes) createBy(ctx context.Context, name, backend string, p *profile.Profile, data func(context.Context, Volume) error) (v Volume, err error) {
+	if err := relative(s.state); err != nil {
+		return v, err
+	}
+	err = s.alone(ctx, name, func(now Volume) error {
+		if now.Name != "" {
+			return usage.Errorf("there is a volume %s: choose another name, or remove it first", name)
+		}
+		v = Volume{Name: name, Backend: backend, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
+		if err := s.permitted(v); err != nil {
+			return err
+		}
+		return s.make(ctx, &v, func(ctx context.Context) error { return data(ctx, v) })
+	})
+	return v, err
 }
 
 // folderOf is the folder of a volume.
@@ -117,7 +157,7 @@ func (s *Volumes) permitted(v Volume) error {
 }
 
 // make makes a volume: its record, its folder, its data. What it can't complete, it removes.
-func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
+func (s *Volumes) make(ctx context.Context, v *Volume, data func(context.Context) error) error {
 	if err := s.journal.Keep(ctx, Kind, v.Name, v); err != nil {
 		return err
 	}
@@ -126,7 +166,7 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 		err = os.Mkdir(v.Folder, 0o711)
 	}
 	if err == nil {
-		err = b.make(ctx, *v)
+		err = data(ctx)
 	}
 	if err == nil {
 		err = syncFolder(filepath.Dir(v.Folder))
@@ -142,8 +182,15 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 	return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.undoMake(context.WithoutCancel(ctx), *v))
 }
 
-// undoMake removes a volume that was not completed. Nothing was in it.
+// undoMake removes a volume that was not completed. Nothing was in it, or a part of a copy.
 func (s *Volumes) undoMake(ctx context.Context, v Volume) error {
+	b, err := of(v)
+	if err != nil {
+		return err
+	}
+	if err := b.unmount(ctx, v); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(v.Folder); err != nil {
 		return err
 	}

@@ -46,3 +46,5 @@ func (directory) unmount(context.Context, Volume) error { return nil }
 func (directory) change(_ context.Context, _, _ Volume) error { return nil }
 
 func (directory) space(Volume) (Space, error) { return Space{}, nil }
+
+func (directory) snapshots() snapshotter { return nil }

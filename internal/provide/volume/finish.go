@@ -32,7 +32,9 @@ func (s *Volumes) finish(ctx context.Context, name string) (Volume, error) {
 	case Removing:
 		return Volume{}, s.remove(ctx, v, false)
 	}
-	return v, nil
+	// A volume whose image is damaged must be removable nevertheless. Finish reports the error, and each call tries again.
+	_ = s.finishSnapshots(ctx, &v)
+	return v, ctx.Err()
 }
 
 // finishRestore completes a Restore that was killed after its renaming: the folder is back, and there is no record of the volume.
@@ -76,6 +78,12 @@ func (s *Volumes) Finish(ctx context.Context) (done []string, err error) {
 		bad := s.alone(ctx, v.Name, func(now Volume) error {
 			if now.Name == "" {
 				return nil
+			}
+			if err := s.finishSnapshots(ctx, &now); err != nil {
+				return err
+			}
+			if err := s.closeView(ctx, now); err != nil && !errors.Is(err, ErrViewed) {
+				return err
 			}
 			swept, err := image.Sweep(now.Folder)
 			for _, path := range swept {

@@ -21,14 +21,10 @@ const trashName = ".removed"
 // Remove removes a volume that nobody uses. Its data stays for the time of Keep, unless now is set.
 func (s *Volumes) Remove(ctx context.Context, name string, now bool) error {
 	err := s.existing(ctx, name, func(v Volume) error {
-		if users, err := s.Users(name); err != nil || len(users) > 0 {
-			return errors.Join(err, inUse(users))
-		}
-		b, err := of(v)
-		if err != nil {
+		if err := s.idle(ctx, v); err != nil {
 			return err
 		}
-		if err := b.unmount(ctx, v); err != nil {
+		if err := s.closeView(ctx, v); err != nil {
 			return err
 		}
 		v.Phase = Removing

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"plimsoll/internal/state/filelock"
@@ -19,6 +20,8 @@ const (
 	expandEvery    = 10 * time.Second
 	reconcileEvery = time.Minute
 	emptyEvery     = time.Hour
+	// serviceEvery is how often schedules are looked at: their intervals are minutes.
+	serviceEvery = 10 * time.Second
 )
 
 // A Server does what volumes need over time. Make it with Serve.
@@ -52,6 +55,12 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 
 // Run works until ctx ends.
 func (v *Server) Run(ctx context.Context) {
+	// Each kind has its own time: a backup may take hours, and a hook of a snapshot minutes.
+	var services sync.WaitGroup
+	defer services.Wait()
+	for _, service := range v.volumes.services() {
+		services.Go(func() { v.repeat(ctx, service) })
+	}
 	expand, reconcile, empty := time.NewTicker(expandEvery), time.NewTicker(reconcileEvery), time.NewTicker(emptyEvery)
 	defer expand.Stop()
 	defer reconcile.Stop()
@@ -71,6 +80,20 @@ func (v *Server) Run(ctx context.Context) {
 				done = append(done, "removed volume "+r.ID+": its data is deleted")
 			}
 			v.say(done, err)
+		}
+	}
+}
+
+// repeat does a service's work whenever it is due, until ctx ends.
+func (v *Server) repeat(ctx context.Context, s *service) {
+	tick := time.NewTicker(serviceEvery)
+	defer tick.Stop()
+	for {
+		v.say(s.work(ctx, time.Now()))
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

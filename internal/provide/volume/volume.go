@@ -39,6 +39,13 @@ type Volume struct {
 	Folder string `json:"folder"`
 	// Grown is how often autoexpand has made it larger.
 	Grown int `json:"grown,omitempty"`
+	// Snapshots are in the order in which they were taken.
+	Snapshots []Snapshot `json:"snapshots,omitempty"`
+	// Hooks run around each snapshot.
+	Hooks Hooks `json:"hooks,omitzero"`
+	// BackedUp is when the schedule last made a backup, and Replicated when it last sent the volume.
+	BackedUp   time.Time `json:"backed_up,omitzero"`
+	Replicated time.Time `json:"replicated,omitzero"`
 }
 
 // target is the folder on which the volume is mounted.
@@ -46,6 +53,9 @@ func (v Volume) target() string { return filepath.Join(v.Folder, "mount") }
 
 // image is the file with a volume's file system.
 func (v Volume) image() string { return filepath.Join(v.Folder, "image") }
+
+// snapshot is the file of a snapshot that is no subvolume.
+func (v Volume) snapshot(id string) string { return filepath.Join(v.Folder, "snapshots", id) }
 
 // A Use is one user of a mounted volume.
 type Use struct {

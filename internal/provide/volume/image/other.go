@@ -61,3 +61,20 @@ func Thaw(string) error { return errors.ErrUnsupported }
 
 // Elsewhere fails: images need Linux.
 func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
+
+// Subsnapshot fails: images need Linux.
+func Subsnapshot(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// Subremove fails: images need Linux.
+func Subremove(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// Subrestore fails: images need Linux.
+func Subrestore(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// Subclone fails: images need Linux.
+func Subclone(context.Context, string, string, string, SnapshotOptions) error {
+	return errors.ErrUnsupported
+}
+
+// Own fails: images need Linux.
+func Own(string) (int64, error) { return 0, errors.ErrUnsupported }
