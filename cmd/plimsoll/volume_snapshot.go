@@ -110,7 +110,7 @@ removal of a snapshot would free; for a volume with btrfs it isn't known.`,
 		Example: `  plimsoll volume snapshot ls db`,
 
 		ValidArgsFunction: a.completeVolume,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              atMost(1, "the name of a volume"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := a.volumes()
 			if err != nil {

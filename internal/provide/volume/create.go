@@ -147,6 +147,9 @@ func (s *Volumes) permitted(v Volume) error {
 	if err := report.Refusal(); err != nil {
 		return err
 	}
+	if err := s.storable(v); err != nil {
+		return err
+	}
 	switch _, err := os.Lstat(v.Folder); {
 	case err == nil:
 		return usage.Errorf("the folder %s exists, and belongs to no volume: move it away, or choose another name", v.Folder)
@@ -154,6 +157,16 @@ func (s *Volumes) permitted(v Volume) error {
 		return err
 	}
 	return nil
+}
+
+// storable refuses a profile with backups for which there is no store.
+func (s *Volumes) storable(v Volume) error {
+	b := v.Profile.Service.Backup
+	if !b.Enabled || slices.Contains(v.Profile.Optional, "service.backup") {
+		return nil
+	}
+	_, err := s.Store(b.Provider)
+	return err
 }
 
 // make makes a volume: its record, its folder, its data. What it can't complete, it removes.

@@ -27,6 +27,7 @@ type service struct {
 func (s *Volumes) services() []*service {
 	return []*service{
 		{volumes: s, name: "snapshot", asked: snapshotAsked, do: s.scheduledSnapshot, failed: map[string]time.Time{}},
+		{volumes: s, name: "backup", asked: s.backupAsked, do: s.scheduledBackup, failed: map[string]time.Time{}},
 	}
 }
 
