@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -94,30 +95,25 @@ func (r Repository) Backup(ctx context.Context, folder, parent string, tags []st
 	if err != nil {
 		return Result{}, err
 	}
-	return result(out)
-}
-
-// Empty stores a placeholder instead of an empty folder, which restic refuses.
-func (r Repository) Empty(ctx context.Context, tags []string) (Result, error) {
-	args := []string{"backup", "--json", "--stdin", "--stdin-filename", "empty"}
-	for _, t := range tags {
-		args = append(args, "--tag", t)
-	}
-	out, err := r.run(ctx, "", args...)
-	if err != nil {
-		return Result{}, err
-	}
-	return result(out)
-}
-
-// result reads the output of a backup.
-func result(out []byte) (Result, error) {
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	var last Result
 	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil || last.ID == "" {
 		return last, fmt.Errorf("restic backup printed no summary: %.200q", lines[len(lines)-1])
 	}
 	return last, nil
+}
+
+// Empty stores a placeholder instead of an empty folder, which restic refuses.
+func (r Repository) Empty(ctx context.Context, tags []string) (res Result, err error) {
+	dir, err := os.MkdirTemp("", "plimsoll-empty-")
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600); err != nil {
+		return res, err
+	}
+	return r.Backup(ctx, dir, "", tags)
 }
 
 // List returns the backups with a tag, the oldest first.
