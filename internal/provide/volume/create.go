@@ -74,7 +74,7 @@ func (s *Volumes) CreateWith(ctx context.Context, name, backend string, p *profi
 			return err
 		}
 		if err := fill(ctx, m.Root); err != nil {
-			if space, bad := b.space(v); bad == nil && space.Size > 0 && space.Used >= space.Size/100*99 {
+			if space, bad := b.space(v); bad == nil && space.Size > 0 && space.Used >= space.Size/100*95 {
 				err = fmt.Errorf("the volume is full: give it a larger capacity than %s: %w", v.Profile.Asked("capacity"), err)
 			}
 			return err
