@@ -163,7 +163,7 @@ func (v Volume) SnapshotNamed(id string) (Snapshot, error) {
 		}
 		ids = append(ids, p.ID)
 	}
-	return Snapshot{}, usage.Errorf("there is no snapshot %s of volume %s%s", strict.Short(id), v.Name, strict.DidYouMean(id, ids))
+	return Snapshot{}, usage.Errorf("there is no snapshot %s%s", strict.Short(id), strict.DidYouMean(id, ids))
 }
 
 // RemoveSnapshot removes a snapshot of a volume.
