@@ -28,6 +28,7 @@ func (s *Volumes) services() []*service {
 	return []*service{
 		{volumes: s, name: "snapshot", asked: snapshotAsked, do: s.scheduledSnapshot, failed: map[string]time.Time{}},
 		{volumes: s, name: "backup", asked: s.backupAsked, do: s.scheduledBackup, failed: map[string]time.Time{}},
+		{volumes: s, name: "replication", asked: replicationAsked, do: s.scheduledReplication, failed: map[string]time.Time{}},
 	}
 }
 

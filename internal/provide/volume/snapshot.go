@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -26,13 +27,20 @@ type Snapshot struct {
 	Capacity int64 `json:"capacity"`
 	// Subvolume says that it is one of the volume's own btrfs; else it is a disk image.
 	Subvolume bool `json:"subvolume,omitempty"`
+	// Peer is the machine to which replication has sent it, or Received.
+	Peer string `json:"peer,omitempty"`
 }
+
+// Received is the Peer of a snapshot that came from another machine.
+const Received = "received"
 
 // A SnapshotOptions is how a snapshot is taken.
 type SnapshotOptions struct {
 	Description string
 	// Scheduled marks it as the schedule's.
 	Scheduled bool
+	// Peer is as in Snapshot.
+	Peer string
 	// Copy copies all of the data if the disk below can't share it.
 	Copy bool
 	// Hooks run instead of the volume's, if any is set.
@@ -49,6 +57,10 @@ type snapshotter interface {
 	restore(ctx context.Context, v Volume, p Snapshot) error
 	// clone makes the data of a new volume from a snapshot.
 	clone(ctx context.Context, v Volume, p Snapshot, to Volume, o image.SnapshotOptions) error
+	// send writes what a snapshot has and the snapshot base hasn't; nil: all that it has.
+	send(ctx context.Context, v Volume, p Snapshot, base *Snapshot, to io.Writer) error
+	// receive makes a snapshot of what send has written. It can be undone by discard at any time.
+	receive(ctx context.Context, v Volume, p Snapshot, base *Snapshot, from io.Reader) error
 	// subvolume says whether a new snapshot of the volume is a subvolume.
 	subvolume(v Volume) bool
 }
@@ -90,7 +102,7 @@ func (s *Volumes) take(ctx context.Context, v *Volume, o SnapshotOptions) (Snaps
 	if err != nil {
 		return Snapshot{}, err
 	}
-	p := Snapshot{ID: newID(time.Now(), v.Snapshots), Description: o.Description, Taken: time.Now().UTC(), Phase: Making, Scheduled: o.Scheduled, Capacity: v.Profile.Capacity, Subvolume: way.subvolume(*v)}
+	p := Snapshot{ID: newID(time.Now(), v.Snapshots), Description: o.Description, Taken: time.Now().UTC(), Phase: Making, Scheduled: o.Scheduled, Peer: o.Peer, Capacity: v.Profile.Capacity, Subvolume: way.subvolume(*v)}
 	return p, s.addSnapshot(ctx, v, p, func(ctx context.Context) error { return way.take(ctx, *v, p, image.SnapshotOptions{Copy: o.Copy}) })
 }
 

@@ -42,10 +42,7 @@ func (s *Volumes) View(ctx context.Context, name, id string) (w *View, err error
 		if err := s.closeView(ctx, v); err != nil {
 			return err
 		}
-		lock, err := filelock.Take(filepath.Join(v.Folder, ".view"), 0o600)
-		if errors.Is(err, filelock.ErrLocked) {
-			return ErrViewed
-		}
+		lock, err := takeView(v)
 		if err != nil {
 			return err
 		}
@@ -59,6 +56,15 @@ func (s *Volumes) View(ctx context.Context, name, id string) (w *View, err error
 		return nil, err
 	}
 	return w, nil
+}
+
+// takeView claims the view of a volume. The error is ErrViewed if another process or call has it.
+func takeView(v Volume) (*os.File, error) {
+	lock, err := filelock.Take(filepath.Join(v.Folder, ".view"), 0o600)
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, ErrViewed
+	}
+	return lock, err
 }
 
 // open makes the content reachable.
@@ -157,10 +163,7 @@ func (s *Volumes) closeView(ctx context.Context, v Volume) error {
 	if v.Backend != "local" {
 		return nil
 	}
-	lock, err := filelock.Take(filepath.Join(v.Folder, ".view"), 0o600)
-	if errors.Is(err, filelock.ErrLocked) {
-		return ErrViewed
-	}
+	lock, err := takeView(v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // The folder is gone, and the view with it.
 	}

@@ -56,11 +56,6 @@ func replaceFolder(t *filesystem.Tree, snapshots *os.File, name string) error {
 	if err := filesystem.Subsnapshot(t.File, restoringName, from, false); err != nil {
 		return err
 	}
-	data, err := t.Folder(dataName) // It may be missing in a damaged volume.
-	if err != nil {
-		return err
-	}
-	data.Close()
 	if err := filesystem.Exchange(t.File, dataName, restoringName); err != nil {
 		return err
 	}
@@ -107,6 +102,15 @@ func within(ctx context.Context, path string, f func(t *filesystem.Tree, snapsho
 		return err
 	}
 	defer t.Close()
+	// The volume's folder first: a file system that has others alone is damaged.
+	if err := im.notLost(t); err != nil {
+		return err
+	}
+	data, err := t.Folder(dataName)
+	if err != nil {
+		return full(path, err)
+	}
+	data.Close()
 	snapshots, err := t.PlainFolder(snapshotsName)
 	if err != nil {
 		return full(path, err)
