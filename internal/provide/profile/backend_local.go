@@ -112,7 +112,14 @@ func localReplication(q question) Ability {
 	if q.p.Service.Replication.Type == Synchronous {
 		return unsupported("a write does not wait for another machine", "use service.replication.type: asynchronous")
 	}
-	return onBtrfs("btrfs sends what has changed")(q)
+	if localFilesystem(q) == Btrfs {
+		return enforced("btrfs sends what has changed")
+	}
+	a := ask(q.m.Reflinks(q.folder), enforced("the blocks of the image that have changed are sent"))
+	if a.Level == Unsupported {
+		a.Fix = "use filesystem: btrfs, or a directory on xfs or btrfs"
+	}
+	return a
 }
 
 func localSnapshot(q question) Ability {

@@ -14,14 +14,13 @@ import (
 	"plimsoll/internal/text/refusal"
 )
 
-// notBtrfs is the refusal of a volume that can't be sent.
-func notBtrfs(v Volume) error {
-	return &refusal.Error{What: "replication of volume " + v.Name, Why: "only btrfs can send what has changed", Fix: "make the volume with filesystem: btrfs, or use plimsoll volume backup"}
-}
-
 func (local) send(ctx context.Context, v Volume, p Snapshot, base *Snapshot, to io.Writer) error {
 	if !p.Subvolume {
-		return notBtrfs(v)
+		from := ""
+		if base != nil {
+			from = v.snapshot(base.ID)
+		}
+		return image.Diff(ctx, v.snapshot(p.ID), from, to)
 	}
 	return mountedView(ctx, v, true, func() error {
 		args := []string{"send", "--quiet"}
@@ -32,9 +31,9 @@ func (local) send(ctx context.Context, v Volume, p Snapshot, base *Snapshot, to 
 	})
 }
 
-func (local) receive(ctx context.Context, v Volume, p Snapshot, _ *Snapshot, from io.Reader) error {
+func (l local) receive(ctx context.Context, v Volume, p Snapshot, base *Snapshot, from io.Reader) error {
 	if !p.Subvolume {
-		return notBtrfs(v)
+		return l.patch(ctx, v, p, base, from)
 	}
 	if err := image.Subremove(ctx, v.image(), p.ID); err != nil { // It makes the folder of snapshots.
 		return err
@@ -50,6 +49,27 @@ func (local) receive(ctx context.Context, v Volume, p Snapshot, _ *Snapshot, fro
 		}
 		return nil
 	})
+}
+
+// patch is receive for a snapshot that is a file.
+func (local) patch(ctx context.Context, v Volume, p Snapshot, base *Snapshot, from io.Reader) error {
+	if err := makeSnapshots(v); err != nil {
+		return err
+	}
+	old := ""
+	if base != nil {
+		old = v.snapshot(base.ID)
+	}
+	if err := image.Patch(ctx, old, v.snapshot(p.ID), from); err != nil {
+		return err
+	}
+	// The last frame comes behind it.
+	if n, err := io.Copy(io.Discard, from); err != nil || n > 0 {
+		return errors.Join(err, errCut)
+	}
+	// A snapshot must be an image, or every later call for it fails.
+	_, err := image.Describe(ctx, v.snapshot(p.ID))
+	return err
 }
 
 // mountedView calls f while the whole file system of a volume is mounted on its view, beside the volume's own mount.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume/image"
@@ -18,15 +17,22 @@ func (local) take(ctx context.Context, v Volume, p Snapshot, o image.SnapshotOpt
 	if p.Subvolume {
 		return image.Subsnapshot(ctx, v.image(), p.ID)
 	}
-	folder := filepath.Dir(v.snapshot(p.ID))
-	if err := os.Mkdir(folder, 0o700); err == nil {
-		if err := syncFolder(v.Folder); err != nil {
-			return err
-		}
-	} else if !errors.Is(err, os.ErrExist) {
+	if err := makeSnapshots(v); err != nil {
 		return err
 	}
 	return image.Snapshot(ctx, v.image(), v.snapshot(p.ID), o)
+}
+
+// makeSnapshots makes the folder of the snapshots that are files.
+func makeSnapshots(v Volume) error {
+	err := os.Mkdir(v.snapshots(), 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(v.Folder)
 }
 
 func (local) discard(ctx context.Context, v Volume, p Snapshot) error {
@@ -36,7 +42,7 @@ func (local) discard(ctx context.Context, v Volume, p Snapshot) error {
 	if err := os.Remove(v.snapshot(p.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err := image.Sweep(filepath.Dir(v.snapshot(p.ID)))
+	_, err := image.Sweep(v.snapshots())
 	return err
 }
 

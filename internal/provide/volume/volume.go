@@ -54,8 +54,9 @@ func (v Volume) target() string { return filepath.Join(v.Folder, "mount") }
 // image is the file with a volume's file system.
 func (v Volume) image() string { return filepath.Join(v.Folder, "image") }
 
-// snapshot is the file of a snapshot that is no subvolume.
-func (v Volume) snapshot(id string) string { return filepath.Join(v.Folder, "snapshots", id) }
+// snapshots is the folder of the snapshots that are no subvolumes, and snapshot the file of one.
+func (v Volume) snapshots() string         { return filepath.Join(v.Folder, "snapshots") }
+func (v Volume) snapshot(id string) string { return filepath.Join(v.snapshots(), id) }
 
 // A Use is one user of a mounted volume.
 type Use struct {

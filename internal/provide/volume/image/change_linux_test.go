@@ -1,9 +1,11 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/testkit/disktest"
@@ -326,4 +330,70 @@ func afterKill(t *testing.T, dir, at, said string) {
 		t.Errorf("killed at %s: %+v, %v", at, i, err)
 	}
 	none(t, dir, "image", "mnt", "snapshot", "mounted")
+}
+
+// TestDiff: what Patch makes of a difference is the image, after all kinds of changes, on each file system that shares blocks.
+func TestDiff(t *testing.T) {
+	for _, on := range []string{"xfs", "btrfs"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			dir := backing(t, on)
+			other := backing(t, "ext4")
+			random := rand.New(rand.NewPCG(1, 2))
+			image := make([]byte, 8*mib)
+			path := filepath.Join(dir, "image")
+			must(t, os.WriteFile(path, image[:4*mib], 0o600))
+			base := ""
+			for i := range 12 {
+				f, err := os.OpenFile(path, os.O_RDWR, 0)
+				must(t, err)
+				for range 8 {
+					at, n := random.Int64N(7*mib), random.Int64N(mib/2)+1
+					switch random.IntN(4) {
+					case 0:
+						must(t, unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n))
+					case 1:
+						must(t, unix.Fallocate(int(f.Fd()), 0, at, n))
+					default:
+						part := image[:n]
+						for j := range part {
+							part[j] = byte(random.Uint32())
+						}
+						_, err := f.WriteAt(part, at)
+						must(t, err)
+					}
+				}
+				if i == 7 {
+					must(t, f.Truncate(3*mib))
+				}
+				must(t, f.Close())
+				snapshot := filepath.Join(dir, fmt.Sprint("s", i))
+				from, err := os.Open(path)
+				must(t, err)
+				to, err := os.Create(snapshot)
+				must(t, err)
+				must(t, duplicate(t.Context(), to, from, SnapshotOptions{}))
+				must(t, errors.Join(from.Close(), to.Close()))
+				var delta bytes.Buffer
+				old, there := "", ""
+				if base != "" {
+					old, there = filepath.Join(dir, base), filepath.Join(other, base)
+				}
+				must(t, Diff(t.Context(), snapshot, old, &delta))
+				base = fmt.Sprint("s", i)
+				must(t, Patch(t.Context(), there, filepath.Join(other, base), &delta))
+				want, err := os.ReadFile(snapshot)
+				must(t, err)
+				got, err := os.ReadFile(filepath.Join(other, base))
+				if err != nil || !bytes.Equal(want, got) {
+					t.Fatalf("round %d: the patched image differs (%d and %d bytes), %v", i, len(want), len(got), err)
+				}
+			}
+			for _, text := range []string{"", "x", strings.Repeat("\xff", 17), strings.Repeat("\x00", 17)} {
+				if err := Patch(t.Context(), "", filepath.Join(other, "bad"), strings.NewReader(text)); !errors.Is(err, errDelta) {
+					t.Errorf("%q: %v", text, err)
+				}
+			}
+		})
+	}
 }

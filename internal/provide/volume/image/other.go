@@ -5,6 +5,7 @@ package image
 import (
 	"context"
 	"errors"
+	"io"
 
 	"plimsoll/internal/host/filesystem"
 )
@@ -75,6 +76,12 @@ func Subrestore(context.Context, string, string) error { return errors.ErrUnsupp
 func Subclone(context.Context, string, string, string, SnapshotOptions) error {
 	return errors.ErrUnsupported
 }
+
+// Diff fails: images need Linux.
+func Diff(context.Context, string, string, io.Writer) error { return errors.ErrUnsupported }
+
+// Patch fails: images need Linux.
+func Patch(context.Context, string, string, io.Reader) error { return errors.ErrUnsupported }
 
 // Own fails: images need Linux.
 func Own(string) (int64, error) { return 0, errors.ErrUnsupported }
