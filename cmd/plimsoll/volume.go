@@ -27,7 +27,8 @@ these commands and the daemon work on the same ones.`,
 		Args: needsSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.volumeLsCommand(), a.volumeInspectCommand(), a.volumeCreateCommand(), a.volumeUpdateCommand(), a.volumeRmCommand(), a.volumeRestoreCommand(), a.volumeMountCommand(), a.volumeUnmountCommand())
+	cmd.AddCommand(a.volumeLsCommand(), a.volumeInspectCommand(), a.volumeCreateCommand(), a.volumeUpdateCommand(), a.volumeRmCommand(), a.volumeRestoreCommand(), a.volumeMountCommand(), a.volumeUnmountCommand(), a.volumeSnapshotCommand(),
+		a.volumeBackupCommand(), a.volumeExportCommand(), a.volumeImportCommand(), a.volumeMigrateCommand(), a.volumeReplicateCommand(), a.volumeReceiveCommand())
 	return cmd
 }
 

@@ -51,13 +51,18 @@ volume of that name that was made in the same way, nothing happens.`,
 			return err
 		},
 	}
+	createFlags(cmd, &o)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// createFlags adds the flags of a new volume's options.
+func createFlags(cmd *cobra.Command, o *volumeOptions) {
 	cmd.Flags().StringVar(&o.profile, "profile", "", "the name of a profile (default "+profile.Default+")")
 	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image), directory, or nfs with -o export=HOST:/FOLDER (default local)")
 	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 20GB")
 	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	notEmpty(cmd, "profile", "backend", "capacity")
-	return cmd
 }
 
 func (a *app) volumeUpdateCommand() *cobra.Command {

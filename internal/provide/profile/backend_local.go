@@ -29,7 +29,7 @@ func local() Backend {
 		"interface":     always(unsupported("a disk image is mounted by one machine", "use the backend nfs")),
 
 		"service.autoexpand":  always(enforced("the image and its file system grow while they are mounted")),
-		"service.backup":      always(noBackup),
+		"service.backup":      always(enforced("restic stores a snapshot of it")),
 		"service.compression": onBtrfs("the file system compresses"),
 		"service.dedupe":      localDedupe,
 		"service.encryption":  func(q question) Ability { return ask(q.m.Encryption(), enforced("LUKS, by dm-crypt")) },
@@ -37,8 +37,6 @@ func local() Backend {
 		"service.snapshot":    localSnapshot,
 	}}
 }
-
-var noBackup = unsupported("Plimsoll makes no backups of volumes yet", "")
 
 // localFilesystem is the volume's file system.
 func localFilesystem(q question) string {
@@ -114,7 +112,14 @@ func localReplication(q question) Ability {
 	if q.p.Service.Replication.Type == Synchronous {
 		return unsupported("a write does not wait for another machine", "use service.replication.type: asynchronous")
 	}
-	return onBtrfs("btrfs sends what changed")(q)
+	if localFilesystem(q) == Btrfs {
+		return enforced("btrfs sends what has changed")
+	}
+	a := ask(q.m.Reflinks(q.folder), enforced("the blocks of the image that have changed are sent"))
+	if a.Level == Unsupported {
+		a.Fix = "use filesystem: btrfs, or a directory on xfs or btrfs"
+	}
+	return a
 }
 
 func localSnapshot(q question) Ability {

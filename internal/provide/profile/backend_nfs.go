@@ -21,7 +21,7 @@ func nfs() Backend {
 		"interface":     nfsInterface,
 
 		"service.autoexpand":  always(server),
-		"service.backup":      always(noBackup),
+		"service.backup":      always(unsupported("volumes of NFS are not built yet", "")),
 		"service.compression": always(server),
 		"service.dedupe":      always(server),
 		"service.encryption":  always(server),

@@ -28,6 +28,8 @@ type backend interface {
 	examine(ctx context.Context, v Volume) error
 	// space is that of the volume. It is quick, and so reports only some of what examine does.
 	space(v Volume) (Space, error)
+	// snapshots are the backend's; nil if it has none.
+	snapshots() snapshotter
 }
 
 // Mounted is a volume that is reachable.

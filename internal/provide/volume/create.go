@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"plimsoll/internal/provide/profile"
-	"plimsoll/internal/provide/volume/image"
 	"plimsoll/internal/text/usage"
 )
 
@@ -55,9 +54,52 @@ func (s *Volumes) Create(ctx context.Context, name string, where Where, p *profi
 			return err
 		}
 		made = true
-		return s.make(ctx, b, &v)
+		return s.make(ctx, &v, func(ctx context.Context) error { return b.make(ctx, v) })
 	})
 	return v, made, err
+}
+
+// CreateWith makes a volume with data that fill writes into its folder root. There must be no volume of that name. If fill fails, or is killed, there is no
+// volume.
+func (s *Volumes) CreateWith(ctx context.Context, name string, where Where, p *profile.Profile, fill func(ctx context.Context, root string) error) (v Volume, err error) {
+	b, err := backendOf(where.Backend)
+	if err != nil {
+		return v, err
+	}
+	return s.createBy(ctx, name, where, p, func(ctx context.Context, v Volume) error {
+		if err := b.make(ctx, v); err != nil {
+			return err
+		}
+		m, err := b.mount(ctx, v)
+		if err != nil {
+			return err
+		}
+		if err := fill(ctx, m.Root); err != nil {
+			if space, bad := b.space(v); bad == nil && space.Size > 0 && space.Used >= space.Size/100*95 {
+				err = fmt.Errorf("the volume is full: give it a larger capacity than %s: %w", v.Profile.Asked("capacity"), err)
+			}
+			return err
+		}
+		return b.unmount(ctx, v)
+	})
+}
+
+// createBy makes a volume whose data another function makes than the backend's. There must be no volume of that name.
+func (s *Volumes) createBy(ctx context.Context, name string, where Where, p *profile.Profile, data func(context.Context, Volume) error) (v Volume, err error) {
+	if err := relative(s.state); err != nil {
+		return v, err
+	}
+	err = s.alone(ctx, name, func(now Volume) error {
+		if now.Name != "" {
+			return usage.Errorf("there is a volume %s: choose another name, or remove it first", name)
+		}
+		v = Volume{Name: name, Where: where, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
+		if err := s.permitted(v); err != nil {
+			return err
+		}
+		return s.make(ctx, &v, func(ctx context.Context) error { return data(ctx, v) })
+	})
+	return v, err
 }
 
 // folderOf is the folder of a volume.
@@ -110,6 +152,9 @@ func (s *Volumes) permitted(v Volume) error {
 	if err := report.Refusal(); err != nil {
 		return err
 	}
+	if err := s.storable(v); err != nil {
+		return err
+	}
 	switch _, err := os.Lstat(v.Folder); {
 	case err == nil:
 		return usage.Errorf("the folder %s exists, and belongs to no volume: move it away, or choose another name", v.Folder)
@@ -119,8 +164,18 @@ func (s *Volumes) permitted(v Volume) error {
 	return nil
 }
 
+// storable refuses a profile with backups for which there is no store.
+func (s *Volumes) storable(v Volume) error {
+	b := v.Profile.Service.Backup
+	if !b.Enabled || slices.Contains(v.Profile.Optional, "service.backup") {
+		return nil
+	}
+	_, err := s.Store(b.Provider)
+	return err
+}
+
 // make makes a volume: its record, its folder, its data. What it can't complete, it removes.
-func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
+func (s *Volumes) make(ctx context.Context, v *Volume, data func(context.Context) error) error {
 	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
 		return err
 	}
@@ -132,7 +187,11 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 		}
 	}
 	if err == nil {
-		err = b.make(ctx, *v)
+		v.Phase = Filling
+		err = s.journal.Keep(ctx, Kind, v.Name, v)
+	}
+	if err == nil {
+		err = data(ctx)
 	}
 	if err == nil {
 		err = syncFolder(filepath.Dir(v.Folder))
@@ -162,20 +221,28 @@ func (s *Volumes) record(ctx context.Context, v *Volume) error {
 	})
 }
 
-// undoMake removes a volume that was not completed. Nothing was in it: a folder with other files is not the volume's, and stays. A process may have been
-// killed before it made its folder.
+// undoFill removes a part of a volume's data, of which no user knows.
+func (s *Volumes) undoFill(ctx context.Context, v Volume) error {
+	b, err := of(v)
+	if err != nil {
+		return err
+	}
+	if err := b.unmount(ctx, v); err != nil {
+		return err
+	}
+	return deleteData(v, v.Folder)
+}
+
+// undoMake removes a volume that was not completed.
 func (s *Volumes) undoMake(ctx context.Context, v Volume) error {
-	if _, err := image.Sweep(v.Folder); err != nil {
-		return err
+	err := error(nil)
+	if v.Phase == Filling {
+		err = s.undoFill(ctx, v)
+	} else if err = os.Remove(v.Folder); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
+		err = nil // It was not made yet, or belongs to another program.
 	}
-	if err := release(v, v.Folder); err != nil {
+	if err != nil {
 		return err
-	}
-	for _, path := range []string{v.image(), v.target(), dataIn(v.Folder), v.Folder} {
-		err := os.Remove(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-			return err
-		}
 	}
 	return s.journal.Discard(ctx, Kind, v.Name)
 }

@@ -124,3 +124,5 @@ func (d directory) examine(_ context.Context, v Volume) error {
 	_, err := d.root(v)
 	return err
 }
+
+func (directory) snapshots() snapshotter { return nil }

@@ -23,7 +23,7 @@ func (s *Volumes) finish(ctx context.Context, name string) (Volume, error) {
 		return Volume{}, err
 	}
 	switch v.Phase {
-	case Making:
+	case Making, Filling:
 		return Volume{}, s.undoMake(ctx, v)
 	case Removing:
 		return Volume{}, s.discard(ctx, v)
@@ -32,7 +32,9 @@ func (s *Volumes) finish(ctx context.Context, name string) (Volume, error) {
 	case Restoring:
 		return s.restore(ctx, v)
 	}
-	return v, nil
+	// A volume whose image is damaged must be removable nevertheless. Finish reports the error, and each call tries again.
+	_ = s.finishSnapshots(ctx, &v)
+	return v, ctx.Err()
 }
 
 // Finish ends what killed processes began with any volume. It says what it did.
@@ -58,6 +60,12 @@ func (s *Volumes) sweep(ctx context.Context) (done []string, err error) {
 		bad := s.alone(ctx, v.Name, func(now Volume) error {
 			if now.Name == "" {
 				return nil
+			}
+			if err := s.finishSnapshots(ctx, &now); err != nil {
+				return err
+			}
+			if err := s.closeView(ctx, now); err != nil && !errors.Is(err, ErrViewed) {
+				return err
 			}
 			swept, err := image.Sweep(now.Folder)
 			for _, path := range swept {

@@ -35,11 +35,27 @@ func (local) mount(ctx context.Context, v Volume) (Mounted, error) {
 	if c := v.Profile.Service.Compression; c.Enabled {
 		o.Compression = c.Algorithm
 	}
+	if err := v.large(ctx); err != nil {
+		return Mounted{}, err
+	}
 	m, err := image.Mount(ctx, v.image(), v.target(), o)
 	if errors.Is(err, image.ErrMissing) {
 		return Mounted{}, fmt.Errorf("%w; its data is lost unless there is a copy: plimsoll volume rm %s removes the record", err, v.Name)
 	}
 	return Mounted{Root: m.Root, Note: m.Note}, err
+}
+
+// large makes the image as large as the volume's capacity: it may be a snapshot from before the volume grew.
+func (v Volume) large(ctx context.Context) error {
+	st, err := os.Lstat(v.image())
+	if err != nil || !st.Mode().IsRegular() || st.Size() >= v.Profile.Capacity || st.Size() == 0 {
+		return nil //nolint:nilerr // Mount says what is wrong.
+	}
+	i, err := image.Describe(ctx, v.image())
+	if err != nil || i.Size < i.FilesystemSize {
+		return err
+	}
+	return image.Grow(ctx, v.image(), v.Profile.Capacity, v.Profile.Provision == profile.Thick)
 }
 
 func (local) root(v Volume) (string, error) {
@@ -105,3 +121,5 @@ func (l local) space(v Volume) (s Space, err error) {
 	s.Size, s.Used = u.Size, u.Used
 	return s, err
 }
+
+func (local) snapshots() snapshotter { return local{} }

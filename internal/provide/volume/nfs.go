@@ -145,3 +145,5 @@ func (nfs) examine(context.Context, Volume) error { return nil }
 
 // space is unknown: the server's is shared.
 func (nfs) space(Volume) (Space, error) { return Space{}, nil }
+
+func (nfs) snapshots() snapshotter { return nil }

@@ -21,6 +21,9 @@ func (s *Volumes) Remove(ctx context.Context, name string, now bool) error {
 		if err := s.unmount(ctx, b, v); err != nil {
 			return err
 		}
+		if err := s.closeView(ctx, v); err != nil {
+			return err
+		}
 		// To the millisecond, which the entry of the trash is named for.
 		v.Phase, v.Removed = Removing, time.Now().UTC().Truncate(time.Millisecond)
 		then := s.discard

@@ -25,6 +25,8 @@ const (
 	dedupeLook = 10 * time.Minute
 	// sayAgain is how long an error that repeats isn't logged again.
 	sayAgain = 10 * time.Minute
+	// serviceEvery is how often schedules are looked at: their intervals are minutes.
+	serviceEvery = 10 * time.Second
 )
 
 // A Server does what volumes need over time. Make it with Serve.
@@ -64,6 +66,12 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 
 // Run works until ctx ends.
 func (v *Server) Run(ctx context.Context) {
+	// Each kind has its own time: a backup may take hours, and a hook of a snapshot minutes.
+	var services sync.WaitGroup
+	defer services.Wait()
+	for _, service := range v.volumes.services() {
+		services.Go(func() { v.repeat(ctx, service) })
+	}
 	expand, reconcile, empty := time.NewTicker(expandEvery), time.NewTicker(reconcileEvery), time.NewTicker(emptyEvery)
 	defer expand.Stop()
 	defer reconcile.Stop()
@@ -104,6 +112,20 @@ func (v *Server) dedupe(ctx context.Context) {
 			return
 		case <-look.C:
 			v.say(v.volumes.Dedupe(ctx))
+		}
+	}
+}
+
+// repeat does a service's work whenever it is due, until ctx ends.
+func (v *Server) repeat(ctx context.Context, s *service) {
+	tick := time.NewTicker(serviceEvery)
+	defer tick.Stop()
+	for {
+		v.say(s.work(ctx, time.Now()))
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

@@ -66,7 +66,10 @@ func (s *Volumes) changeable(now, v Volume) error {
 	if err != nil {
 		return err
 	}
-	return report.Refusal()
+	if err := report.Refusal(); err != nil {
+		return err
+	}
+	return s.storable(v)
 }
 
 // Promises lists what a volume's backend keeps of its profile: "iops.max 2000: enforced".

@@ -24,7 +24,9 @@ type Phase string
 const (
 	// Making: nothing is in it yet, and a process works on it, or was killed.
 	Making Phase = "making"
-	Ready  Phase = "ready"
+	// Filling: its folder is made, and a process works on its data, or was killed.
+	Filling Phase = "filling"
+	Ready   Phase = "ready"
 	// Removing: its folder goes to the trash.
 	Removing Phase = "removing"
 	// Deleting: its data is being deleted. It may have lost a part.
@@ -51,6 +53,13 @@ type Volume struct {
 	GrownBy int64 `json:"grown_by,omitempty"`
 	// Removed is when a removal began; zero for a volume that is Ready. It names the entry of the trash.
 	Removed time.Time `json:"removed,omitzero"`
+	// Snapshots are in the order in which they were taken.
+	Snapshots []Snapshot `json:"snapshots,omitempty"`
+	// Hooks run around each snapshot.
+	Hooks Hooks `json:"hooks,omitzero"`
+	// BackedUp is when the schedule last made a backup, and Replicated when it last sent the volume.
+	BackedUp   time.Time `json:"backed_up,omitzero"`
+	Replicated time.Time `json:"replicated,omitzero"`
 }
 
 // A volume that is not Ready was left so by a killed process, or another process works on it.
@@ -61,6 +70,10 @@ func (v Volume) target() string { return filepath.Join(v.Folder, "mount") }
 
 // image is the file with a volume's file system. Its name is the volume's, because the kernel finds loop devices by the names of their files.
 func (v Volume) image() string { return filepath.Join(v.Folder, v.Name+".img") }
+
+// snapshots is the folder of the snapshots that are no subvolumes, and snapshot the file of one.
+func (v Volume) snapshots() string         { return filepath.Join(v.Folder, "snapshots") }
+func (v Volume) snapshot(id string) string { return filepath.Join(v.snapshots(), id) }
 
 // A Use is one user of a mounted volume.
 type Use struct {
