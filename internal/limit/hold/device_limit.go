@@ -165,7 +165,7 @@ func (w *DeviceLimits) look() (r recorded, err error) {
 			}
 			has := now[n.Device]
 			if n.Volume != "" {
-				if has, err = w.anywhere(n.Device); err != nil {
+				if has, err = w.Anywhere(n.Device); err != nil {
 					return recorded{}, err
 				}
 			}

@@ -98,8 +98,8 @@ func (w *DeviceLimits) read(groups []*cgroup.Target) (all []present, err error) 
 	return all, nil
 }
 
-// anywhere returns the limits of a device that any group has.
-func (w *DeviceLimits) anywhere(d device.Number) (l limit.Limits, err error) {
+// Anywhere returns the limits of a device that any group has.
+func (w *DeviceLimits) Anywhere(d device.Number) (l limit.Limits, err error) {
 	all, err := w.anyone()
 	for _, p := range all {
 		for _, k := range p.devices[d].Keys() {

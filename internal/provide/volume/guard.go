@@ -13,11 +13,12 @@ import (
 	"plimsoll/internal/provide/volume/share"
 )
 
-// Intervals of a guard. A limit of the kernel works in slices of a tenth of a second.
+// Intervals of a guard. A limit of the kernel works in slices of a tenth of a second, so that shorter
+// intervals show little.
 const (
-	guardEvery = 250 * time.Millisecond
+	guardEvery = 500 * time.Millisecond
 	// lookEvery is how many of those pass until the guard looks for volumes that were mounted or unmounted, and for lost limits.
-	lookEvery = 4
+	lookEvery = 2
 )
 
 // A guard keeps what volumes are guaranteed, and divides a maximum between reads and writes. While a guaranteed volume is starved, it

@@ -34,7 +34,7 @@ const (
 	// busy is when a volume counts as one that wants more.
 	busy = 0.8
 	fall = 0.7
-	rise = 0.3
+	rise = 0.2
 	// calm is how many intervals without a wish end a budget.
 	calm = 8
 	// A budget that fell by more than tried, of which less than useful came to the starved ones, is futile.
@@ -52,8 +52,8 @@ type Disk struct {
 	calm       int
 	paused     int
 	pause      int
-	// held are the volumes with a limit, by name.
-	held map[string]bool
+	// held are the limits in force, by the names of the volumes.
+	held map[string]float64
 }
 
 // Next returns the most that each volume may do in the next interval; 0 means as much as it likes.
@@ -66,15 +66,15 @@ func (d *Disk) Next(list []Volume) []float64 {
 	now := d.look(list)
 	was := d.budget
 	d.change(now)
-	d.held = map[string]bool{}
+	d.held = map[string]float64{}
 	if d.ends(now, was) || d.budget == 0 {
 		return limits
 	}
-	level := level(d.budget, now.others)
+	level := level(d.budget, now.demands)
 	for i, v := range list {
 		if !now.protected[v.Name] {
 			limits[i] = max(level, v.target())
-			d.held[v.Name] = true
+			d.held[v.Name] = limits[i]
 		}
 	}
 	return limits
@@ -82,9 +82,10 @@ func (d *Disk) Next(list []Volume) []float64 {
 
 // A look is what an interval was for a disk.
 type look struct {
-	// protected are those that are never held back, and others the rest.
+	// protected are the volumes that are never held back; the others are.
 	protected map[string]bool
-	others    []Volume
+	// demands are what the others would do, as far as it is known.
+	demands []float64
 	// lack is what protected ones that want more are short of, got what these did, and did what the others did.
 	lack, got, did float64
 	// wanting is set if a protected one would do more. spare is the least by which such a one exceeds its guarantee; it may be negative.
@@ -95,13 +96,17 @@ type look struct {
 func (d *Disk) look(list []Volume) look {
 	now := look{protected: map[string]bool{}, spare: math.Inf(1)}
 	for _, v := range list {
-		if !d.protects(v) {
-			now.others = append(now.others, v)
+		if !d.protects(v, list) {
+			demand := v.Rate
+			if d.wants(v) {
+				demand = math.Inf(1)
+			}
+			now.demands = append(now.demands, demand)
 			now.did += v.Rate
 			continue
 		}
 		now.protected[v.Name] = true
-		if v.Busy < busy {
+		if !d.wants(v) {
 			continue
 		}
 		now.wanting, now.spare = true, min(now.spare, v.Rate-v.target())
@@ -113,10 +118,21 @@ func (d *Disk) look(list []Volume) look {
 	return now
 }
 
-// protects reports whether a volume is guaranteed and does not do much more than that. One that does is held back as others are, but
-// never below its guarantee; it stays so until the budget ends, as its rate is near the guarantee then.
-func (d *Disk) protects(v Volume) bool {
-	return v.Min > 0 && !d.held[v.Name] && v.Rate <= much*v.target()
+// protects reports whether a volume is guaranteed, and not one that does much more than that while another one is starved. Such a one is
+// held back as others are, but never below its guarantee. It stays so until the budget ends, as its rate is near the guarantee then.
+func (d *Disk) protects(v Volume, list []Volume) bool {
+	if v.Min == 0 || d.held[v.Name] > 0 {
+		return false
+	}
+	return v.Rate <= much*v.target() || !slices.ContainsFunc(list, func(o Volume) bool {
+		return o.Name != v.Name && o.Min > 0 && d.wants(o) && o.Rate < o.Min
+	})
+}
+
+// wants reports whether a volume would do more if it could. What waits for a limit doesn't count as busy.
+func (d *Disk) wants(v Volume) bool {
+	held := d.held[v.Name]
+	return v.Busy >= busy || held > 0 && v.Rate > 0.8*held
 }
 
 // change gives the budget the value that follows from an interval.
@@ -159,21 +175,15 @@ func (d *Disk) ends(now look, was float64) bool {
 // target is the rate at which a guarantee is kept.
 func (v Volume) target() float64 { return v.Min * margin }
 
-// level is the rate that each of some volumes may reach, so that together they keep a budget: those that do less than that and want no
-// more leave the rest to the others.
-func level(budget float64, list []Volume) float64 {
-	rates := make([]float64, len(list))
-	for i, v := range list {
-		if rates[i] = v.Rate; v.Busy >= busy {
-			rates[i] = math.Inf(1)
-		}
-	}
-	slices.Sort(rates)
-	for i, r := range rates {
-		if fair := budget / float64(len(rates)-i); r >= fair {
+// level is the rate that each of some volumes may reach, so that together they keep a budget: those that want less leave the rest to the
+// others.
+func level(budget float64, demands []float64) float64 {
+	slices.Sort(demands)
+	for i, want := range demands {
+		if fair := budget / float64(len(demands)-i); want >= fair {
 			return fair
 		}
-		budget -= r
+		budget -= want
 	}
 	return budget
 }
