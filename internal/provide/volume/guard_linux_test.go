@@ -17,7 +17,7 @@ import (
 
 // throttled makes the lab's disk one of this many I/Os per second, reads and writes each, for processes of the root group: a disk whose speed doesn't
 // depend on the machine.
-func (l *lab) throttled(iops int) {
+func (l *diskLab) throttled(iops int) {
 	l.t.Helper()
 	for _, file := range []string{"read", "write"} {
 		path := "/sys/fs/cgroup/blkio/blkio.throttle." + file + "_iops_device"
@@ -34,7 +34,7 @@ func (l *lab) throttled(iops int) {
 }
 
 // load reads or writes a file until the end of the test, in jobs threads, each at a depth.
-func (l *lab) load(root, rw string, jobs, depth int) {
+func (l *diskLab) load(root, rw string, jobs, depth int) {
 	l.t.Helper()
 	if _, err := exec.LookPath("fio"); err != nil {
 		l.t.Skip("needs fio: scripts/setup test")
@@ -48,13 +48,13 @@ func (l *lab) load(root, rw string, jobs, depth int) {
 }
 
 // laidOut writes the file that load uses.
-func (l *lab) laidOut(root string) {
+func (l *diskLab) laidOut(root string) {
 	l.t.Helper()
 	disktest.Run(l.t, "dd", "if=/dev/zero", "of="+filepath.Join(root, "data"), "bs=1M", "count=48", "conv=fsync", "status=none")
 }
 
 // over returns the I/Os per second that devices do over a time.
-func (l *lab) over(d time.Duration, nodes ...string) (rates []float64) {
+func (l *diskLab) over(d time.Duration, nodes ...string) (rates []float64) {
 	l.t.Helper()
 	began, at := make([]counters, len(nodes)), time.Now()
 	for i, n := range nodes {
@@ -73,7 +73,7 @@ func (l *lab) over(d time.Duration, nodes ...string) (rates []float64) {
 }
 
 // served runs a Server until the end of the test or the call of stop.
-func (l *lab) served() (stop func()) {
+func (l *diskLab) served() (stop func()) {
 	l.t.Helper()
 	s, err := l.Serve(l.t.Context(), func(line string) { l.t.Log(line) })
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// A lab is volumes of the test's own, on a file system in memory.
-type lab struct {
+// A diskLab is volumes of the test's own, on a file system in memory.
+type diskLab struct {
 	*Volumes
 	t testing.TB
 	// dir is the file system, and disk its device.
@@ -28,14 +28,14 @@ type lab struct {
 }
 
 // newLab makes a lab. Its volumes are unmounted at the end of the test.
-func newLab(t testing.TB, options disktest.Options) *lab {
+func newLab(t testing.TB, options disktest.Options) *diskLab {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
 	options.Memory = true
 	disk, dir := disktest.Disk(t, options)
-	l := &lab{t: t, dir: dir, disk: disk}
+	l := &diskLab{t: t, dir: dir, disk: disk}
 	l.Volumes = l.again()
 	t.Cleanup(func() {
 		list, err := l.List()
@@ -52,14 +52,14 @@ func newLab(t testing.TB, options disktest.Options) *lab {
 }
 
 // again returns the volumes as another process sees them.
-func (l *lab) again() *Volumes {
+func (l *diskLab) again() *Volumes {
 	s := New(filepath.Join(l.dir, "state"))
 	s.Records = filepath.Join(l.dir, "machine")
 	return s
 }
 
 // mounted makes a volume and mounts it. It returns the root of its data, and its device.
-func (l *lab) mounted(name string, options map[string]string) (root, node string) {
+func (l *diskLab) mounted(name string, options map[string]string) (root, node string) {
 	l.t.Helper()
 	backend, p, err := l.Options(options)
 	if err == nil {
@@ -71,7 +71,7 @@ func (l *lab) mounted(name string, options map[string]string) (root, node string
 	return l.mount(name)
 }
 
-func (l *lab) mount(name string) (root, node string) {
+func (l *diskLab) mount(name string) (root, node string) {
 	l.t.Helper()
 	m, err := l.Mount(l.t.Context(), name, ByHand)
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *lab) mount(name string) (root, node string) {
 }
 
 // node is the device of a mounted volume.
-func (l *lab) node(name string) string {
+func (l *diskLab) node(name string) string {
 	l.t.Helper()
 	v, err := l.Get(name)
 	if err != nil {
@@ -99,7 +99,7 @@ func (l *lab) node(name string) string {
 }
 
 // has returns what any group has for a device.
-func (l *lab) has(node string) limit.Limits {
+func (l *diskLab) has(node string) limit.Limits {
 	l.t.Helper()
 	limits, err := l.devices()
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *lab) has(node string) limit.Limits {
 }
 
 // records are the recorded limits of volumes.
-func (l *lab) records() []hold.DeviceLimit {
+func (l *diskLab) records() []hold.DeviceLimit {
 	l.t.Helper()
 	limits, err := l.devices()
 	if err != nil {
