@@ -47,7 +47,6 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 	v := &Server{volumes: s, lock: lock, log: log}
 	v.say(s.journal.Sweep(ctx, nil)) // It removes half-written records.
 	v.say(s.Finish(ctx))
-	v.say(s.sweep(ctx))
 	v.say(s.Reconcile(ctx))
 	return v, nil
 }
@@ -58,6 +57,7 @@ func (v *Server) Run(ctx context.Context) {
 	defer expand.Stop()
 	defer reconcile.Stop()
 	defer empty.Stop()
+	v.say(v.volumes.sweep(ctx)) // Here, since it takes a second for 4,000 volumes, and Docker waits for an answer.
 	for {
 		select {
 		case <-ctx.Done():
