@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,7 +63,6 @@ func newVolumeLab(t *testing.T) *volumeLab {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	// Short: the path of a loop device's file is shown with 63 bytes.
 	state, err := os.MkdirTemp("", "vol")
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func (l *volumeLab) end(s syscall.Signal) {
 	l.daemon = nil
 }
 
-// kill kills the daemon, and starts another one.
+// restart kills the daemon, and starts another one.
 func (l *volumeLab) restart() {
 	l.Helper()
 	l.end(syscall.SIGKILL)
@@ -135,10 +135,15 @@ func (l *volumeLab) uses(d *dockertest.Daemon) {
 	}
 	defer api.Close()
 	dockertest.ImportSleeper(l, api)
-	l.engine, l.env = []string{dockertest.Program(l, "docker")}, append(os.Environ(), "DOCKER_HOST="+d.Host)
 	if d.Command != nil {
 		l.engine, l.env = d.Command, d.Env
+		return
 	}
+	docker, err := exec.LookPath("docker")
+	if err != nil {
+		l.Skip("needs docker: scripts/setup test")
+	}
+	l.engine, l.env = []string{docker}, append(os.Environ(), "DOCKER_HOST="+d.Host)
 }
 
 // try runs the engine's client.
@@ -147,7 +152,10 @@ func (l *volumeLab) try(args ...string) (string, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, l.engine[0], append(l.engine[1:len(l.engine):len(l.engine)], args...)...)
 	c.Env = l.env
-	out, err := c.CombinedOutput()
+	out, err := c.Output() // Podman warns on standard error.
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(exit.Stderr), err
+	}
 	return strings.TrimSpace(string(out)), err
 }
 

@@ -35,7 +35,6 @@ func TestVolumesDocker(t *testing.T) {
 		{"many at once", l.manyAtOnce},
 		{"dockerd killed", func() { l.dockerdKilled(d) }},
 		{"dockerd first", func() { l.dockerdFirst(d) }},
-		{"compose", l.compose},
 	} {
 		began := time.Now()
 		step.f()
@@ -47,6 +46,7 @@ func TestVolumesDocker(t *testing.T) {
 	if list, err := l.volumes.List(); len(list) > 0 || err != nil {
 		t.Errorf("volumes left: %v, %v", list, err)
 	}
+	l.compose()
 }
 
 func (l *volumeLab) badInput() {
@@ -63,7 +63,7 @@ func (l *volumeLab) badInput() {
 			l.Errorf("-o %s: %v: %s", row.options, err, out)
 		}
 	}
-	if out := l.do("volume", "ls", "-q"); out != "" {
+	if out := l.do("volume", "ls", "-q", "-f", "driver="+l.driver); out != "" {
 		l.Errorf("volumes after refusals: %s", out)
 	}
 }
@@ -97,7 +97,7 @@ func (l *volumeLab) life() {
 	if _, err := l.volumes.Restore(l.Context(), "db"); err != nil {
 		l.Error(err)
 	}
-	if out := l.do("volume", "ls", "-q"); out != "db" {
+	if out := l.do("volume", "ls", "-q", "-f", "driver="+l.driver); out != "db" {
 		l.Errorf("after a restore: %s", out)
 	}
 }
@@ -237,20 +237,21 @@ func (l *volumeLab) awaitRunning(container string) {
 	}
 }
 
-// dockerdFirst: an engine that starts before the daemon loses no volume, and one that starts at the same time.
+// dockerdFirst: an engine that starts before the daemon, or at the same time, loses no volume.
 func (l *volumeLab) dockerdFirst(d *dockertest.Daemon) {
 	l.do("create", "--network=none", "--name", "db", "-v", "db:/data", dockertest.SleeperImage, "/sleeper")
 	l.end(syscall.SIGTERM)
-	d.Restart(l)
-	if out, err := l.try("start", "db"); err == nil {
-		l.Errorf("a container started without its driver: %s", out)
+	if os.Getenv("PLIMSOLL_CAMPAIGN") != "" { // The engine waits for the driver, three times.
+		d.Restart(l)
+		if out, err := l.try("start", "db"); err == nil {
+			l.Errorf("a container started without its driver: %s", out)
+		}
+		l.start()
+		l.do("start", "db")
+		l.has("started", "db", "meanwhile")
+		l.do("stop", "-t", "0", "db")
+		l.end(syscall.SIGTERM)
 	}
-	l.start()
-	l.do("start", "db")
-	l.has("started", "db", "meanwhile")
-	l.do("rm", "-f", "db")
-	l.do("create", "--network=none", "--name", "db", "-v", "db:/data", dockertest.SleeperImage, "/sleeper")
-	l.end(syscall.SIGTERM)
 	started := make(chan struct{})
 	go func() { defer close(started); d.Restart(l) }()
 	l.start()
@@ -280,8 +281,7 @@ volumes:
 func (l *volumeLab) compose() {
 	compose, err := exec.LookPath("docker-compose")
 	if err != nil {
-		l.Log("without docker-compose: scripts/setup test")
-		return
+		l.Skip("needs docker-compose: scripts/setup test")
 	}
 	file := filepath.Join(l.TempDir(), "docker-compose.yml")
 	text := fmt.Sprintf(composeFile, dockertest.SleeperImage, l.driver)

@@ -2,6 +2,8 @@ package plugin
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume"
@@ -21,6 +23,9 @@ type status struct {
 	// Error says what is wrong with its data.
 	Error string `json:"error,omitempty"`
 }
+
+// examineLimit bounds the look at a volume's data, which waits for a call that changes it, such as a long repair.
+const examineLimit = time.Second
 
 // status describes a volume.
 func (p *Plugin) status(ctx context.Context, v volume.Volume) (*status, error) {
@@ -45,9 +50,11 @@ func (p *Plugin) status(ctx context.Context, v volume.Volume) (*status, error) {
 		s.Space, err = p.Volumes.Space(v)
 	}
 	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, examineLimit)
+		defer cancel()
 		err = p.Volumes.Examine(ctx, v)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		s.Error = err.Error()
 	}
 	return s, nil

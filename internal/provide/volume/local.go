@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/provide/profile"
@@ -66,11 +67,21 @@ func (local) root(v Volume) (string, error) {
 	return image.Root(at), nil
 }
 
+// detachWait is how long an unmount waits for the volume's device to be detached. A container that another program starts meanwhile may have a copy of all
+// mounts, for seconds on a busy machine, and Podman waits 5 s for an answer. The kernel detaches the device later, and a mount before takes it again.
+const detachWait = 2 * time.Second
+
 func (local) unmount(ctx context.Context, v Volume) error {
 	if _, err := os.Lstat(v.target()); errors.Is(err, fs.ErrNotExist) {
 		return nil // Nothing can be mounted there.
 	}
-	return image.Unmount(ctx, v.target())
+	ctx, cancel := context.WithTimeout(ctx, detachWait)
+	defer cancel()
+	err := image.Unmount(ctx, v.target())
+	if busy, ok := errors.AsType[*image.BusyError](err); ok && busy.Unmounted {
+		return nil
+	}
+	return err
 }
 
 func (local) elsewhere(v Volume) (bool, error) {

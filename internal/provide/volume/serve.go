@@ -58,7 +58,6 @@ func (s *Volumes) Serve(ctx context.Context, log func(string)) (*Server, error) 
 	v := &Server{volumes: s, lock: lock, log: log, said: map[string]time.Time{}}
 	v.say(s.journal.Sweep(ctx, nil)) // It removes half-written records.
 	v.say(s.Finish(ctx))
-	v.say(s.sweep(ctx))
 	v.say(s.Reconcile(ctx))
 	v.say(s.HoldLimits(ctx, nil))
 	return v, nil
@@ -82,6 +81,7 @@ func (v *Server) Run(ctx context.Context) {
 	guarded := make(chan struct{})
 	go func() { defer close(guarded); newGuard(v.volumes).run(ctx, v.say) }()
 	defer func() { <-guarded }()
+	v.say(v.volumes.sweep(ctx)) // Here, since it takes a second for 4,000 volumes, and Docker waits for an answer.
 	for {
 		select {
 		case <-ctx.Done():
