@@ -29,7 +29,7 @@ func shared(v Volume, what string, err error) error {
 	if _, no := errors.AsType[*refusal.Error](err); !no {
 		return err
 	}
-	return &refusal.Error{What: what + " of volume " + v.Name, Why: "the disk of " + v.Folder + " can't share blocks between files",
+	return &refusal.Error{What: what, Why: "the disk of " + v.Folder + " can't share blocks between files",
 		Fix: "use --copy, which copies all data, keep volumes on xfs or btrfs, or make the volume with filesystem: btrfs"}
 }
 
