@@ -90,6 +90,7 @@ func TestRefusal(t *testing.T) {
 		{"level: 1", "local", can, ""},
 		{"replication: {enabled: yes, type: sync}", "local", can, "a write does not wait"},
 		{"replication: {enabled: yes, type: async, destination: b}", "local", can, ""},
+		{"replication: {enabled: yes, type: async, destination: b}", "local", answers{err: no("x", "no reflinks", "")}, "no reflinks"},
 		{"replication: {enabled: yes, type: async, destination: b}\nfilesystem: btrfs", "local", can, ""},
 		{"capacity: 200MiB\nfilesystem: xfs", "local", can, "xfs needs 300MiB at least"},
 		{"capacity: 16MiB\nfilesystem: ext4", "local", can, ""},

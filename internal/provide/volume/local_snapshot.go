@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume/image"
+	"plimsoll/internal/text/refusal"
 )
 
 // Snapshots of the backend local are subvolumes in a btrfs, and otherwise files that share their blocks with the image.
@@ -20,7 +21,16 @@ func (local) take(ctx context.Context, v Volume, p Snapshot, o image.SnapshotOpt
 	if err := makeSnapshots(v); err != nil {
 		return err
 	}
-	return image.Snapshot(ctx, v.image(), v.snapshot(p.ID), o)
+	return shared(v, "a snapshot", image.Snapshot(ctx, v.image(), v.snapshot(p.ID), o))
+}
+
+// shared is the error of a copy, in the words of the user if the disk can't share blocks.
+func shared(v Volume, what string, err error) error {
+	if _, no := errors.AsType[*refusal.Error](err); !no {
+		return err
+	}
+	return &refusal.Error{What: what, Why: "the disk of " + v.Folder + " can't share blocks between files",
+		Fix: "use --copy, which copies all data, keep volumes on xfs or btrfs, or make the volume with filesystem: btrfs"}
 }
 
 // makeSnapshots makes the folder of the snapshots that are files.
@@ -73,5 +83,5 @@ func (local) clone(ctx context.Context, v Volume, p Snapshot, to Volume, o image
 	if err == nil && v.Profile.Provision == profile.Thick {
 		err = image.Reserve(ctx, to.image())
 	}
-	return err
+	return shared(v, "a clone", err)
 }

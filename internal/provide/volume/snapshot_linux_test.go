@@ -122,7 +122,7 @@ func TestSnapshots(t *testing.T) {
 		made(t, s, "db")
 		write(t, mounted(t, s, "db"), "f", "one")
 		_, err := s.Snapshot(t.Context(), "db", SnapshotOptions{})
-		if !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "make the volume with btrfs") {
+		if !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "use --copy") {
 			t.Errorf("a snapshot without reflinks: %v", err)
 		}
 		if v, err := s.Get("db"); err != nil || len(v.Snapshots) > 0 {
