@@ -53,10 +53,9 @@ volume of that name that was made in the same way, nothing happens.`,
 	}
 	cmd.Flags().StringVar(&o.profile, "profile", "", "the name of a profile (default "+profile.Default+")")
 	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image) or directory (default local)")
-	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 20GB")
-	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
+	o.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	notEmpty(cmd, "profile", "backend", "capacity")
+	notEmpty(cmd, "profile", "backend")
 	return cmd
 }
 
@@ -70,7 +69,8 @@ func (a *app) volumeUpdateCommand() *cobra.Command {
 services. -o KEY=none takes a promise away. A volume can't shrink, and its file system
 can't be changed.`,
 		Example: `  plimsoll volume update db --capacity 40GB
-  plimsoll volume update db -o iops.max=2000`,
+  plimsoll volume update db --iops-max 2000
+  plimsoll volume update db -o iops.min=1000`,
 		ValidArgsFunction: a.completeVolume,
 		Args:              exactly(1, "the name of a volume"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,7 +79,7 @@ can't be changed.`,
 				return err
 			}
 			if len(options) == 0 {
-				return usageError("nothing to change: give --capacity or -o KEY=VALUE")
+				return usageError("nothing to change: give --capacity, --iops-max, --bandwidth-max or -o KEY=VALUE")
 			}
 			s, err := a.volumes()
 			if err != nil {
@@ -99,6 +99,5 @@ can't be changed.`,
 	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 40GB")
 	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	notEmpty(cmd, "capacity")
 	return cmd
 }

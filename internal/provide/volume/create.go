@@ -49,7 +49,12 @@ func (s *Volumes) Create(ctx context.Context, name, backend string, p *profile.P
 			}
 			return nil
 		}
-		if err := s.permitted(v); err != nil {
+		if err := s.admitted(ctx, v.Profile, func() error {
+			if err := s.permitted(v); err != nil {
+				return err
+			}
+			return s.journal.Keep(ctx, Kind, v.Name, v)
+		}); err != nil {
 			return err
 		}
 		made = true
@@ -116,11 +121,8 @@ func (s *Volumes) permitted(v Volume) error {
 	return nil
 }
 
-// make makes a volume: its record, its folder, its data. What it can't complete, it removes.
+// make makes a recorded volume: its folder and its data. What it can't complete, it removes.
 func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
-	if err := s.journal.Keep(ctx, Kind, v.Name, v); err != nil {
-		return err
-	}
 	err := os.MkdirAll(filepath.Dir(v.Folder), 0o711)
 	if err == nil {
 		err = os.Mkdir(v.Folder, 0o711)

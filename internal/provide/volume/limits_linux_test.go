@@ -154,7 +154,7 @@ func TestLimitsHold(t *testing.T) {
 	const rate, size = 8 << 20, 6 << 20
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
-			l := newLab(t, disktest.Options{Size: 700 << 20, Direct: true})
+			l := newLab(t, disktest.Options{Size: 700 << 20})
 			root, node := l.mounted("db", map[string]string{"capacity": "320MiB", "filesystem": kind, "bandwidth.max": strconv.Itoa(rate) + "B/s"})
 			g := container(t)
 			g.RunApart(t, "sleep", "1000")
