@@ -165,10 +165,10 @@ func TestLimitsHold(t *testing.T) {
 				t.Fatalf("%s has %q, want %d bytes/s", node, has, rate)
 			}
 			for name, line := range map[string]string{
-				"direct":             "dd if=/dev/zero of=%s bs=256k count=%d oflag=direct",
-				"O_DSYNC":            "dd if=/dev/zero of=%s bs=256k count=%d oflag=dsync",
-				"buffered and fsync": "dd if=/dev/zero of=%s bs=256k count=%d conv=fsync",
-				"buffered":           "dd if=/dev/zero of=%s bs=256k count=%d; sync -f %[1]s",
+				"direct":             "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d oflag=direct",
+				"O_DSYNC":            "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d oflag=dsync",
+				"buffered and fsync": "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d conv=fsync",
+				"buffered":           "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d; /usr/bin/sync -f %[1]s",
 			} {
 				began := time.Now()
 				cmd := g.RunApart(t, "sh", "-c", fmt.Sprintf(line, filepath.Join(root, strings.ReplaceAll(name, " ", "-")), size>>18))
