@@ -92,12 +92,11 @@ can't be changed.`,
 			if asJSON {
 				return a.printJSON(look(s, v))
 			}
-			_, err = fmt.Fprintf(a.stdout, "volume %s is changed: %s\n", v.Name, v.Profile.Asked("capacity"))
+			_, err = fmt.Fprintf(a.stdout, "volume %s is changed: %s, IOPS %s, bandwidth %s\n", v.Name, v.Profile.Asked("capacity"), v.Profile.Asked("iops"), v.Profile.Asked("bandwidth"))
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 40GB")
-	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
+	o.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -15,7 +15,7 @@ func TestRoom(t *testing.T) {
 	l := newLab(t, disktest.Options{Size: 400 << 20})
 	l.Machine = profile.Host{Ceiling: func(string) (int64, error) { return 3000, nil }}
 	create := func(name, iops string) error {
-		backend, p, err := l.Options(map[string]string{"capacity": "16MiB", "iops.min": iops})
+		backend, p, err := l.Options(map[string]string{"capacity": "32MiB", "iops.min": iops})
 		if err != nil {
 			t.Fatal(err)
 		}
