@@ -60,9 +60,8 @@ volume of that name that was made in the same way, nothing happens.`,
 func createFlags(cmd *cobra.Command, o *volumeOptions) {
 	cmd.Flags().StringVar(&o.profile, "profile", "", "the name of a profile (default "+profile.Default+")")
 	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image), directory, or nfs with -o export=HOST:/FOLDER (default local)")
-	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 20GB")
-	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
-	notEmpty(cmd, "profile", "backend", "capacity")
+	o.register(cmd)
+	notEmpty(cmd, "profile", "backend")
 }
 
 func (a *app) volumeUpdateCommand() *cobra.Command {
@@ -75,7 +74,8 @@ func (a *app) volumeUpdateCommand() *cobra.Command {
 services. -o KEY=none takes a promise away. A volume can't shrink, and its file system
 can't be changed.`,
 		Example: `  plimsoll volume update db --capacity 40GB
-  plimsoll volume update db -o iops.max=2000`,
+  plimsoll volume update db --iops-max 2000
+  plimsoll volume update db -o iops.min=1000`,
 		ValidArgsFunction: a.completeVolume,
 		Args:              exactly(1, "the name of a volume"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +84,7 @@ can't be changed.`,
 				return err
 			}
 			if len(options) == 0 {
-				return usageError("nothing to change: give --capacity or -o KEY=VALUE")
+				return usageError("nothing to change: give --capacity, --iops-max, --bandwidth-max or -o KEY=VALUE")
 			}
 			s, err := a.volumes()
 			if err != nil {
@@ -97,13 +97,11 @@ can't be changed.`,
 			if asJSON {
 				return a.printJSON(look(s, v))
 			}
-			_, err = fmt.Fprintf(a.stdout, "volume %s is changed: %s\n", v.Name, v.Profile.Asked("capacity"))
+			_, err = fmt.Fprintf(a.stdout, "volume %s is changed: %s, IOPS %s, bandwidth %s\n", v.Name, v.Profile.Asked("capacity"), v.Profile.Asked("iops"), v.Profile.Asked("bandwidth"))
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 40GB")
-	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
+	o.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	notEmpty(cmd, "capacity")
 	return cmd
 }

@@ -50,7 +50,7 @@ func (s *Volumes) Create(ctx context.Context, name string, where Where, p *profi
 			}
 			return nil
 		}
-		if err := s.permitted(v); err != nil {
+		if err := s.begin(ctx, &v); err != nil {
 			return err
 		}
 		made = true
@@ -94,7 +94,7 @@ func (s *Volumes) createBy(ctx context.Context, name string, where Where, p *pro
 			return usage.Errorf("there is a volume %s: choose another name, or remove it first", name)
 		}
 		v = Volume{Name: name, Where: where, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
-		if err := s.permitted(v); err != nil {
+		if err := s.begin(ctx, &v); err != nil {
 			return err
 		}
 		return s.make(ctx, &v, func(ctx context.Context) error { return data(ctx, v) })
@@ -174,17 +174,25 @@ func (s *Volumes) storable(v Volume) error {
 	return err
 }
 
-// make makes a volume: its record, its folder, its data. What it can't complete, it removes.
-func (s *Volumes) make(ctx context.Context, v *Volume, data func(context.Context) error) error {
-	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
-		return err
-	}
-	err := s.record(ctx, v)
-	if err == nil {
-		if err = os.Mkdir(v.Folder, 0o711); errors.Is(err, fs.ErrExist) {
-			// Another program has made it meanwhile: it stays.
-			return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.journal.Discard(context.WithoutCancel(ctx), Kind, v.Name))
+// begin records a volume that is to be made, if it may be.
+func (s *Volumes) begin(ctx context.Context, v *Volume) error {
+	return s.admitted(ctx, v.Profile, func() error {
+		if err := s.permitted(*v); err != nil {
+			return err
 		}
+		if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
+			return err
+		}
+		return s.record(ctx, v)
+	})
+}
+
+// make makes a recorded volume: its folder and its data. What it can't complete, it removes.
+func (s *Volumes) make(ctx context.Context, v *Volume, data func(context.Context) error) error {
+	err := os.Mkdir(v.Folder, 0o711)
+	if errors.Is(err, fs.ErrExist) {
+		// Another program has made it meanwhile: it stays.
+		return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.journal.Discard(context.WithoutCancel(ctx), Kind, v.Name))
 	}
 	if err == nil {
 		v.Phase = Filling

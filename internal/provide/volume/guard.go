@@ -158,7 +158,7 @@ func (v *guarded) most() float64 {
 	case rate > most*(1+slack):
 		v.part *= most / rate
 	case rate < most*(1-slack):
-		v.part = min(1, v.part*1.05)
+		v.part = min(1, v.part*1.1)
 	}
 	if mixed := min(v.reads, v.writes) > 0.1*rate && rate > 0.8*most; v.part == 1 && !mixed {
 		return 0

@@ -154,7 +154,7 @@ func TestLimitsHold(t *testing.T) {
 	const rate, size = 8 << 20, 6 << 20
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
-			l := newLab(t, disktest.Options{Size: 700 << 20, Direct: true})
+			l := newLab(t, disktest.Options{Size: 700 << 20})
 			root, node := l.mounted("db", map[string]string{"capacity": "320MiB", "filesystem": kind, "bandwidth.max": strconv.Itoa(rate) + "B/s"})
 			g := container(t)
 			g.RunApart(t, "sleep", "1000")
@@ -165,10 +165,10 @@ func TestLimitsHold(t *testing.T) {
 				t.Fatalf("%s has %q, want %d bytes/s", node, has, rate)
 			}
 			for name, line := range map[string]string{
-				"direct":             "dd if=/dev/zero of=%s bs=256k count=%d oflag=direct",
-				"O_DSYNC":            "dd if=/dev/zero of=%s bs=256k count=%d oflag=dsync",
-				"buffered and fsync": "dd if=/dev/zero of=%s bs=256k count=%d conv=fsync",
-				"buffered":           "dd if=/dev/zero of=%s bs=256k count=%d; sync -f %[1]s",
+				"direct":             "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d oflag=direct",
+				"O_DSYNC":            "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d oflag=dsync",
+				"buffered and fsync": "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d conv=fsync",
+				"buffered":           "/usr/bin/dd if=/dev/zero of=%s bs=256k count=%d; /usr/bin/sync -f %[1]s",
 			} {
 				began := time.Now()
 				cmd := g.RunApart(t, "sh", "-c", fmt.Sprintf(line, filepath.Join(root, strings.ReplaceAll(name, " ", "-")), size>>18))

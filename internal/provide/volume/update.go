@@ -33,17 +33,20 @@ func (s *Volumes) Update(ctx context.Context, name string, options map[string]st
 		if p.Capacity != now.Profile.Capacity {
 			v.GrownBy = 0
 		}
-		if err := s.changeable(now, v); err != nil {
-			return err
-		}
 		b, err := of(now)
 		if err != nil {
 			return err
 		}
-		if err := b.change(ctx, now, v); err != nil {
-			return err
-		}
-		if err := s.keep(context.WithoutCancel(ctx), v); err != nil {
+		err = s.admitted(ctx, v.Profile, func() error {
+			if err := s.changeable(now, v); err != nil {
+				return err
+			}
+			if err := b.change(ctx, now, v); err != nil {
+				return err
+			}
+			return s.keep(context.WithoutCancel(ctx), v)
+		})
+		if err != nil {
 			return err
 		}
 		_, err = s.limit(context.WithoutCancel(ctx), v)
@@ -62,7 +65,7 @@ func (s *Volumes) changeable(now, v Volume) error {
 	if v.Profile.Capacity < now.Profile.Capacity {
 		return usage.Errorf("a volume can't shrink: it has %s", (&now.Profile).Asked("capacity"))
 	}
-	report, err := s.Check(v.Backend, &v.Profile)
+	report, err := s.CheckVolume(v)
 	if err != nil {
 		return err
 	}
@@ -74,7 +77,7 @@ func (s *Volumes) changeable(now, v Volume) error {
 
 // Promises lists what a volume's backend keeps of its profile: "iops.max 2000: enforced".
 func (s *Volumes) Promises(v Volume) (map[string]string, error) {
-	report, err := s.Check(v.Backend, &v.Profile)
+	report, err := s.CheckVolume(v)
 	if err != nil {
 		return nil, err
 	}

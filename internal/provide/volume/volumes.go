@@ -168,7 +168,7 @@ func (s *Volumes) Check(backend string, p *profile.Profile) (profile.Report, err
 	if err != nil {
 		return profile.Report{}, err
 	}
-	return profile.Check(p, b, s.Machine, s.Folder()), nil
+	return profile.Check(p, b, machine{s.Machine, s, ""}, s.Folder()), nil
 }
 
 // relative refuses a state folder that is no absolute path: records name folders.

@@ -18,7 +18,7 @@ type Kind struct {
 // Kinds are all kinds of entries. Put and Keep refuse any other. A test that kills the owner at every write covers each kind: see killtest.Test.
 var Kinds = []Kind{
 	{Name: "container-limits", Thing: "limits that the daemon has set on a container", Kept: "the next daemon takes them over"},
-	{Name: "device-limit", Thing: "a limit of a device in the root group", Undone: "hold.SweepRuns removes it", Kept: "limit clear, or the daemon that has set it, removes it",
+	{Name: "device-limit", Thing: "a limit of a device for all its users", Undone: "hold.SweepRuns removes it", Kept: "limit clear, the daemon that has set it, or the unmount of its volume, removes it",
 		Damaged: "the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them"},
 	{Name: "disk-weights", Thing: "a scheduler or iocost that limit set has enabled", Kept: "limit clear restores what was there"},
 	{Name: "docker-session", Thing: "the folders of a container", Undone: "the engine's Sweep removes them"},
