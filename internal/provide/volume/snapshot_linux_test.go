@@ -418,7 +418,7 @@ func BenchmarkSnapshot(b *testing.B) {
 				s := volumesOn(b, on)
 				made(b, s, "db", "filesystem="+fs, "capacity=20GB")
 				root := mounted(b, s, "db")
-				put(b, root, "big", strings.Repeat("0123456789abcdef", 16<<20))
+				write(b, root, "big", strings.Repeat("0123456789abcdef", 16<<20))
 				unix.Sync() // Else the first snapshot would be the time to write the data.
 				for b.Loop() {
 					p, err := s.Snapshot(b.Context(), "db", SnapshotOptions{})
