@@ -30,9 +30,9 @@ var Kinds = []Kind{
 	{Name: "oci-session", Thing: "a container of an OCI runtime, its folders and groups", Undone: "the engine's Sweep removes them"},
 	{Name: "removed-volume", Thing: "a removed volume whose data is still there", Kept: "plimsoll volume restore brings it back; the daemon, and the next volume rm, delete it when its time is over"},
 	{Name: "selfcheck-session", Thing: "the folder and the limited group of a selfcheck", Undone: "selfcheck.Sweep removes them"},
+	{Name: "vm-session", Thing: "a virtual machine, its folders, daemons and group", Undone: "the engine's Sweep removes them"},
 	{Name: "volume", Thing: "a volume", Kept: "plimsoll volume rm removes it"},
 	{Name: "volume-use", Thing: "the mounts of a volume that were asked for", Kept: "the last unmount removes it"},
-	{Name: "vm-session", Thing: "a virtual machine, its folders, daemons and group", Undone: "the engine's Sweep removes them"},
 }
 
 // KindOf returns the kind of that name; false if there is none.
