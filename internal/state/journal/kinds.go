@@ -32,15 +32,10 @@ var Kinds = []Kind{
 		Damaged: "the volume's data is in the folder .removed beside the volumes: move it away if you need it, then remove this record"},
 	{Name: "selfcheck-session", Thing: "the folder and the limited group of a selfcheck", Undone: "selfcheck.Sweep removes them"},
 	{Name: "vm-session", Thing: "a virtual machine, its folders, daemons and group", Undone: "the engine's Sweep removes them"},
-<<<<<<< HEAD
 	{Name: "volume", Thing: "a volume", Kept: "plimsoll volume rm removes it",
 		Damaged: "the volume's data is in the folder of its name (volumes, in the state folder): move that away, then remove this record"},
 	{Name: "volume-use", Thing: "the mounts of a volume that were asked for", Kept: "the last unmount removes it",
 		Damaged: "it lists who has mounted the volume: stop its containers, then remove this record"},
-=======
-	{Name: "volume", Thing: "a volume", Kept: "plimsoll volume rm removes it"},
-	{Name: "volume-use", Thing: "the mounts of a volume that were asked for", Kept: "the last unmount removes it"},
->>>>>>> vlimits
 }
 
 // KindOf returns the kind of that name; false if there is none.
