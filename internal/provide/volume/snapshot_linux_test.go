@@ -1,13 +1,17 @@
 package volume
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume/image"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/killtest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/text/refusal"
 )
@@ -206,6 +211,29 @@ func snapshots(t *testing.T, s *Volumes) {
 	must(t, s.Remove(ctx, "copy", true))
 }
 
+const lifeOfWriter = "writer"
+
+func init() { killtest.Life(lifeOfWriter, liveWriter) }
+
+// liveWriter inserts rows into a database in a folder until it is killed, and prints how many it has committed. It is a process of its own: SQLite maps a
+// file, and a fault in a frozen file system would hold up the process that has to thaw it.
+func liveWriter(dir string) error {
+	db, err := sql.Open("sqlite", filepath.Join(dir, "db"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t (n INTEGER PRIMARY KEY, s TEXT)"); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		if _, err := db.Exec("INSERT INTO t VALUES (?, ?)", n, strings.Repeat("x", 3000)); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+}
+
 // TestSnapshotOfDatabase takes snapshots while SQLite writes: in each the database is whole and has all that was committed before.
 func TestSnapshotOfDatabase(t *testing.T) {
 	for fs := range sizes {
@@ -213,32 +241,36 @@ func TestSnapshotOfDatabase(t *testing.T) {
 			t.Parallel()
 			s := volumesOn(t, "xfs")
 			made(t, s, "db", "filesystem="+fs, "capacity=512MiB")
-			db := open(t, filepath.Join(mounted(t, s, "db"), "db"))
-			_, err := db.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t (n INTEGER PRIMARY KEY, s TEXT)")
+			writer := killtest.Command(lifeOfWriter, mounted(t, s, "db"))
+			out, err := writer.StdoutPipe()
 			must(t, err)
-			done := make(chan int)
-			ctx, stop := context.WithCancel(t.Context())
+			must(t, writer.Start())
+			stop := sync.OnceFunc(func() {
+				writer.Process.Kill()
+				writer.Wait()
+			})
+			defer stop()
+			var committed atomic.Int64
 			go func() {
-				n := 0
-				for ; ctx.Err() == nil; n++ {
-					if _, err := db.Exec("INSERT INTO t VALUES (?, ?)", n, strings.Repeat("x", 3000)); err != nil {
-						t.Error(err)
-						break
-					}
+				for lines := bufio.NewScanner(out); lines.Scan(); {
+					n, _ := strconv.ParseInt(lines.Text(), 10, 64)
+					committed.Store(n)
 				}
-				done <- n
 			}()
 			for i := range 3 {
-				var least int
-				must(t, db.QueryRow("SELECT count(*) FROM t").Scan(&least))
+				for before := committed.Load(); committed.Load() < before+2; {
+					time.Sleep(time.Millisecond)
+				}
+				least := committed.Load()
 				p, err := s.Snapshot(t.Context(), "db", SnapshotOptions{})
 				must(t, err)
 				name := fmt.Sprint("c", i)
 				_, err = s.CloneSnapshot(t.Context(), "db", p.ID, name, image.SnapshotOptions{})
 				must(t, err)
+				// Its database is opened while nothing is frozen.
 				copied := open(t, filepath.Join(mounted(t, s, name), "db"))
 				var verdict string
-				var rows int
+				var rows int64
 				must(t, copied.QueryRow("PRAGMA integrity_check").Scan(&verdict))
 				must(t, copied.QueryRow("SELECT count(*) FROM t").Scan(&rows))
 				if verdict != "ok" || rows < least {
@@ -247,8 +279,6 @@ func TestSnapshotOfDatabase(t *testing.T) {
 				must(t, copied.Close())
 			}
 			stop()
-			<-done
-			must(t, db.Close())
 		})
 	}
 }
