@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// lmdbRows is how many rows each writer stores, 100 in a transaction as mdb_load does. lmdbSeed is how many are there before: more
+// lmdbRows is how many rows each writer stores, 100 with each mdb_load. lmdbSeed is how many are there before: more
 // than a pipe holds, so that a reader can be made to wait.
 const lmdbRows, lmdbSeed = 1000, 1000
 
@@ -29,7 +29,7 @@ func TestConfirmLMDB(t *testing.T) {
 		data, all := o.parties(ctx, t, tools.install(t))
 		for i := 1; i < len(all); i++ {
 			between := all[i].between
-			confirmTries(t, o.harmless(t, "LMDB", between), between, func(n int) error {
+			confirmTries(t, o.harmless(t, "LMDB", between), between, hardTries, func(n int) error {
 				if o.container { // Where processes count from the beginning.
 					data, all = o.parties(ctx, t, tools.install(t))
 				}
@@ -59,21 +59,32 @@ func TestConfirmLMDB(t *testing.T) {
 func (l *lmdb) install(t *testing.T) func(dir string) {
 	return func(dir string) {
 		l.load, l.dump, l.stat = copyProgram(t, dir, "mdb_load"), copyProgram(t, dir, "mdb_dump"), copyProgram(t, dir, "mdb_stat")
-		for who, rows := range map[string]int{"first": lmdbRows, "second": lmdbRows, "seed": lmdbSeed} {
+		rows := func(who string, count int) string {
 			var b strings.Builder
-			for i := range rows {
+			for i := range count {
 				fmt.Fprintf(&b, "%s%05d\n%0100d\n", who, i, i)
 			}
-			write(t, filepath.Join(dir, who), b.String())
+			return b.String()
+		}
+		write(t, filepath.Join(dir, "seed"), rows("seed", lmdbSeed))
+		for _, who := range []string{"first", "second"} {
+			for part := range lmdbRows / 100 {
+				write(t, filepath.Join(dir, fmt.Sprint(who, part)), rows(fmt.Sprint(who, part), 100))
+			}
 		}
 	}
 }
 
 // side is the script of one side: a reader that holds its transaction for a second, readers one after another, and a writer.
 func (l *lmdb) side(p party, db, who string) string {
+	pause := ""
+	if p.agent == nil { // The host is quicker than a machine, and writes for as long.
+		pause = "; $b sleep 0.3"
+	}
 	return "( set -o pipefail; " + p.call(l.dump, "-n", db) + " | ( $b sleep 1; $b cat >/dev/null ) ) & held=$!\n" +
 		"( while $b [ ! -e done-" + who + " ]; do " + p.call(l.stat, "-n", db) + " >/dev/null || exit 1; done ) & reader=$!\n" +
-		p.call(l.load, "-n", "-T", "-f", who, db) + "; status=$?\n>done-" + who + "\nwait $held && wait $reader && exit $status"
+		"status=0; part=0; while [ $part -lt " + fmt.Sprint(lmdbRows/100) + " ]; do " + p.call(l.load, "-n", "-T", "-f") + " " + who + "$part " + db + " || status=1\n" +
+		"part=$((part + 1))" + pause + "; done\n>done-" + who + "\nwait $held && wait $reader && exit $status"
 }
 
 // count is an error if a database doesn't have the rows of both writers.
@@ -120,20 +131,25 @@ func nextID(t *testing.T, p party, id int) {
 	}
 }
 
-// confirmTries lets programs on both ends of a pair do their work: without harm each time if the check says that it is safe, else
-// with harm at the latest in the last try.
-func confirmTries(t *testing.T, safe bool, between Between, try func(n int) error) {
+// confirmTries lets programs on both ends of a pair do their work: so many times without harm if the check says that it is
+// safe, else with harm at the latest in the last of some tries.
+func confirmTries(t *testing.T, safe bool, between Between, times int, try func(n int) error) {
 	t.Helper()
-	for n := range hardTries {
+	if !safe {
+		times = hardTries
+	} else if os.Getenv("PLIMSOLL_CAMPAIGN") == "" {
+		times = 1
+	}
+	for n := range times {
 		began := time.Now()
 		err := try(n)
 		t.Logf("between %s, try %d (%.1f s): %v", between, n+1, time.Since(began).Seconds(), err)
 		switch {
 		case safe && err != nil:
 			t.Errorf("the check says that it is safe between %s: %v", between, err)
-		case !safe && err == nil && n+1 == hardTries:
+		case !safe && err == nil && n+1 == times:
 			t.Errorf("the check says that it is not safe between %s, and %d tries did no harm", between, hardTries)
-		case !safe && err != nil, safe && os.Getenv("PLIMSOLL_CAMPAIGN") == "":
+		case !safe && err != nil:
 			return
 		}
 	}
