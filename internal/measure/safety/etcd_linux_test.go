@@ -38,7 +38,7 @@ func TestConfirmEtcd(t *testing.T) {
 					_, err := all[0].run(ctx, t, etcdMember(t, all[0], etcd, db, 0))
 					return err
 				}
-				err := both(ctx, t, all[0], all[i], etcdMember(t, all[0], etcd, db, 14), etcdSecond(t, all[i], etcd, db))
+				err := both(ctx, t, all[0], all[i], etcdMember(t, all[0], etcd, db, 60), etcdSecond(t, all[i], etcd, db))
 				if err != nil {
 					log, _ := os.ReadFile(filepath.Join(data, db+".log"))
 					t.Logf("etcd: %s", lastLine(string(log)))
@@ -73,34 +73,38 @@ serve() {
 		"--advertise-client-urls", fmt.Sprintf("http://127.0.0.1:%d", client), "--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", peer)), log, log)
 }
 
-// etcdMember is the script of a member that stores keys, serves for some seconds, is killed, and starts anew.
+// etcdMember is the script of a member that stores keys, serves until the other has tried or for some seconds, is killed, and
+// starts anew.
 func etcdMember(t *testing.T, p party, etcd program, db string, seconds int) string {
 	t.Helper()
-	return etcdStart(t, p, etcd, db, db+".log") + fmt.Sprintf(`serve || exit 1
+	return etcdStart(t, p, etcd, db, db+".log") + fmt.Sprintf(`serve || { >%[2]s.serves; exit 1; }
 i=0
-while [ $i -lt %d ]; do
+while [ $i -lt %[1]d ]; do
   i=$((i + 1))
   post put "{\"key\":\"$($b printf 'k%%05d' $i | $b base64)\",\"value\":\"dg==\"}" >/dev/null || { echo "key $i is not stored" >&2; $b kill -9 $pid; exit 1; }
 done
->%s.serves
-$b sleep %d
+>%[2]s.serves
+n=0
+until [ -e %[2]s.tried ] || [ $n -ge %[3]d ]; do n=$((n + 1)); $b sleep 1; done
 $b kill -9 $pid
 wait $pid
 serve || exit 1
 got=$(post range '{"key":"aw==","range_end":"bA==","count_only":true}')
 $b kill -9 $pid
-case $got in *'"count":"%d"'*) exit 0 ;; esac
+case $got in *'"count":"%[1]d"'*) exit 0 ;; esac
 echo "acknowledged keys are lost: $got" >&2
-exit 1`, etcdKeys, db, seconds, etcdKeys)
+exit 1`, etcdKeys, db, seconds)
 }
 
 // etcdSecond is the script of another member that opens the same data. It succeeds if it is kept out.
 func etcdSecond(t *testing.T, p party, etcd program, db string) string {
 	t.Helper()
 	return etcdStart(t, p, etcd, db, db+".second.log") + fmt.Sprintf(`n=0
-until [ -e %s.serves ]; do n=$((n + 1)); [ $n -lt 600 ] || { echo "the first member does not serve" >&2; exit 1; }; $b sleep 0.2; done
+until [ -e %[1]s.serves ]; do n=$((n + 1)); [ $n -lt 600 ] || { echo "the first member does not serve" >&2; exit 1; }; $b sleep 0.2; done
 serve
-[ $? = 2 ] && exit 0
+status=$?
+>%[1]s.tried
+[ $status = 2 ] && exit 0
 $b kill -9 $pid 2>/dev/null
 echo "two members opened the same data" >&2
 exit 1`, db)

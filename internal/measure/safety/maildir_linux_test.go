@@ -32,7 +32,8 @@ done
 				reader := fmt.Sprintf(`( over=; while :; do
   for f in %[1]s/new/*; do
     [ -e $f ] || continue
-    $b tail -n 1 <$f | $b grep -q '^end ' || { echo "a message in new is not whole" >&2; exit 1; }
+    tail=$($b tail -n 1 <$f 2>&1)
+    case $tail in 'end '*) ;; *) echo "a message in new is not whole: $($b wc -c <$f) bytes, at last '$tail'" >&2; exit 1 ;; esac
     $b mv $f %[1]s/cur/${f##*/}:2,S || { echo "a message can't be taken over" >&2; exit 1; }
   done
   [ -z "$over" ] || exit 0

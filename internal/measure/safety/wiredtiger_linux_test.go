@@ -30,7 +30,8 @@ func TestConfirmWiredTiger(t *testing.T) {
 %[2]s >%[1]s.rows & pid=$!
 until [ "$($b tail -n 1 %[1]s.rows)" = %[4]d ]; do $b kill -0 $pid 2>/dev/null || { echo "the writer ends" >&2; exit 1; }; $b sleep 0.1; done
 >%[1]s.serves
-$b sleep 4
+n=0
+until [ -e %[1]s.tried ] || [ $n -ge 60 ]; do n=$((n + 1)); $b sleep 1; done
 $b kill -9 $pid
 wait $pid
 got=$(%[3]s) || exit 1
@@ -38,7 +39,10 @@ got=$(%[3]s) || exit 1
 					db, all[0].call(tool, "write", db, fmt.Sprint(wiredTigerRows)), all[0].call(tool, "read", db), wiredTigerRows)
 				second := fmt.Sprintf(`n=0
 until [ -e %[1]s.serves ]; do n=$((n + 1)); [ $n -lt 600 ] || { echo "the writer does not come so far" >&2; exit 1; }; $b sleep 0.1; done
-if %[2]s >/dev/null 2>%[1]s.second; then echo "two processes opened the same data" >&2; exit 1; fi
+%[2]s >/dev/null 2>%[1]s.second
+status=$?
+>%[1]s.tried
+if [ $status = 0 ]; then echo "two processes opened the same data" >&2; exit 1; fi
 $b grep -q 'managed by another process' %[1]s.second || { $b tail -n 1 %[1]s.second >&2; exit 1; }`, db, all[i].call(tool, "read", db))
 				return both(ctx, t, all[0], all[i], first, second)
 			})
