@@ -24,7 +24,7 @@ var commands = map[string]string{
 	"docker.io": "dockerd", "containerd": "containerd", "podman": "podman", "crun": "crun", "runc": "runc", "fio": "fio", "apache2-utils": "ab", "sysstat": "iostat", "strace": "strace", "bindfs": "bindfs", "eatmydata": "eatmydata", "etcd-server": "etcd", "lmdb-utils": "mdb_load", "safecat": "safecat", "nodejs": "node",
 	// Recognized by their files.
 	"node-chokidar": "../usr/share/nodejs/chokidar", "busybox-static": "../usr/share/doc/busybox-static",
-	 "python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
+	"python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
 	"e2fsprogs": "mkfs.ext4", "xfsprogs": "mkfs.xfs", "btrfs-progs": "mkfs.btrfs", "iptables": "iptables", "systemd": "systemctl", "cpio": "cpio", "xz-utils": "xz",
 }
 

@@ -37,7 +37,7 @@ func TestUses(t *testing.T) {
 		{"lock-upgrade", "", "SQLite, rollback journal", No},
 		{"lock-upgrade", "", "MongoDB", Yes},
 		{"lock-posix", Machines, "SQLite, rollback journal", Alone},
-		// Real LMDB and PostgreSQL mistake processes with the same id, see TestConfirmSameIDs.
+		// Real LMDB and PostgreSQL are misled by ids of two series, see TestConfirmLMDB and TestConfirmPostgreSQLTwice.
 		{"process-ids", Containers, "LMDB", Alone},
 		{"process-ids", Containers, "PostgreSQL", Alone},
 		// Real git notices each edit, see TestConfirmGit.
