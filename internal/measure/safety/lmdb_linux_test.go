@@ -91,8 +91,11 @@ func (l *lmdb) side(p party, db, who string) string {
 func (l *lmdb) count(ctx context.Context, t *testing.T, p party, db string) error {
 	t.Helper()
 	out, err := p.run(ctx, t, p.call(l.dump, "-n", "-p", db)+" | $b grep -c -E '^ (first|second)'")
-	if got := strings.TrimSpace(out); err != nil || got != fmt.Sprint(2*lmdbRows) {
-		return fmt.Errorf("%d rows were committed, and %s are there (%v)", 2*lmdbRows, got, err)
+	if err != nil {
+		return fmt.Errorf("the rows can't be counted: %w", err)
+	}
+	if got := strings.TrimSpace(out); got != fmt.Sprint(2*lmdbRows) {
+		return fmt.Errorf("%d rows were committed, and %s are there", 2*lmdbRows, got)
 	}
 	return nil
 }
