@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -149,6 +151,15 @@ func (s *Volumes) uses(name string) (uses, error) {
 func (s *Volumes) Users(name string) ([]Use, error) {
 	u, err := s.uses(name)
 	return u.List, err
+}
+
+// lastUse is about when a volume was mounted or unmounted last; zero if that is not known.
+func (s *Volumes) lastUse() time.Time {
+	st, err := os.Stat(filepath.Dir(s.journal.Path(useKind, "any")))
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime()
 }
 
 // Note says what isn't as the profile promises since the volume was mounted; "" if all is.
