@@ -22,8 +22,6 @@ type opened struct {
 	*os.File
 	super filesystem.Super
 	size  int64
-	// used is set if the image had a loop device before this call.
-	used bool
 }
 
 // lockPoll is how often a locked image is tried again.
