@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,13 @@ func Find(f *os.File) (*os.File, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, &os.PathError{Op: "stat", Path: f.Name(), Err: err}
 	}
+	key := [2]uint64{st.Dev, st.Ino}
+	if last, ok := found.Load(key); ok {
+		if d, err := boundTo(last.(string), f, &st); d != nil || err != nil {
+			return d, err
+		}
+		found.Delete(key)
+	}
 	bound, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		return nil, err
@@ -33,25 +41,38 @@ func Find(f *os.File) (*os.File, error) {
 		if b, err := os.ReadFile(file); err != nil || st.Nlink <= 1 && baseOf(string(b)) != name {
 			continue
 		}
-		d, err := os.Open(device.NodePath(filepath.Base(filepath.Dir(filepath.Dir(file)))))
-		if errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
-			continue // It is being detached.
+		d, err := boundTo(device.NodePath(filepath.Base(filepath.Dir(filepath.Dir(file)))), f, &st)
+		if d != nil {
+			found.Store(key, d.Name())
 		}
-		if err != nil {
-			return nil, err
-		}
-		info, err := unix.IoctlLoopGetStatus64(int(d.Fd()))
-		switch {
-		case err != nil || info.Device != st.Dev || info.Inode != st.Ino:
-			d.Close()
-		case info.Offset != 0 || info.Sizelimit != 0 || info.Flags&unix.LO_FLAGS_READ_ONLY != 0:
-			d.Close()
-			return nil, fmt.Errorf("another program has attached %s to %s, read-only or in part: detach it with losetup --detach %[2]s", f.Name(), d.Name())
-		default:
-			return d, nil
+		if d != nil || err != nil {
+			return d, err
 		}
 	}
 	return nil, nil
+}
+
+// found has the path of the device on which a file was found last, by its device and inode. It is looked at first: the look at all devices takes milliseconds, and a
+// daemon asks for each volume every second.
+var found sync.Map
+
+// boundTo opens the device at a path, and returns nil if it isn't that of the file.
+func boundTo(path string, f *os.File, st *unix.Stat_t) (*os.File, error) {
+	d, err := os.Open(path)
+	if errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // It is being detached.
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := unix.IoctlLoopGetStatus64(int(d.Fd()))
+	switch {
+	case err != nil || info.Device != st.Dev || info.Inode != st.Ino:
+		return nil, d.Close()
+	case info.Offset != 0 || info.Sizelimit != 0 || info.Flags&unix.LO_FLAGS_READ_ONLY != 0:
+		return nil, errors.Join(fmt.Errorf("another program has attached %s to %s, read-only or in part: detach it with losetup --detach %[2]s", f.Name(), d.Name()), d.Close())
+	}
+	return d, nil
 }
 
 // nameOf returns the present last name of an open file.

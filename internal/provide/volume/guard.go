@@ -21,8 +21,10 @@ const (
 	// that writes at once would not be held until the next look.
 	freshEvery = 50 * time.Millisecond
 	freshFor   = 10 * time.Second
-	// lookEvery is how many guardEvery pass until the guard looks for volumes that were mounted or unmounted, and for lost limits.
+	// lookEvery is how many guardEvery pass until the guard looks for volumes that were mounted or unmounted, and holdEvery until it looks for lost
+	// limits, which takes 10 ms.
 	lookEvery = 2
+	holdEvery = 10
 )
 
 // A guard keeps what volumes are guaranteed, and divides a maximum between reads and writes. While a guaranteed volume is starved, it
@@ -83,7 +85,7 @@ func (g *guard) holds(name string) bool { return g.guarded[name].holds() }
 // tick is one interval.
 func (g *guard) tick(ctx context.Context) (done []string, err error) {
 	if g.ticks++; g.ticks%lookEvery == 1 {
-		done, err = g.volumes.HoldLimits(ctx, g.holds)
+		done, err = g.hold(ctx)
 		err = errors.Join(err, g.look())
 	}
 	byDisk := map[device.Number][]*guarded{}
@@ -96,6 +98,18 @@ func (g *guard) tick(ctx context.Context) (done []string, err error) {
 		err = errors.Join(err, g.divide(ctx, number, list))
 	}
 	return done, err
+}
+
+// hold looks for lost limits, and always for those of devices that are no volume's any more.
+func (g *guard) hold(ctx context.Context) (done []string, err error) {
+	if g.ticks%holdEvery == 1 {
+		return g.volumes.HoldLimits(ctx, g.holds)
+	}
+	limits, err := g.volumes.devices()
+	if err != nil {
+		return nil, err
+	}
+	return limits.SweepVolumes(ctx)
 }
 
 // look finds the volumes that are mounted now.
