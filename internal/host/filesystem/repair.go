@@ -3,6 +3,8 @@ package filesystem
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 )
 
 // A DamagedError says that a file system can't be used as it is.
@@ -40,7 +42,11 @@ func Check(ctx context.Context, path string, s Super) error {
 func Inspect(ctx context.Context, path string, kind Kind) error {
 	switch kind {
 	case XFS:
-		return damage(run(ctx, "xfsprogs", "xfs_repair", "-n", "-f", path), path, kind, 0)
+		argv := []string{"xfs_repair", "-n", path}
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+			argv = slices.Insert(argv, 2, "-f")
+		}
+		return damage(run(ctx, "xfsprogs", argv...), path, kind, 0)
 	case Btrfs:
 		return damage(run(ctx, "btrfs-progs", "btrfs", "check", "--readonly", path), path, kind, 0)
 	}
