@@ -49,7 +49,7 @@ func (s *Volumes) Create(ctx context.Context, name, backend string, p *profile.P
 			}
 			return nil
 		}
-		if err := s.permitted(v); err != nil {
+		if err := s.permitted(&v); err != nil {
 			return err
 		}
 		made = true
@@ -98,8 +98,8 @@ func flat(v Volume) map[string]json.RawMessage {
 	return out
 }
 
-// permitted refuses what the backend can't keep.
-func (s *Volumes) permitted(v Volume) error {
+// permitted refuses what the backend can't keep, and notes what it leaves out.
+func (s *Volumes) permitted(v *Volume) error {
 	report, err := s.Check(v.Backend, &v.Profile)
 	if err != nil {
 		return err
@@ -107,6 +107,7 @@ func (s *Volumes) permitted(v Volume) error {
 	if err := report.Refusal(); err != nil {
 		return err
 	}
+	v.Plain = slices.ContainsFunc(report.Keys, func(a profile.Ability) bool { return a.Key == "service.encryption" && a.Level == profile.Unsupported })
 	switch _, err := os.Lstat(v.Folder); {
 	case err == nil:
 		return usage.Errorf("the folder %s exists, and belongs to no volume: move it away, or choose another name", v.Folder)

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume/image"
+	"plimsoll/internal/provide/volume/key"
 )
 
 // local keeps a volume in a disk image.
@@ -23,11 +24,12 @@ func (local) make(ctx context.Context, v Volume) error {
 		Filesystem: filesystem.Kind(v.Profile.Filesystem),
 		Size:       v.Profile.Capacity,
 		Thick:      v.Profile.Provision == profile.Thick,
+		Key:        keyOf(v),
 	})
 }
 
 func (local) mount(ctx context.Context, v Volume) (Mounted, error) {
-	o := image.MountOptions{Discard: v.Profile.Provision != profile.Thick}
+	o := image.MountOptions{Discard: v.Profile.Provision != profile.Thick, Key: keyOf(v)}
 	if c := v.Profile.Service.Compression; c.Enabled {
 		o.Compression = c.Algorithm
 	}
@@ -46,15 +48,38 @@ func (local) root(v Volume) (string, error) {
 	return image.Root(at), nil
 }
 
-func (local) unmount(ctx context.Context, v Volume) error { return image.Unmount(ctx, v.target()) }
+func (local) unmount(ctx context.Context, v Volume) error {
+	if err := image.Unmount(ctx, v.target()); err != nil {
+		return err
+	}
+	return closeLeft(v, v.Folder)
+}
 
-func (local) release(Volume, string) error { return nil }
+func (local) release(v Volume, folder string) error { return closeLeft(v, folder) }
+
+// closeLeft closes the device of an encrypted volume that a call which was killed before its mount left open.
+func closeLeft(v Volume, folder string) error {
+	if keyOf(v).None() {
+		return nil
+	}
+	_, err := image.Sweep(folder)
+	return err
+}
+
+// keyOf is where the key of a volume comes from; none: it isn't encrypted.
+func keyOf(v Volume) key.Source {
+	e := v.Profile.Service.Encryption
+	if !e.Enabled || v.Plain {
+		return key.Source{}
+	}
+	return key.Source{File: e.KeyFile, Command: e.KeyCommand}
+}
 
 func (local) change(ctx context.Context, old, new Volume) error {
 	if new.Profile.Capacity == old.Profile.Capacity {
 		return nil
 	}
-	return image.Grow(ctx, new.image(), new.Profile.Capacity, new.Profile.Provision == profile.Thick)
+	return image.Grow(ctx, new.image(), new.Profile.Capacity, new.Profile.Provision == profile.Thick, keyOf(new))
 }
 
 func (l local) space(v Volume) (s Space, err error) {

@@ -42,6 +42,8 @@ type Volume struct {
 	Project quota.Project `json:"project,omitempty"`
 	// Deduped is when its files were last looked through for equal parts.
 	Deduped time.Time `json:"deduped,omitzero"`
+	// Plain is set if the profile asks for encryption, may go without, and this machine had none when the volume was made.
+	Plain bool `json:"plain,omitempty"`
 	// Grown is how often autoexpand has made it larger.
 	Grown int `json:"grown,omitempty"`
 }

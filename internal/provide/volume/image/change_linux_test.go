@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/killtest"
 	"plimsoll/internal/text/refusal"
@@ -27,7 +28,7 @@ func TestGrow(t *testing.T) {
 			ctx := t.Context()
 			path := filepath.Join(backing(t, "tmpfs"), "image")
 			must(t, Create(ctx, path, Spec{Filesystem: kind, Size: n}))
-			must(t, Grow(ctx, path, n+128*mib, false)) // Before its first mount.
+			must(t, Grow(ctx, path, n+128*mib, false, key.Source{})) // Before its first mount.
 			grown(t, path, n+128*mib)
 			m, target := mountedOn(t, path, MountOptions{})
 			write(t, m.Root, "f", "kept")
@@ -35,7 +36,7 @@ func TestGrow(t *testing.T) {
 			must(t, err)
 			mounts := func(do func()) { do() }
 			if !filesystem.MayGrow(kind) {
-				if err := Grow(ctx, path, n+1<<30, false); !errors.Is(err, refusal.ErrRefused) {
+				if err := Grow(ctx, path, n+1<<30, false, key.Source{}); !errors.Is(err, refusal.ErrRefused) {
 					t.Errorf("without the capability: %v", err)
 				}
 				mounts = func(do func()) { // Unmounted meanwhile.
@@ -46,20 +47,20 @@ func TestGrow(t *testing.T) {
 				}
 			}
 			mounts(func() {
-				must(t, Grow(ctx, path, n+1<<30, false))
-				must(t, Grow(ctx, path, n+1<<30, false))
+				must(t, Grow(ctx, path, n+1<<30, false, key.Source{}))
+				must(t, Grow(ctx, path, n+1<<30, false, key.Source{}))
 			})
 			after, err := Usage(target)
 			if err != nil || after.Size < before.Size+850*mib {
 				t.Errorf("from %+v to %+v, %v", before, after, err)
 			}
 			has(t, m.Root, "f", "kept")
-			mounts(func() { must(t, Grow(ctx, path, n+1<<30+64*mib, true)) })
-			if err := Grow(ctx, path, n, false); err == nil || !strings.Contains(err.Error(), "smaller") {
+			mounts(func() { must(t, Grow(ctx, path, n+1<<30+64*mib, true, key.Source{})) })
+			if err := Grow(ctx, path, n, false, key.Source{}); err == nil || !strings.Contains(err.Error(), "smaller") {
 				t.Errorf("shrink: %v", err)
 			}
 			must(t, Unmount(ctx, target))
-			must(t, Check(ctx, path, true))
+			must(t, Check(ctx, path, true, key.Source{}))
 			grown(t, path, n+1<<30+64*mib)
 		})
 	}
@@ -89,7 +90,7 @@ func TestSnapshot(t *testing.T) {
 				m, target := mountedOn(t, path, MountOptions{})
 				snapshots(t, dir, path, m.Root, SnapshotOptions{})
 				must(t, Unmount(t.Context(), target))
-				must(t, Check(t.Context(), path, true))
+				must(t, Check(t.Context(), path, true, key.Source{}))
 			})
 		}
 	}
@@ -133,7 +134,7 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 		}
 		must(t, Unmount(t.Context(), target))
 	}
-	must(t, Check(t.Context(), filepath.Join(dir, "c1"), true))
+	must(t, Check(t.Context(), filepath.Join(dir, "c1"), true, key.Source{}))
 	stop()
 	must(t, <-done)
 	a, err := Describe(t.Context(), filepath.Join(dir, "s0"))
@@ -156,28 +157,28 @@ func TestInside(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(backing(t, "tmpfs"), "image")
 	must(t, Create(ctx, path, Spec{Filesystem: filesystem.Btrfs, Size: small[filesystem.Btrfs]}))
-	must(t, SnapshotInside(ctx, path, "empty")) // Before its first mount.
+	must(t, SnapshotInside(ctx, path, "empty", key.Source{})) // Before its first mount.
 	m, target := mountedOn(t, path, MountOptions{Compression: "zstd"})
 	write(t, m.Root, "f", "one")
-	must(t, SnapshotInside(ctx, path, "one"))
+	must(t, SnapshotInside(ctx, path, "one", key.Source{}))
 	write(t, m.Root, "f", "two")
 	for _, name := range []string{"", ".", "..", "a/b", "a\x00", strings.Repeat("x", 256), "one"} {
-		if err := SnapshotInside(ctx, path, name); err == nil {
+		if err := SnapshotInside(ctx, path, name, key.Source{}); err == nil {
 			t.Errorf("a snapshot %q was made", name)
 		}
 	}
-	if err := RestoreInside(ctx, path, "one"); err == nil {
+	if err := RestoreInside(ctx, path, "one", key.Source{}); err == nil {
 		t.Error("a mounted volume was restored")
 	}
 	has(t, filepath.Join(target, insideName, "one"), "f", "one")
 	must(t, Unmount(ctx, target))
-	if err := RestoreInside(ctx, path, "none"); err == nil || !strings.Contains(err.Error(), "empty") {
+	if err := RestoreInside(ctx, path, "none", key.Source{}); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("a snapshot that isn't there: %v", err)
 	}
-	must(t, RestoreInside(ctx, path, "one"))
-	must(t, RemoveInside(ctx, path, "empty"))
-	must(t, RemoveInside(ctx, path, "empty"))
-	if names, err := ListInside(ctx, path); err != nil || strings.Join(names, " ") != "one" {
+	must(t, RestoreInside(ctx, path, "one", key.Source{}))
+	must(t, RemoveInside(ctx, path, "empty", key.Source{}))
+	must(t, RemoveInside(ctx, path, "empty", key.Source{}))
+	if names, err := ListInside(ctx, path, key.Source{}); err != nil || strings.Join(names, " ") != "one" {
 		t.Errorf("%q, %v", names, err)
 	}
 	m, target = mountedOn(t, path, MountOptions{})
@@ -189,7 +190,7 @@ func TestInside(t *testing.T) {
 	must(t, Unmount(ctx, target))
 	ext4 := filepath.Join(filepath.Dir(path), "ext4")
 	must(t, Create(ctx, ext4, Spec{Size: 32 * mib}))
-	if err := SnapshotInside(ctx, ext4, "one"); !errors.Is(err, refusal.ErrRefused) {
+	if err := SnapshotInside(ctx, ext4, "one", key.Source{}); !errors.Is(err, refusal.ErrRefused) {
 		t.Errorf("ext4: %v", err)
 	}
 }
@@ -276,7 +277,7 @@ func changing(dir string) error {
 		return err
 	}
 	fmt.Println("created")
-	if err := Grow(ctx, path, 64*mib, true); err != nil {
+	if err := Grow(ctx, path, 64*mib, true, key.Source{}); err != nil {
 		return err
 	}
 	fmt.Println("grown")
@@ -295,7 +296,7 @@ func changing(dir string) error {
 		return err
 	}
 	fmt.Println("unmounted")
-	return Grow(ctx, path, 128*mib, false)
+	return Grow(ctx, path, 128*mib, false, key.Source{})
 }
 
 func init() {
@@ -374,8 +375,8 @@ func afterKill(t *testing.T, dir, at, said string) {
 	check(err)
 	check(os.WriteFile(filepath.Join(m.Root, "f"), nil, 0o600))
 	check(Unmount(ctx, target))
-	check(Grow(ctx, path, 128*mib, false))
-	check(Check(ctx, path, true))
+	check(Grow(ctx, path, 128*mib, false, key.Source{}))
+	check(Check(ctx, path, true, key.Source{}))
 	if i, err := Describe(ctx, path); err != nil || i.Filesystem != filesystem.Ext4 || i.FilesystemSize != 128*mib {
 		t.Errorf("killed at %s: %+v, %v", at, i, err)
 	}

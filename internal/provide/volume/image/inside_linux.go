@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/host/filesystem"
-	"plimsoll/internal/host/loop"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/text/refusal"
 )
 
@@ -20,10 +20,12 @@ const (
 	restoredName = "restored"
 )
 
+// The calls below need the key of an encrypted image, unless it is mounted.
+
 // SnapshotInside makes a read-only snapshot of a btrfs volume in its own image, mounted or not, whatever the image's file system is.
 // It shares the volume's capacity.
-func SnapshotInside(ctx context.Context, path, name string) error {
-	return inBtrfs(ctx, path, name, func(_ *opened, t *filesystem.Tree, snapshots *os.File, there []string) error {
+func SnapshotInside(ctx context.Context, path, name string, k key.Source) error {
+	return inBtrfs(ctx, path, name, k, func(_ *opened, t *filesystem.Tree, snapshots *os.File, there []string) error {
 		if slices.Contains(there, name) {
 			return fmt.Errorf("the snapshot %q: %w", name, ErrExists)
 		}
@@ -37,8 +39,8 @@ func SnapshotInside(ctx context.Context, path, name string) error {
 }
 
 // ListInside lists the snapshots in a btrfs image.
-func ListInside(ctx context.Context, path string) (names []string, err error) {
-	err = inBtrfs(ctx, path, "any", func(_ *opened, _ *filesystem.Tree, _ *os.File, there []string) error {
+func ListInside(ctx context.Context, path string, k key.Source) (names []string, err error) {
+	err = inBtrfs(ctx, path, "any", k, func(_ *opened, _ *filesystem.Tree, _ *os.File, there []string) error {
 		names = there
 		return nil
 	})
@@ -47,15 +49,15 @@ func ListInside(ctx context.Context, path string) (names []string, err error) {
 }
 
 // RemoveInside removes a snapshot from a btrfs image. It is no error if there is none.
-func RemoveInside(ctx context.Context, path, name string) error {
-	return inBtrfs(ctx, path, name, func(_ *opened, _ *filesystem.Tree, snapshots *os.File, _ []string) error {
+func RemoveInside(ctx context.Context, path, name string, k key.Source) error {
+	return inBtrfs(ctx, path, name, k, func(_ *opened, _ *filesystem.Tree, snapshots *os.File, _ []string) error {
 		return filesystem.RemoveSubvolume(snapshots, name)
 	})
 }
 
 // RestoreInside replaces the content of a btrfs volume, which must not be mounted, by a snapshot in its image.
-func RestoreInside(ctx context.Context, path, name string) error {
-	return inBtrfs(ctx, path, name, func(im *opened, t *filesystem.Tree, snapshots *os.File, there []string) error {
+func RestoreInside(ctx context.Context, path, name string, k key.Source) error {
+	return inBtrfs(ctx, path, name, k, func(im *opened, t *filesystem.Tree, snapshots *os.File, there []string) error {
 		if !slices.Contains(there, name) {
 			return fmt.Errorf("%s has no snapshot %q, but %.20q", path, name, there)
 		}
@@ -81,7 +83,7 @@ func RestoreInside(ctx context.Context, path, name string) error {
 }
 
 // inBtrfs opens a btrfs image and the folder of its snapshots, whose names are there.
-func inBtrfs(ctx context.Context, path, name string, do func(im *opened, t *filesystem.Tree, snapshots *os.File, there []string) error) error {
+func inBtrfs(ctx context.Context, path, name string, k key.Source, do func(im *opened, t *filesystem.Tree, snapshots *os.File, there []string) error) error {
 	if name == "" || name == "." || name == ".." || len(name) > 255 || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%.300q is no name for a snapshot", name)
 	}
@@ -90,19 +92,22 @@ func inBtrfs(ctx context.Context, path, name string, do func(im *opened, t *file
 		return err
 	}
 	defer im.Close()
-	if im.super.Kind != filesystem.Btrfs {
-		return &refusal.Error{What: "a snapshot inside " + path, Why: string(im.super.Kind) + " has none", Fix: "make the volume with btrfs, or take a snapshot of the image"}
+	if im.header == nil && im.super.Kind != filesystem.Btrfs { // Without a repair of it.
+		return noBtrfs(im)
 	}
-	d, err := loop.Find(im.File)
+	d, err := im.attached(ctx)
 	if err != nil {
 		return err
 	}
 	if im.used = d != nil; !im.used {
-		if d, err = im.attach(ctx); err != nil {
+		if d, err = im.attach(ctx, k); err != nil {
 			return err
 		}
 	}
 	defer d.Close()
+	if im.super.Kind != filesystem.Btrfs {
+		return noBtrfs(im)
+	}
 	t, err := im.tree(d)
 	if err != nil {
 		return err
@@ -118,4 +123,9 @@ func inBtrfs(ctx context.Context, path, name string, do func(im *opened, t *file
 		return err
 	}
 	return do(im, t, snapshots, there)
+}
+
+// noBtrfs refuses snapshots inside other file systems.
+func noBtrfs(im *opened) error {
+	return &refusal.Error{What: "a snapshot inside " + im.Name(), Why: string(im.super.Kind) + " has none", Fix: "make the volume with btrfs, or take a snapshot of the image"}
 }

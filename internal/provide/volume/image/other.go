@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/volume/key"
 )
 
 // Create fails: images need Linux.
@@ -30,13 +31,13 @@ func Mount(context.Context, string, string, MountOptions) (Mounted, error) {
 }
 
 // Check fails: images need Linux.
-func Check(context.Context, string, bool) error { return errors.ErrUnsupported }
+func Check(context.Context, string, bool, key.Source) error { return errors.ErrUnsupported }
 
 // Unmount fails: images need Linux.
 func Unmount(context.Context, string) error { return errors.ErrUnsupported }
 
 // Grow fails: images need Linux.
-func Grow(context.Context, string, int64, bool) error { return errors.ErrUnsupported }
+func Grow(context.Context, string, int64, bool, key.Source) error { return errors.ErrUnsupported }
 
 // Snapshot fails: images need Linux.
 func Snapshot(context.Context, string, string, SnapshotOptions) error { return errors.ErrUnsupported }
@@ -63,13 +64,15 @@ func Thaw(string) error { return errors.ErrUnsupported }
 func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
 
 // SnapshotInside fails: images need Linux.
-func SnapshotInside(context.Context, string, string) error { return errors.ErrUnsupported }
+func SnapshotInside(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
 
 // ListInside fails: images need Linux.
-func ListInside(context.Context, string) ([]string, error) { return nil, errors.ErrUnsupported }
+func ListInside(context.Context, string, key.Source) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // RemoveInside fails: images need Linux.
-func RemoveInside(context.Context, string, string) error { return errors.ErrUnsupported }
+func RemoveInside(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
 
 // RestoreInside fails: images need Linux.
-func RestoreInside(context.Context, string, string) error { return errors.ErrUnsupported }
+func RestoreInside(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
