@@ -146,8 +146,8 @@ func Allocated(path string) (int64, error) {
 // prefix begins the name of an unfinished image, behind a dot.
 const prefix = "plimsoll-image-"
 
-// Sweep removes what killed processes have left in a folder, and lists it: unfinished images, and open devices of encrypted images
-// that nothing uses.
+// Sweep removes what killed processes have left in a folder, and lists it: unfinished images by their names, and open devices of
+// encrypted images that nothing uses, by their paths.
 func Sweep(dir string) (removed []string, err error) {
 	within, err := filepath.Abs(dir)
 	if err != nil {
