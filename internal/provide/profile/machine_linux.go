@@ -106,7 +106,7 @@ func hostEncryption() error {
 	const what = "encryption"
 	targets, err := mapperTargets()
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO): // cryptsetup makes the file, also without a device mapper.
 		has, err := hasModule("dm_crypt")
 		if err != nil {
 			return err
