@@ -83,6 +83,7 @@ bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 le
 	go run ./cmd/bench load
 	scripts/with-dockerd go run ./cmd/bench trial -machines 5 $(KERNEL:%=-kernel %) -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
 	go run ./cmd/bench limit
+	go run ./cmd/bench volume
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/measure/report ./cmd/plimsoll
 
 campaign: setup-test build ## The long forms of the slow tests, and all planted lies twice more, in two hours.

@@ -21,12 +21,12 @@ type machine struct {
 
 // commands are the commands in packages.
 var commands = map[string]string{
-	"docker.io": "dockerd", "containerd": "containerd", "podman": "podman", "crun": "crun", "runc": "runc", "fio": "fio", "apache2-utils": "ab", "sysstat": "iostat", "strace": "strace", "bindfs": "bindfs", "eatmydata": "eatmydata", "python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
+	"docker.io": "dockerd", "containerd": "containerd", "podman": "podman", "crun": "crun", "runc": "runc", "fio": "fio", "apache2-utils": "ab", "sysstat": "iostat", "strace": "strace", "bindfs": "bindfs", "eatmydata": "eatmydata", "restic": "restic", "openssh-server": "sshd", "openssh-client": "ssh", "python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
 	"e2fsprogs": "mkfs.ext4", "xfsprogs": "mkfs.xfs", "btrfs-progs": "mkfs.btrfs", "iptables": "iptables", "systemd": "systemctl", "cpio": "cpio", "xz-utils": "xz",
 }
 
 // allPackages are the packages of setup test, in its order.
-const allPackages = "docker.io containerd podman crun runc fio apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata"
+const allPackages = "docker.io containerd podman crun runc fio apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client"
 
 // newMachine makes a machine for a user with this id, with these commands besides those that every machine has.
 func newMachine(t *testing.T, uid string, have ...string) *machine {
@@ -119,7 +119,7 @@ func TestSetupRoot(t *testing.T) {
 		want   string // packages
 	}{
 		{"test", []string{"go"}, allPackages},
-		{"test", []string{"go", "dockerd", "runc", "mkfs.ext4"}, "containerd podman crun fio apache2-utils sysstat strace xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata"},
+		{"test", []string{"go", "dockerd", "runc", "mkfs.ext4"}, "containerd podman crun fio apache2-utils sysstat strace xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client"},
 		// make run installs no Docker and no other daemon.
 		{"run", []string{"go"}, "runc"},
 	} {
@@ -227,7 +227,7 @@ func TestSetupOthers(t *testing.T) {
 		want              string
 	}{
 		{"no root", "1000", "test", []string{"go", "fio", "sudo"}, true, 1,
-			"setup: missing: docker.io containerd podman crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata. Install them with:\n  sudo apt-get update && sudo apt-get install --no-install-recommends docker.io containerd podman crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata\n"},
+			"setup: missing: docker.io containerd podman crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client. Install them with:\n  sudo apt-get update && sudo apt-get install --no-install-recommends docker.io containerd podman crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client\n"},
 		{"no root, for a run", "1000", "run", []string{"go", "sudo"}, true, 1, "  sudo apt-get update && sudo apt-get install --no-install-recommends runc\n"},
 		{"no root, no sudo", "1000", "run", []string{"go"}, true, 1, "Install them as root with:\n  apt-get update && apt-get install --no-install-recommends runc\n"},
 		{"no root, nothing missing", "1000", "run", []string{"go", "runc"}, true, 0, ""},

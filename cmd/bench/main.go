@@ -2,6 +2,7 @@
 //
 //	bench load   package load beside fio, plimsoll ab beside ApacheBench
 //	bench limit  the cost of limits for 1,000 groups, and how close the kernel comes to a limit
+//	bench volume  what a volume with iops.min gets beside a neighbour at full load
 //	bench trial  the cost of a trial beside its measured window; the time of whole runs
 //
 // 'bench load -help' lists the flags of load. The exit status is 1 on errors, and 2 if the arguments are wrong. A
@@ -22,6 +23,7 @@ import (
 	"plimsoll/cmd/bench/limits"
 	"plimsoll/cmd/bench/loads"
 	"plimsoll/cmd/bench/trials"
+	"plimsoll/cmd/bench/volumes"
 )
 
 func main() {
@@ -40,7 +42,7 @@ func main() {
 }
 
 // errUsage is the error for arguments that name no subcommand.
-var errUsage = errors.New("usage: bench load|limit|trial [flags]")
+var errUsage = errors.New("usage: bench load|limit|trial|volume [flags]")
 
 func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	if len(args) == 0 {
@@ -52,6 +54,8 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		err = loads.Run(ctx, stdin, stdout, stderr, rest)
 	case "limit":
 		err = limits.Run(ctx, stdout, stderr, rest)
+	case "volume":
+		err = volumes.Run(ctx, stdout, stderr, rest)
 	case "trial":
 		err = trials.Run(ctx, stdout, stderr, rest)
 	default:

@@ -42,3 +42,13 @@ func first(args []string, otherwise string) string {
 	}
 	return otherwise
 }
+
+// atLeast returns a check that makes fewer than n arguments an error of usage. what names what the command takes.
+func atLeast(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usageError("%s takes %s: see '%s --help'", cmd.CommandPath(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,11 +35,14 @@ file:line:column: message.`,
 			if err != nil {
 				return err
 			}
-			state, err := filepath.Abs(a.stateDir)
+			s, err := a.volumes()
 			if err != nil {
 				return err
 			}
-			report := profile.Check(p, backend, profile.Host{}, filepath.Join(state, "volumes"))
+			report, err := s.Check(backend.Name, p)
+			if err != nil {
+				return err
+			}
 			if asJSON {
 				return errors.Join(a.printJSON(report), report.Refusal())
 			}

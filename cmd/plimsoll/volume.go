@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/provide/volume"
 	"plimsoll/internal/text/size"
 )
@@ -27,7 +28,8 @@ these commands and the daemon work on the same ones.`,
 		Args: needsSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.volumeLsCommand(), a.volumeInspectCommand(), a.volumeCreateCommand(), a.volumeUpdateCommand(), a.volumeRmCommand(), a.volumeRestoreCommand(), a.volumeMountCommand(), a.volumeUnmountCommand())
+	cmd.AddCommand(a.volumeLsCommand(), a.volumeInspectCommand(), a.volumeCreateCommand(), a.volumeUpdateCommand(), a.volumeRmCommand(), a.volumeRestoreCommand(), a.volumeMountCommand(), a.volumeUnmountCommand(), a.volumeSnapshotCommand(),
+		a.volumeBackupCommand(), a.volumeExportCommand(), a.volumeImportCommand(), a.volumeMigrateCommand(), a.volumeReplicateCommand(), a.volumeReceiveCommand())
 	return cmd
 }
 
@@ -37,7 +39,18 @@ func (a *app) volumes() (*volume.Volumes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return volume.New(state), nil
+	s := volume.New(state)
+	s.Records, s.Machine = a.machine(), profile.Host{Ceiling: a.diskIOPS}
+	return s, nil
+}
+
+// diskIOPS is what a disk was measured to carry in I/Os per second, whether they read or write; 0 if it wasn't.
+func (a *app) diskIOPS(disk string) (int64, error) {
+	l, err := a.ceilings(disk)
+	if l.ReadIOPS == 0 || l.WriteIOPS == 0 {
+		return max(l.ReadIOPS, l.WriteIOPS), err
+	}
+	return min(l.ReadIOPS, l.WriteIOPS), err
 }
 
 // aVolume is a volume in JSON and in lists.
@@ -85,7 +98,18 @@ func (v aVolume) used() string {
 // volumeOptions are the flags of create and update.
 type volumeOptions struct {
 	profile, backend, capacity string
+	iopsMax, bandwidthMax      string
 	options                    []string
+}
+
+// register adds the flags of keys that volumes are often changed by.
+func (o *volumeOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.capacity, "capacity", "", "how much it holds, such as 20GB")
+	f.StringVar(&o.iopsMax, "iops-max", "", "I/Os per second that it may do, or none")
+	f.StringVar(&o.bandwidthMax, "bandwidth-max", "", "bytes per second that it may read and write, such as 50MB, or none")
+	f.StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
+	notEmpty(cmd, "capacity", "iops-max", "bandwidth-max")
 }
 
 // all are the options by name. Several ways to give one are allowed as long as each option is given once.
@@ -107,7 +131,7 @@ func (o volumeOptions) all() (map[string]string, error) {
 			return nil, err
 		}
 	}
-	for k, v := range maps.All(map[string]string{"profile": o.profile, "backend": o.backend, "capacity": o.capacity}) {
+	for k, v := range maps.All(map[string]string{"profile": o.profile, "backend": o.backend, "capacity": o.capacity, "iops.max": o.iopsMax, "bandwidth.max": o.bandwidthMax}) {
 		if v == "" {
 			continue
 		}

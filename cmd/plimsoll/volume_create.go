@@ -32,11 +32,11 @@ volume of that name that was made in the same way, nothing happens.`,
 			if err != nil {
 				return err
 			}
-			backend, p, err := s.Options(options)
+			where, p, err := s.Options(options)
 			if err != nil {
 				return err
 			}
-			v, made, err := s.Create(cmd.Context(), args[0], backend, p)
+			v, made, err := s.Create(cmd.Context(), args[0], where, p)
 			if err != nil {
 				return volumeError(err)
 			}
@@ -51,13 +51,17 @@ volume of that name that was made in the same way, nothing happens.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&o.profile, "profile", "", "the name of a profile (default "+profile.Default+")")
-	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image) or directory (default local)")
-	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 20GB")
-	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
+	createFlags(cmd, &o)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	notEmpty(cmd, "profile", "backend", "capacity")
 	return cmd
+}
+
+// createFlags adds the flags of a new volume's options.
+func createFlags(cmd *cobra.Command, o *volumeOptions) {
+	cmd.Flags().StringVar(&o.profile, "profile", "", "the name of a profile (default "+profile.Default+")")
+	cmd.Flags().StringVar(&o.backend, "backend", "", "what keeps the data: local (a disk image), directory, or nfs with -o export=HOST:/FOLDER (default local)")
+	o.register(cmd)
+	notEmpty(cmd, "profile", "backend")
 }
 
 func (a *app) volumeUpdateCommand() *cobra.Command {
@@ -70,7 +74,8 @@ func (a *app) volumeUpdateCommand() *cobra.Command {
 services. -o KEY=none takes a promise away. A volume can't shrink, and its file system
 can't be changed.`,
 		Example: `  plimsoll volume update db --capacity 40GB
-  plimsoll volume update db -o iops.max=2000`,
+  plimsoll volume update db --iops-max 2000
+  plimsoll volume update db -o iops.min=1000`,
 		ValidArgsFunction: a.completeVolume,
 		Args:              exactly(1, "the name of a volume"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,7 +84,7 @@ can't be changed.`,
 				return err
 			}
 			if len(options) == 0 {
-				return usageError("nothing to change: give --capacity or -o KEY=VALUE")
+				return usageError("nothing to change: give --capacity, --iops-max, --bandwidth-max or -o KEY=VALUE")
 			}
 			s, err := a.volumes()
 			if err != nil {
@@ -92,13 +97,11 @@ can't be changed.`,
 			if asJSON {
 				return a.printJSON(look(s, v))
 			}
-			_, err = fmt.Fprintf(a.stdout, "volume %s is changed: %s\n", v.Name, v.Profile.Asked("capacity"))
+			_, err = fmt.Fprintf(a.stdout, "volume %s is changed: %s, IOPS %s, bandwidth %s\n", v.Name, v.Profile.Asked("capacity"), v.Profile.Asked("iops"), v.Profile.Asked("bandwidth"))
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&o.capacity, "capacity", "", "how much it holds, such as 40GB")
-	cmd.Flags().StringArrayVarP(&o.options, "opt", "o", nil, optionsHelp)
+	o.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	notEmpty(cmd, "capacity")
 	return cmd
 }

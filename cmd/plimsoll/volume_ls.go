@@ -38,16 +38,35 @@ of the disk below. With --removed: the removed volumes whose data is still there
 			if asJSON {
 				return errors.Join(a.printJSON(all), err)
 			}
-			table := layout.Table{Head: []string{"NAME", "PROFILE", "BACKEND", "CAPACITY", "USED", "DISK", "MOUNTS"}}
+			table := layout.Table{Head: []string{"NAME", "PROFILE", "BACKEND", "CAPACITY", "USED", "DISK", "IOPS", "MOUNTS"}}
 			for _, v := range all {
-				table.Add(v.Name, v.Profile.Name, v.Backend, v.Profile.Asked("capacity"), v.used(), size.Bytes(v.Space.Disk), fmt.Sprint(len(v.Mounts)))
+				table.Add(v.Name, v.Profile.Name, v.Backend, v.Profile.Asked("capacity"), v.used(), size.Bytes(v.Space.Disk), v.Profile.Asked("iops"), fmt.Sprint(len(v.Mounts)))
 			}
-			return errors.Join(a.printTable(table), err)
+			return errors.Join(a.printTable(table), a.printRooms(s, list), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&removed, "removed", false, "list the removed volumes whose data is still there")
 	return cmd
+}
+
+// printRooms prints what the disks of volumes are provisioned with.
+func (a *app) printRooms(s *volume.Volumes, list []volume.Volume) error {
+	seen := map[string]bool{}
+	for _, v := range list {
+		room, err := s.Room(v)
+		if err != nil {
+			return err
+		}
+		if room.Promised == 0 || seen[room.Disk] {
+			continue
+		}
+		seen[room.Disk] = true
+		if _, err := fmt.Fprintf(a.stdout, "\n%s: %s\n", room.Disk, room); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listRemoved prints the trash.
@@ -101,7 +120,7 @@ advisory or unsupported here, and why.`,
 			if asJSON {
 				return a.printJSON(v)
 			}
-			report, err := s.Check(found.Backend, &found.Profile)
+			report, err := s.CheckVolume(found)
 			if err != nil {
 				return err
 			}

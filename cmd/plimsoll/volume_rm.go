@@ -34,7 +34,8 @@ func (a *app) volumeRmCommand() *cobra.Command {
 				_, err := fmt.Fprintf(a.stdout, "volume %s is removed\n", name)
 				errs = append(errs, err)
 			}
-			return errors.Join(errs...)
+			_, err = s.Empty(cmd.Context(), false)
+			return errors.Join(append(errs, err)...)
 		},
 	}
 	cmd.Flags().BoolVar(&now, "now", false, "delete the data at once")

@@ -92,7 +92,7 @@ func (t *tracer) mounted(n Number) *Mount {
 			continue
 		}
 		seen[ns] = true
-		mounts, err := t.fs.mountsOf(filepath.Base(filepath.Dir(filepath.Dir(link))))
+		mounts, err := t.fs.MountsOf(filepath.Base(filepath.Dir(filepath.Dir(link))))
 		if err != nil {
 			continue // The process has ended.
 		}

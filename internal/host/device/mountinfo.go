@@ -43,10 +43,10 @@ func (m *Mount) Has(option string) bool {
 // Mounts returns the mounts that this process sees.
 func (f FS) Mounts() ([]Mount, error) { return f.mounts() }
 
-func (f FS) mounts() ([]Mount, error) { return f.mountsOf("self") }
+func (f FS) mounts() ([]Mount, error) { return f.MountsOf("self") }
 
-// mountsOf returns the mounts that a process sees.
-func (f FS) mountsOf(pid string) ([]Mount, error) {
+// MountsOf returns the mounts that a process sees; a mount outside of its root is left out.
+func (f FS) MountsOf(pid string) ([]Mount, error) {
 	name := filepath.Join(f.Proc, pid, "mountinfo")
 	r, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

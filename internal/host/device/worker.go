@@ -27,7 +27,7 @@ func (f FS) OfMount(m Mount) (*Stack, error) {
 // OfInside finds the devices below a path of a container, from the mounts that the container's process pid sees and the number of
 // the path's mount. The path alone would not do: it would have to be followed through the container's own links.
 func (f FS) OfInside(pid, mountID int) (*Stack, error) {
-	mounts, err := f.mountsOf(strconv.Itoa(pid))
+	mounts, err := f.MountsOf(strconv.Itoa(pid))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func TestSuper(t *testing.T) {
 			if err != nil || s.Kind != kind || s.Label != "web" || s.Errors || s.Dirty || s.Size > m.least || s.Size < m.least-4<<20 {
 				t.Errorf("%+v, %v", s, err)
 			}
-			if err := Check(t.Context(), path, s); err != nil {
+			if err := Check(t.Context(), f, s); err != nil {
 				t.Error(err)
 			}
 			if err := Inspect(t.Context(), path, kind); err != nil {

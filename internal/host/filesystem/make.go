@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 
@@ -95,12 +96,16 @@ func (e *FailedError) Error() string { return fmt.Sprintf("%s: %v: %.500s", e.Pr
 func (e *FailedError) Unwrap() error { return e.err }
 
 // run runs a program of a package.
-func run(ctx context.Context, in string, argv ...string) error {
+func run(ctx context.Context, in string, argv ...string) error { return runOn(ctx, nil, in, argv...) }
+
+// runOn is run with open files that the program inherits, and their locks.
+func runOn(ctx context.Context, files []*os.File, in string, argv ...string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return &refusal.Error{What: argv[0], Why: "it is not installed", Fix: "install " + in}
 	}
 	c := exec.CommandContext(ctx, path, argv[1:]...)
+	c.ExtraFiles = files
 	out, err := c.CombinedOutput()
 	if ctx.Err() != nil {
 		err = ctx.Err()

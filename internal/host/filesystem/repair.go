@@ -30,11 +30,14 @@ func Damaged(path string, kind Kind, why string) *DamagedError {
 // Check makes a file system in a file ready to be mounted after a crash: for ext4, e2fsck replays the journal and repairs what is
 // safe to repair (-p). The kernel does so for xfs and btrfs when it mounts them. A damaged file system is a *DamagedError. The file
 // must not be attached or mounted.
-func Check(ctx context.Context, path string, s Super) error {
+//
+// The caller has locked the file (flock(2)). The program inherits the lock: it may outlive a caller that is killed, and the file stays locked until it ends.
+// For an open device, locked is the file below it.
+func Check(ctx context.Context, f *os.File, s Super, locked ...*os.File) error {
 	if s.Kind != Ext4 || !s.Dirty && !s.Errors {
 		return nil
 	}
-	return damage(run(ctx, "e2fsprogs", "e2fsck", "-p", path), path, Ext4, 3)
+	return damage(runOn(ctx, append(locked, f), "e2fsprogs", "e2fsck", "-p", f.Name()), f.Name(), Ext4, 3)
 }
 
 // Inspect reads all of the metadata of a file system that isn't mounted, changes nothing, and takes long. An error that isn't a
@@ -80,11 +83,12 @@ func NewUUID(ctx context.Context, path string, kind Kind) error {
 }
 
 // GrowUnmounted makes an ext4 in a file as large as the file, without the kernel. A kill in the middle may need a repair, which an
-// ext4 that the kernel grows never does.
-func GrowUnmounted(ctx context.Context, path string) error {
+// ext4 that the kernel grows never does. The file is locked as in Check.
+func GrowUnmounted(ctx context.Context, f *os.File, locked ...*os.File) error {
+	files := append(locked, f)
 	// resize2fs asks for it.
-	if err := damage(run(ctx, "e2fsprogs", "e2fsck", "-f", "-p", path), path, Ext4, 3); err != nil {
+	if err := damage(runOn(ctx, files, "e2fsprogs", "e2fsck", "-f", "-p", f.Name()), f.Name(), Ext4, 3); err != nil {
 		return err
 	}
-	return run(ctx, "e2fsprogs", "resize2fs", path)
+	return runOn(ctx, files, "e2fsprogs", "resize2fs", f.Name())
 }

@@ -90,6 +90,40 @@ func Find(ctx context.Context, loop *os.File, name string) (*os.File, error) {
 	}
 }
 
+// On returns the device on an open loop device of a file, for reading, with the kernel's name for it; nil while there is none. If the file isn't encrypted, that is
+// the loop device itself. It neither waits nor marks anything, and closes the loop device unless it is the result: what is open on it keeps it.
+func On(loop, file *os.File) (*os.File, error) {
+	_, encrypted, err := ReadHeader(file)
+	if err == nil && !encrypted {
+		return loop, nil
+	}
+	defer loop.Close()
+	if err != nil {
+		return nil, err
+	}
+	name, err := Name(file)
+	if err != nil {
+		return nil, err
+	}
+	folders, _ := filepath.Glob(filepath.Join("/sys/block", filepath.Base(loop.Name()), "holders", "*"))
+	if len(folders) != 1 || device.Text(folders[0], "dm", "name") != name {
+		return nil, nil
+	}
+	fd, err := unix.Open(Path(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENXIO) {
+		return nil, nil // It goes.
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: Path(name), Err: err}
+	}
+	d := os.NewFile(uintptr(fd), device.NodePath(filepath.Base(folders[0])))
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || device.NumberOf(st.Rdev).String() != device.Text(folders[0], "dev") {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
 // hold opens the device whose folder in sysfs is given, and marks it. It returns nil while the device appears or goes.
 func hold(folder, name string) (*os.File, error) {
 	d, err := os.Open(Path(name))

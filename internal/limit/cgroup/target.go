@@ -3,6 +3,10 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"plimsoll/internal/host/hierarchy"
@@ -129,6 +133,68 @@ func (h *Host) Device() (*Target, error) {
 	t.single = true
 	t.put(hierarchy.IO, root, nil)
 	return t, nil
+}
+
+// Everyone returns the groups in which a limit of a device holds what the kernel can hold of the I/O of these processes and of writeback.
+// Each of them has the limit for itself. With version 1 they are the root group, which does the writeback, and the groups of the processes,
+// for direct and synchronous I/O. With version 2 they are all groups directly below the root: such a group has all I/O of the groups below
+// it, buffered writes included, but processes in the root group have no limit. Groups without the io controller are left out
+// there, so there may be none yet.
+func (h *Host) Everyone(pids []int) ([]*Target, error) {
+	root, err := h.tree.Root(hierarchy.IO)
+	if err != nil {
+		return nil, err
+	}
+	if root.Version == 2 {
+		groups, err := h.tops(root)
+		return targets(groups), err
+	}
+	groups := []*hierarchy.Group{root}
+	for _, pid := range pids {
+		g, err := h.Of(pid)
+		if err != nil || slices.ContainsFunc(groups, func(o *hierarchy.Group) bool { return o.Dir == g.Dir }) {
+			continue // It has ended, or its group is not visible from here.
+		}
+		groups = append(groups, g)
+	}
+	return targets(groups), nil
+}
+
+// Everywhere returns all groups that Everyone may have returned for any processes.
+func (h *Host) Everywhere() ([]*Target, error) {
+	root, err := h.tree.Root(hierarchy.IO)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := h.leaves(root)
+	if root.Version == 2 {
+		groups, err = h.tops(root)
+	}
+	return targets(groups), err
+}
+
+// targets are single groups of the I/O controller.
+func targets(groups []*hierarchy.Group) []*Target {
+	all := make([]*Target, len(groups))
+	for i, g := range groups {
+		all[i] = newTarget("group " + g.Path)
+		all[i].single = true
+		all[i].put(hierarchy.IO, g, nil)
+	}
+	return all
+}
+
+// tops lists the groups directly below the root group of version 2 that have the controller.
+func (h *Host) tops(root *hierarchy.Group) (groups []*hierarchy.Group, err error) {
+	names, err := h.io.groups(root.Dir)
+	for _, name := range names {
+		g := *root
+		g.Dir, g.Path = filepath.Join(root.Dir, name), path.Join(root.Path, name)
+		if _, err := os.Stat(filepath.Join(g.Dir, ioMax)); err == nil {
+			groups = append(groups, &g)
+		}
+	}
+	return groups, err
 }
 
 // Of returns the I/O group of a process or thread. If the group is not visible from here, the error wraps

@@ -25,6 +25,11 @@ type DeviceLimit struct {
 	ForBytes []byte `json:"for_bytes,omitempty"`
 	// Daemon is the folder of the daemon that is the owner, "" for others.
 	Daemon string `json:"daemon,omitempty"`
+	// Volume is the folder of the volume of Plimsoll that is the owner, "" for others: see SetVolume.
+	Volume string `json:"volume,omitempty"`
+	// Lowered is the process that lowers a volume's rates of I/Os for a time: see Lower. The kernel may have any rate up to
+	// those of Limits. Nil: none does.
+	Lowered *procfs.Process `json:"lowered,omitempty"`
 	// Device is the disk's number, and Disk its name.
 	Device device.Number `json:"device"`
 	Disk   string        `json:"disk"`
@@ -53,7 +58,9 @@ func (w DeviceLimit) String() string { return fmt.Sprintf("%s on %s (%s)", w.Lim
 
 // keys returns the keys of w's limits, including those that a daemon's rule removes.
 func (w DeviceLimit) keys() []limit.Key {
-	return slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool { return !w.Limits.Has(k) && w.rule(k) == nil })
+	return slices.DeleteFunc(slices.Clone(limit.Keys), func(k limit.Key) bool {
+		return !w.Limits.Has(k) && !w.Prior.Has(k) && w.rule(k) == nil && !w.lowers(k)
+	})
 }
 
 // IsZero reports whether w has no limits.
@@ -76,7 +83,10 @@ func (w DeviceLimit) has(k limit.Key, text string) bool {
 	if r := w.rule(k); r != nil {
 		return text == w.Limits.Text(k) || r.Prior != nil && text == r.Prior.Text(k)
 	}
-	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
+	if w.lowers(k) && w.atMost(k, text) {
+		return true
+	}
+	return w.Limits.Has(k) && w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text
 }
 
 // left reports whether the limits have no owner any more, although the kernel may still have them. The limits of a
@@ -154,6 +164,11 @@ func (w *DeviceLimits) look() (r recorded, err error) {
 				}
 			}
 			has := now[n.Device]
+			if n.Volume != "" {
+				if has, err = w.Anywhere(n.Device); err != nil {
+					return recorded{}, err
+				}
+			}
 			n.Former, n.Gone = true, vacant(w.fs, n.Device)
 			n = n.less(slices.DeleteFunc(n.keys(), func(k limit.Key) bool { return has.Has(k) && n.has(k, has.Text(k)) }))
 			for i := range n.Rules {

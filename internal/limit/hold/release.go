@@ -25,10 +25,19 @@ func (w *DeviceLimits) remove(list []DeviceLimit, dry bool) (done []Done, back f
 		return nil, back, nil
 	}
 	root, now, err := w.now()
-	if err != nil || root == nil {
+	if err != nil {
 		return nil, back, err
 	}
 	for _, n := range list {
+		if n.Volume != "" {
+			if err := w.removeOwn(n, dry); err != nil {
+				return nil, back, err
+			}
+			continue
+		}
+		if root == nil {
+			continue
+		}
 		was := now[n.Device]
 		keys, notes := n.removable(was)
 		if len(keys) == 0 && len(notes) == 0 {

@@ -121,5 +121,6 @@ func (w *DeviceLimits) Sweep(ctx context.Context) (removed []string, err error) 
 		removed = append(removed, gone...)
 		return errors.Join(swept, err, stay)
 	})
-	return removed, err
+	raised, bad := w.SweepVolumes(ctx)
+	return append(removed, raised...), errors.Join(err, bad)
 }

@@ -26,6 +26,8 @@ func (w DeviceLimit) fix() string {
 		return fmt.Sprintf("process %d, which still runs, set it %s; once it has ended, %s removes it", w.By.PID, w.When(), w.cleared())
 	case w.By != nil && !w.Ended:
 		return fmt.Sprintf("process %d removes it at its end", w.By.PID)
+	case w.Volume != "" && !w.Former:
+		return "plimsoll volume update changes it, with -o iops.max=N or -o bandwidth.max=N"
 	case w.Daemon != "":
 		return fmt.Sprintf("change the policy of that daemon, or, when it has ended, remove it: %s", w.cleared())
 	}
@@ -34,7 +36,7 @@ func (w DeviceLimit) fix() string {
 
 // cleared returns the command that removes w.
 func (w DeviceLimit) cleared() string {
-	if _, err := target.Parse(w.For); err != nil || w.By != nil || w.Daemon != "" {
+	if _, err := target.Parse(w.For); err != nil || w.Volume != "" || w.By != nil || w.Daemon != "" {
 		return "plimsoll limit clear --device-wide --device " + clean.Shell(device.NodePath(w.Disk))
 	}
 	return "plimsoll limit clear " + clean.Shell(w.For)

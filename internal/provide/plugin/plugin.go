@@ -29,6 +29,9 @@ const contentType = "application/vnd.docker.plugins.v1.1+json"
 // maxRequest bounds a request, in bytes.
 const maxRequest = 1 << 20
 
+// readLimit bounds the time in which a request arrives.
+const readLimit = 30 * time.Second
+
 // A Plugin answers with volumes.
 type Plugin struct {
 	Volumes *volume.Volumes
@@ -46,9 +49,9 @@ type request struct {
 // A listed volume is one in an answer.
 type listed struct {
 	Name       string
-	Mountpoint string         `json:",omitempty"`
-	CreatedAt  string         `json:",omitempty"`
-	Status     map[string]any `json:",omitempty"`
+	Mountpoint string  `json:",omitempty"`
+	CreatedAt  string  `json:",omitempty"`
+	Status     *status `json:",omitempty"`
 }
 
 // answer has the fields of all answers.
@@ -84,13 +87,10 @@ func (p *Plugin) Handler() http.Handler {
 
 // serve reads a request, answers it, and writes the answer. A request that Docker gives up is completed: it would repeat it, or ask for the opposite.
 func (p *Plugin) serve(w http.ResponseWriter, r *http.Request, path string, verb func(context.Context, request) (answer, error)) {
-	var q request
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
+	q, err := read(w, r)
 	var a answer
-	if err == nil || errors.Is(err, io.EOF) {
+	if err == nil {
 		a, err = verb(context.WithoutCancel(r.Context()), q)
-	} else {
-		err = fmt.Errorf("the request is no JSON: %w", err)
 	}
 	w.Header().Set("Content-Type", contentType)
 	if err != nil {
@@ -101,6 +101,25 @@ func (p *Plugin) serve(w http.ResponseWriter, r *http.Request, path string, verb
 		w.WriteHeader(http.StatusInternalServerError)
 	}
 	_ = json.NewEncoder(w).Encode(a) // Docker has gone.
+}
+
+// read reads a request. Fields that it doesn't know are a later version's.
+func read(w http.ResponseWriter, r *http.Request) (q request, err error) {
+	// A client that stops in the middle would hold up the daemon's end.
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(readLimit)); err != nil {
+		return q, err
+	}
+	err = json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
+	tooLarge, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case errors.Is(err, io.EOF): // Docker sends nothing with Activate.
+	case large:
+		return q, fmt.Errorf("the request has more than %d bytes", tooLarge.Limit)
+	case err != nil:
+		return q, fmt.Errorf("the request is not JSON of Docker's volume plugins: %w", err)
+	}
+	return q, control.SetReadDeadline(time.Time{})
 }
 
 func (p *Plugin) logf(format string, args ...any) {
@@ -118,11 +137,11 @@ func (p *Plugin) capabilities(context.Context, request) (answer, error) {
 }
 
 func (p *Plugin) create(ctx context.Context, q request) (answer, error) {
-	backend, profile, err := p.Volumes.Options(q.Opts)
+	where, profile, err := p.Volumes.Options(q.Opts)
 	if err != nil {
 		return answer{}, err
 	}
-	_, _, err = p.Volumes.Create(ctx, q.Name, backend, profile)
+	_, _, err = p.Volumes.Create(ctx, q.Name, where, profile)
 	return answer{}, err
 }
 
@@ -151,16 +170,15 @@ func (p *Plugin) path(_ context.Context, q request) (answer, error) {
 	return answer{Mountpoint: root}, err
 }
 
-func (p *Plugin) get(_ context.Context, q request) (answer, error) {
+func (p *Plugin) get(ctx context.Context, q request) (answer, error) {
 	v, err := p.Volumes.Get(q.Name)
 	if err != nil {
 		return answer{}, err
 	}
-	l, err := p.listed(v)
-	if err != nil {
-		return answer{}, err
-	}
-	if l.Status, err = p.status(v); err != nil {
+	l := listed{Name: v.Name, CreatedAt: v.Created.Format(time.RFC3339)}
+	// Damaged data is described, not an error: the volume can be removed.
+	l.Mountpoint, _ = p.Volumes.Root(v)
+	if l.Status, err = p.status(ctx, v); err != nil {
 		return answer{}, err
 	}
 	return answer{Volume: &l}, nil
@@ -178,32 +196,4 @@ func (p *Plugin) list(context.Context, request) (answer, error) {
 		list = append(list, listed{Name: v.Name, CreatedAt: v.Created.Format(time.RFC3339)})
 	}
 	return answer{Volumes: &list}, nil
-}
-
-// listed is a volume with its mountpoint.
-func (p *Plugin) listed(v volume.Volume) (listed, error) {
-	l := listed{Name: v.Name, CreatedAt: v.Created.Format(time.RFC3339)}
-	root, err := p.Volumes.Root(v)
-	if err == nil {
-		l.Mountpoint = root
-	}
-	return l, nil //nolint:nilerr // A damaged volume is listed; its status names the error.
-}
-
-// status is what "docker volume inspect" shows.
-func (p *Plugin) status(v volume.Volume) (map[string]any, error) {
-	promises, err := p.Volumes.Promises(v)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{"backend": v.Backend, "profile": v.Profile.Name, "promises": promises}
-	if users, err := p.Volumes.Users(v.Name); err == nil {
-		out["mounts"] = len(users)
-	}
-	if space, err := p.Volumes.Space(v); err != nil {
-		out["error"] = err.Error()
-	} else {
-		out["space"] = space
-	}
-	return out, nil
 }

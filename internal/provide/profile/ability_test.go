@@ -19,6 +19,10 @@ type answers struct {
 	disk       string
 }
 
+func (a answers) Limits() (int, error) { return 1, a.err }
+func (a answers) Room(string) (Room, error) {
+	return Room{Disk: "vda", Measured: 10_500, Promised: 7_400}, a.err
+}
 func (answers) Node() string              { return "here" }
 func (a answers) Filesystem(string) error { return a.err }
 func (a answers) NFS() error              { return a.err }
@@ -89,7 +93,8 @@ func TestRefusal(t *testing.T) {
 		{"level: 2\noptional: level", "local", can, ""},
 		{"level: 1", "local", can, ""},
 		{"replication: {enabled: yes, type: sync}", "local", can, "a write does not wait"},
-		{"replication: {enabled: yes, type: async, destination: b}", "local", can, "ext4 can't (use filesystem: btrfs)"},
+		{"replication: {enabled: yes, type: async, destination: b}", "local", can, ""},
+		{"replication: {enabled: yes, type: async, destination: b}", "local", answers{err: no("x", "no reflinks", "")}, "no reflinks"},
 		{"replication: {enabled: yes, type: async, destination: b}\nfilesystem: btrfs", "local", can, ""},
 		{"capacity: 200MiB\nfilesystem: xfs", "local", can, "xfs needs 300MiB at least"},
 		{"capacity: 16MiB\nfilesystem: ext4", "local", can, ""},
@@ -104,6 +109,9 @@ func TestRefusal(t *testing.T) {
 		{"provision: thick", "directory", can, "space is taken as data is written"},
 		{"shared: yes\ninterface: {type: nfs}", "nfs", can, ""},
 		{"shared: yes", "nfs", answers{err: no("x", "the kernel has no nfs", "")}, "the kernel has no nfs"},
+		{"iops: 3100,5000", "local", can, ""},
+		{"iops: 3101,5000", "local", can, "vda carries 10,500 as measured, of which 7,400 are promised to other volumes (ask for 3,100 at most"},
+		{"iops: 3101,5000\noptional: iops.min", "local", can, ""},
 		{"iops: 10,20", "nfs", can, "[iops.min, iops.max]"},
 	} {
 		p, err := Parse("f", []byte(tt.yaml))

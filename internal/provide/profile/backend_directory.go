@@ -22,7 +22,7 @@ func directory() Backend {
 		"interface":     always(unsupported("a folder is of one machine", "use the backend nfs")),
 
 		"service.autoexpand":  directoryAutoexpand,
-		"service.backup":      always(noBackup),
+		"service.backup":      always(advisory("restic stores it, but the files may change meanwhile: a folder can't be frozen")),
 		"service.compression": always(unsupported("the folder is compressed as its file system is", "use the backend local")),
 		"service.dedupe":      always(unsupported("the file system is shared with other data", "use the backend local")),
 		"service.encryption":  always(unsupported("a folder has no device to encrypt", "use the backend local")),

@@ -1,6 +1,9 @@
 package profile
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // minXFS is the least size that mkfs.xfs of xfsprogs 6 makes, minBtrfs that of mkfs.btrfs 6 for one disk.
 const (
@@ -16,10 +19,10 @@ func local() Backend {
 		"filesystem": func(q question) Ability {
 			return ask(q.m.Filesystem(q.p.Filesystem), enforced("the image is formatted with it"))
 		},
-		"iops.min":      always(advisory("nothing sets I/Os aside for it yet")),
-		"iops.max":      always(enforced("a limit of the volume's own device")),
+		"iops.min":      localGuarantee,
+		"iops.max":      localMaximum("; plimsoll daemon --volumes keeps their sum below it"),
 		"bandwidth.min": always(advisory("nothing sets bandwidth aside for it yet")),
-		"bandwidth.max": always(enforced("a limit of the volume's own device")),
+		"bandwidth.max": localMaximum(""),
 		"level":         oneCopy,
 		"local":         always(enforced("the image is on a disk of this machine")),
 		"node":          thisNode,
@@ -29,7 +32,7 @@ func local() Backend {
 		"interface":     always(unsupported("a disk image is mounted by one machine", "use the backend nfs")),
 
 		"service.autoexpand":  always(enforced("the image and its file system grow while they are mounted")),
-		"service.backup":      always(noBackup),
+		"service.backup":      always(enforced("restic stores a snapshot of it")),
 		"service.compression": onBtrfs("the file system compresses"),
 		"service.dedupe":      localDedupe,
 		"service.encryption": func(q question) Ability {
@@ -39,8 +42,6 @@ func local() Backend {
 		"service.snapshot":    localSnapshot,
 	}}
 }
-
-var noBackup = unsupported("Plimsoll makes no backups of volumes yet", "")
 
 // localFilesystem is the volume's file system.
 func localFilesystem(q question) string {
@@ -63,6 +64,62 @@ func localProvision(q question) Ability {
 		return enforced("all space of the image is allocated at once")
 	}
 	return enforced("the image takes space as it is written, and gives back what is deleted")
+}
+
+// localMaximum is the rule of a maximum. The kernel has a limit for each direction and for each control group, so that a sum needs a
+// program that watches.
+func localMaximum(sum string) rule {
+	return func(q question) Ability {
+		version, err := q.m.Limits()
+		if a, not := answered(err); not {
+			if a.Level == Unsupported {
+				a = advisory(a.Why)
+			}
+			return a
+		}
+		if version == 2 {
+			return enforced("a limit of the volume's own device, for reads and writes each, in each topmost control group" + sum + "; not for programs in the root group")
+		}
+		return enforced("a limit of the volume's own device, for reads and writes each, for each container and for writeback" + sum + "; not for programs of the host in control groups of their own")
+	}
+}
+
+// localGuarantee admits a guarantee that the disk has room for.
+func localGuarantee(q question) Ability {
+	if _, err := q.m.Limits(); err != nil {
+		a, _ := answered(err)
+		return advisory(a.Why)
+	}
+	room, err := q.m.Room(q.folder)
+	if a, not := answered(err); not {
+		return a
+	}
+	const guard = "plimsoll daemon --volumes holds the disk's other volumes back while this one is starved"
+	switch sum := room.Promised + q.p.IOPS.Min; {
+	case room.Disk == "":
+		return advisory("the disk below " + q.folder + " isn't known")
+	case room.Measured == 0:
+		a := advisory(fmt.Sprintf("%s was not measured, so nobody knows whether %s fit; %s", room.Disk, thousands(sum), guard))
+		a.Fix = "plimsoll fio --record --name=ceiling --directory=" + q.folder + " --rw=randrw --bs=4k --direct=1 --iodepth=32 --size=256m --runtime=10 --time_based"
+		if room.Why != "" {
+			a.Why += " (" + room.Why + ")"
+		}
+		return a
+	case sum > room.Measured:
+		return unsupported(fmt.Sprintf("%s carries %s as measured, of which %s are promised to other volumes", room.Disk, thousands(room.Measured), thousands(room.Promised)),
+			fmt.Sprintf("ask for %s at most, or use a directory on another disk", thousands(max(0, room.Measured-room.Promised))))
+	default:
+		return enforced(fmt.Sprintf("provisioned %s of %s measured on %s; %s", thousands(sum), thousands(room.Measured), room.Disk, guard))
+	}
+}
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func oneCopy(q question) Ability {
@@ -116,7 +173,14 @@ func localReplication(q question) Ability {
 	if q.p.Service.Replication.Type == Synchronous {
 		return unsupported("a write does not wait for another machine", "use service.replication.type: asynchronous")
 	}
-	return onBtrfs("btrfs sends what changed")(q)
+	if localFilesystem(q) == Btrfs {
+		return enforced("btrfs sends what has changed")
+	}
+	a := ask(q.m.Reflinks(q.folder), enforced("the blocks of the image that have changed are sent"))
+	if a.Level == Unsupported {
+		a.Fix = "use filesystem: btrfs, or a directory on xfs or btrfs"
+	}
+	return a
 }
 
 func localSnapshot(q question) Ability {

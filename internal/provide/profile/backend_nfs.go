@@ -21,7 +21,7 @@ func nfs() Backend {
 		"interface":     nfsInterface,
 
 		"service.autoexpand":  always(server),
-		"service.backup":      always(noBackup),
+		"service.backup":      always(advisory("restic stores it, but the files may change meanwhile: an export can't be frozen")),
 		"service.compression": always(server),
 		"service.dedupe":      always(server),
 		"service.encryption":  always(server),

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"plimsoll/internal/host/device"
@@ -25,12 +26,40 @@ type Machine interface {
 	Quota(folder string) error
 	// Reflinks reports whether files can share their data in a folder's file system.
 	Reflinks(folder string) error
+	// Limits reports whether a device can be given limits of I/O. The first result is the version of control groups that has them.
+	Limits() (version int, err error)
+	// Room is what the disk of a folder can guarantee.
+	Room(folder string) (Room, error)
 	// Below is the kind of a folder's file system, such as "ext4", and SSD, HDD or "" for the kind of its disk.
 	Below(folder string) (filesystem, disk string, err error)
 }
 
+// A Room is what a disk can guarantee, in I/Os per second.
+type Room struct {
+	// Disk is its name; "" if the folder is on none that is known.
+	Disk   string
+	Number device.Number
+	// Measured is what it was measured to carry. 0: it was not measured, for the reason Why.
+	Measured int64
+	Why      string
+	// Promised is what the volumes on it are guaranteed already.
+	Promised int64
+}
+
+// String says how much of a disk is provisioned: "8,400 of 10,500 IOPS are provisioned".
+func (r Room) String() string {
+	if r.Measured == 0 {
+		return thousands(r.Promised) + " IOPS are provisioned; it was not measured"
+	}
+	return fmt.Sprintf("%s of %s measured IOPS are provisioned", thousands(r.Promised), thousands(r.Measured))
+}
+
 // Host is the Machine that this program runs on.
-type Host struct{}
+type Host struct {
+	// Ceiling returns what a disk was measured to carry, by its name: the smaller of reads and writes per second. Nil: nothing was
+	// measured.
+	Ceiling func(disk string) (int64, error)
+}
 
 var _ Machine = Host{}
 
@@ -60,6 +89,24 @@ func (Host) Quota(folder string) error { return hostQuota(folder) }
 
 // Reflinks implements Machine.
 func (Host) Reflinks(folder string) error { return hostReflinks(folder) }
+
+// Limits implements Machine.
+func (Host) Limits() (version int, err error) { return hostLimits() }
+
+// Room implements Machine. It knows of no volumes.
+func (h Host) Room(folder string) (r Room, err error) {
+	s, err := device.Host().Of(folder)
+	if err != nil || s.Device == nil {
+		return r, err
+	}
+	r.Disk, r.Number = s.Device.Name, s.Device.Number
+	if h.Ceiling != nil {
+		if r.Measured, err = h.Ceiling(r.Disk); err != nil {
+			r.Why = err.Error()
+		}
+	}
+	return r, nil
+}
 
 // Below implements Machine.
 func (Host) Below(folder string) (filesystem, disk string, err error) {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // program is one that a backend needs, and the Debian package that has it.
@@ -106,7 +107,7 @@ func hostEncryption() error {
 	const what = "encryption"
 	targets, err := mapperTargets()
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO): // cryptsetup makes the file, also without a device mapper.
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO): // A node may stay without its driver.
 		has, err := hasModule("dm_crypt")
 		if err != nil {
 			return err
@@ -242,4 +243,26 @@ func hostReflinks(folder string) error {
 		return fmt.Errorf("share the data of files in %s: %w", folder, err)
 	}
 	return nil
+}
+
+// hostLimits asks where the controller of I/O is.
+func hostLimits() (version int, err error) {
+	const what = "limits of volumes"
+	tree, err := hierarchy.Read(device.Host())
+	if err != nil {
+		return 0, err
+	}
+	root, err := tree.Root(hierarchy.IO)
+	if errors.Is(err, hierarchy.ErrNone) {
+		return 0, no(what, "no control groups for I/O are mounted here", "mount them, or run Plimsoll on the host")
+	}
+	if err != nil {
+		return 0, err
+	}
+	if root.Version == 1 {
+		if _, err := os.Stat(filepath.Join(root.Dir, "blkio.throttle.write_iops_device")); errors.Is(err, fs.ErrNotExist) {
+			return 0, no(what, "the kernel has no limits of I/O (CONFIG_BLK_DEV_THROTTLING)", "")
+		}
+	}
+	return root.Version, nil
 }

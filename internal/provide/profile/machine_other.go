@@ -10,3 +10,5 @@ func hostLoop() error             { return errors.ErrUnsupported }
 func hostEncryption() error       { return errors.ErrUnsupported }
 func hostQuota(string) error      { return errors.ErrUnsupported }
 func hostReflinks(string) error   { return errors.ErrUnsupported }
+
+func hostLimits() (int, error) { return 0, errors.ErrUnsupported }

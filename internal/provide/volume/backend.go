@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"plimsoll/internal/provide/profile"
-	"plimsoll/internal/text/usage"
 )
 
 // A backend makes the data of volumes and mounts it. Each call has the volume's lock. All can be repeated, since a killed
@@ -21,10 +20,16 @@ type backend interface {
 	unmount(ctx context.Context, v Volume) error
 	// release gives back what the kernel has for the volume beside its folder, which is at a path and is about to be deleted.
 	release(v Volume, folder string) error
+	// elsewhere reports whether another mount namespace, such as a container's, shows the data.
+	elsewhere(v Volume) (bool, error)
 	// change makes the data obey another profile, mounted or not.
 	change(ctx context.Context, old, new Volume) error
-	// space is that of the volume.
+	// examine reports what is wrong with the data, without changing anything.
+	examine(ctx context.Context, v Volume) error
+	// space is that of the volume. It is quick, and so reports only some of what examine does.
 	space(v Volume) (Space, error)
+	// snapshots are the backend's; nil if it has none.
+	snapshots() snapshotter
 }
 
 // Mounted is a volume that is reachable.
@@ -51,11 +56,11 @@ func backendOf(name string) (backend, error) {
 		return local{}, nil
 	case "directory":
 		return directory{}, nil
+	case "nfs":
+		return nfs{}, nil
 	}
-	if _, err := profile.BackendNamed(name); err != nil {
-		return nil, err
-	}
-	return nil, usage.Errorf("the backend %s is not built yet; use local or directory", name)
+	_, err := profile.BackendNamed(name)
+	return nil, err
 }
 
 // of is backendOf for a volume that exists.

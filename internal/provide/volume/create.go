@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/internal/provide/profile"
@@ -31,16 +32,16 @@ func (e *ExistsError) Error() string {
 
 // Create makes a volume. If there is one of that name that was made in the same way, nothing happens, and made is false; if it was made in another way, the error is
 // an *ExistsError. A profile that the backend can't keep is a refusal.
-func (s *Volumes) Create(ctx context.Context, name, backend string, p *profile.Profile) (v Volume, made bool, err error) {
+func (s *Volumes) Create(ctx context.Context, name string, where Where, p *profile.Profile) (v Volume, made bool, err error) {
 	if err := relative(s.state); err != nil {
 		return v, false, err
 	}
-	b, err := backendOf(backend)
+	b, err := backendOf(where.Backend)
 	if err != nil {
 		return v, false, err
 	}
 	err = s.alone(ctx, name, func(now Volume) error {
-		v = Volume{Name: name, Backend: backend, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
+		v = Volume{Name: name, Where: where, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
 		if now.Name != "" {
 			differs := differing(now, v)
 			v = now
@@ -49,13 +50,56 @@ func (s *Volumes) Create(ctx context.Context, name, backend string, p *profile.P
 			}
 			return nil
 		}
-		if err := s.permitted(&v); err != nil {
+		if err := s.begin(ctx, &v); err != nil {
 			return err
 		}
 		made = true
-		return s.make(ctx, b, &v)
+		return s.make(ctx, &v, func(ctx context.Context) error { return b.make(ctx, v) })
 	})
 	return v, made, err
+}
+
+// CreateWith makes a volume with data that fill writes into its folder root. There must be no volume of that name. If fill fails, or is killed, there is no
+// volume.
+func (s *Volumes) CreateWith(ctx context.Context, name string, where Where, p *profile.Profile, fill func(ctx context.Context, root string) error) (v Volume, err error) {
+	b, err := backendOf(where.Backend)
+	if err != nil {
+		return v, err
+	}
+	return s.createBy(ctx, name, where, p, func(ctx context.Context, v Volume) error {
+		if err := b.make(ctx, v); err != nil {
+			return err
+		}
+		m, err := b.mount(ctx, v)
+		if err != nil {
+			return err
+		}
+		if err := fill(ctx, m.Root); err != nil {
+			if space, bad := b.space(v); bad == nil && space.Size > 0 && space.Used >= space.Size/100*95 {
+				err = fmt.Errorf("the volume is full: give it a larger capacity than %s: %w", v.Profile.Asked("capacity"), err)
+			}
+			return err
+		}
+		return b.unmount(ctx, v)
+	})
+}
+
+// createBy makes a volume whose data another function makes than the backend's. There must be no volume of that name.
+func (s *Volumes) createBy(ctx context.Context, name string, where Where, p *profile.Profile, data func(context.Context, Volume) error) (v Volume, err error) {
+	if err := relative(s.state); err != nil {
+		return v, err
+	}
+	err = s.alone(ctx, name, func(now Volume) error {
+		if now.Name != "" {
+			return usage.Errorf("there is a volume %s: choose another name, or remove it first", name)
+		}
+		v = Volume{Name: name, Where: where, Profile: *p, Created: time.Now().UTC(), Phase: Making, Folder: s.folderOf(name, p)}
+		if err := s.begin(ctx, &v); err != nil {
+			return err
+		}
+		return s.make(ctx, &v, func(ctx context.Context) error { return data(ctx, v) })
+	})
+	return v, err
 }
 
 // folderOf is the folder of a volume.
@@ -87,6 +131,7 @@ func differing(a, b Volume) []string {
 // flat is a volume's promises by the keys of its JSON.
 func flat(v Volume) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
+	v.Profile.Capacity -= v.GrownBy // Autoexpand keeps what was asked for.
 	b, err := json.Marshal(v.Profile)
 	if err == nil {
 		err = json.Unmarshal(b, &out)
@@ -94,7 +139,7 @@ func flat(v Volume) map[string]json.RawMessage {
 	if err != nil {
 		panic(err) // A profile is read from text, and has nothing that JSON can't hold.
 	}
-	out["backend"] = json.RawMessage(v.Backend)
+	out["backend"], out["export"], out["mount_options"] = json.RawMessage(v.Backend), json.RawMessage(v.Export), json.RawMessage(v.MountOptions)
 	return out
 }
 
@@ -108,6 +153,9 @@ func (s *Volumes) permitted(v *Volume) error {
 		return err
 	}
 	v.Plain = slices.ContainsFunc(report.Keys, func(a profile.Ability) bool { return a.Key == "service.encryption" && a.Level == profile.Unsupported })
+	if err := s.storable(*v); err != nil {
+		return err
+	}
 	switch _, err := os.Lstat(v.Folder); {
 	case err == nil:
 		return usage.Errorf("the folder %s exists, and belongs to no volume: move it away, or choose another name", v.Folder)
@@ -117,19 +165,42 @@ func (s *Volumes) permitted(v *Volume) error {
 	return nil
 }
 
-// make makes a volume: its record, its folder, its data. What it can't complete, it removes.
-func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
-	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
-		return err
+// storable refuses a profile with backups for which there is no store.
+func (s *Volumes) storable(v Volume) error {
+	b := v.Profile.Service.Backup
+	if !b.Enabled || slices.Contains(v.Profile.Optional, "service.backup") {
+		return nil
 	}
-	err := s.journal.Alone(ctx, Kind, func() error {
-		return errors.Join(s.choose(v), s.journal.Keep(ctx, Kind, v.Name, v))
+	_, err := s.Store(b.Provider)
+	return err
+}
+
+// begin records a volume that is to be made, if it may be.
+func (s *Volumes) begin(ctx context.Context, v *Volume) error {
+	return s.admitted(ctx, v.Profile, func() error {
+		if err := s.permitted(v); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
+			return err
+		}
+		return s.record(ctx, v)
 	})
-	if err == nil {
-		err = os.Mkdir(v.Folder, 0o711)
+}
+
+// make makes a recorded volume: its folder and its data. What it can't complete, it removes.
+func (s *Volumes) make(ctx context.Context, v *Volume, data func(context.Context) error) error {
+	err := os.Mkdir(v.Folder, 0o711)
+	if errors.Is(err, fs.ErrExist) {
+		// Another program has made it meanwhile: it stays.
+		return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.journal.Discard(context.WithoutCancel(ctx), Kind, v.Name))
 	}
 	if err == nil {
-		err = b.make(ctx, *v)
+		v.Phase = Filling
+		err = s.journal.Keep(ctx, Kind, v.Name, v)
+	}
+	if err == nil {
+		err = data(ctx)
 	}
 	if err == nil {
 		err = syncFolder(filepath.Dir(v.Folder))
@@ -145,9 +216,41 @@ func (s *Volumes) make(ctx context.Context, b backend, v *Volume) error {
 	return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.undoMake(context.WithoutCancel(ctx), *v))
 }
 
-// undoMake removes a volume that was not completed. Nothing was in it.
+// record records a volume that is about to be made. One with a project is recorded before another one can choose the same.
+func (s *Volumes) record(ctx context.Context, v *Volume) error {
+	keep := func() error { return s.journal.Keep(ctx, Kind, v.Name, v) }
+	if v.Backend != "directory" || s.Machine.Quota(filepath.Dir(v.Folder)) != nil {
+		return keep()
+	}
+	return s.journal.Alone(ctx, Kind, func() error {
+		if err := s.choose(v); err != nil {
+			return err
+		}
+		return keep()
+	})
+}
+
+// undoFill removes a part of a volume's data, of which no user knows.
+func (s *Volumes) undoFill(ctx context.Context, v Volume) error {
+	b, err := of(v)
+	if err != nil {
+		return err
+	}
+	if err := b.unmount(ctx, v); err != nil {
+		return err
+	}
+	return deleteData(v, v.Folder)
+}
+
+// undoMake removes a volume that was not completed.
 func (s *Volumes) undoMake(ctx context.Context, v Volume) error {
-	if err := s.deleteData(v, v.Folder); err != nil {
+	err := error(nil)
+	if v.Phase == Filling {
+		err = s.undoFill(ctx, v)
+	} else if err = os.Remove(v.Folder); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
+		err = nil // It was not made yet, or belongs to another program.
+	}
+	if err != nil {
 		return err
 	}
 	return s.journal.Discard(ctx, Kind, v.Name)

@@ -17,6 +17,9 @@ type directory struct{}
 // dataIn is the folder with the content.
 func dataIn(folder string) string { return filepath.Join(folder, "data") }
 
+// data is that of a volume.
+func (directory) data(v Volume) string { return dataIn(v.Folder) }
+
 func (d directory) make(_ context.Context, v Volume) error {
 	if err := os.Mkdir(dataIn(v.Folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -84,12 +87,8 @@ func (d directory) space(v Volume) (s Space, err error) {
 	return s, err
 }
 
-// choose gives a volume that is about to be made a project that no other has, where the file system has project quotas. The caller is alone with the
-// choice.
+// choose gives a volume that is about to be made a project that no other has. The caller is alone with the choice.
 func (s *Volumes) choose(v *Volume) error {
-	if v.Backend != "directory" || s.Machine.Quota(filepath.Dir(v.Folder)) != nil {
-		return nil
-	}
 	taken := map[quota.Project]bool{}
 	all, err := s.all()
 	if err != nil {
@@ -113,3 +112,17 @@ func (s *Volumes) choose(v *Volume) error {
 	v.Project, err = quota.Free(dir, func(p quota.Project) bool { return taken[p] })
 	return err
 }
+func (d directory) elsewhere(v Volume) (bool, error) {
+	used, err := shownElsewhere(d.data(v))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return used, err
+}
+
+func (d directory) examine(_ context.Context, v Volume) error {
+	_, err := d.root(v)
+	return err
+}
+
+func (directory) snapshots() snapshotter { return nil }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/provide/profile"
+	"plimsoll/internal/provide/volume/image"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/text/refusal"
 )
@@ -59,7 +60,7 @@ func TestEncryptedNoKey(t *testing.T) {
 		"key_file: /nowhere/key": "the key file /nowhere/key: no such file",
 		"key_command: \"echo the vault is locked >&2; false SECRET\"": "key_command): exit status 1: the vault is locked",
 	} {
-		_, made, err := s.Create(t.Context(), "db", "local", encrypted(t, "", source))
+		_, made, err := s.Create(t.Context(), "db", Where{Backend: "local"}, encrypted(t, "", source))
 		if err == nil || made && err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v, want %q", source, err, want)
 		}
@@ -72,12 +73,12 @@ func TestEncryptedRefused(t *testing.T) {
 	needRoot(t)
 	s := New(t.TempDir())
 	s.Machine = crypt{answer: &refusal.Error{What: "encryption", Why: "the kernel has no dm-crypt"}}
-	_, _, err := s.Create(t.Context(), "db", "local", encrypted(t, "", "key_file: /nowhere/key"))
+	_, _, err := s.Create(t.Context(), "db", Where{Backend: "local"}, encrypted(t, "", "key_file: /nowhere/key"))
 	if !errors.Is(err, refusal.ErrRefused) || !strings.Contains(err.Error(), "the kernel has no dm-crypt") {
 		t.Errorf("Create = %v, want a refusal", err)
 	}
 	empty(t, s)
-	v, _, err := s.Create(t.Context(), "db", "local", encrypted(t, "optional: [service.encryption]\n", "key_file: /nowhere/key"))
+	v, _, err := s.Create(t.Context(), "db", Where{Backend: "local"}, encrypted(t, "optional: [service.encryption]\n", "key_file: /nowhere/key"))
 	if err != nil || !v.Plain {
 		t.Fatalf("optional: %+v, %v", v, err)
 	}
@@ -88,6 +89,15 @@ func TestEncryptedRefused(t *testing.T) {
 	if err := s.Unmount(t.Context(), "db", ByHand); err != nil {
 		t.Error(err)
 	}
+	// So does its clone.
+	p, err := s.Snapshot(t.Context(), "db", SnapshotOptions{Copy: true})
+	must(t, err)
+	c, err := s.CloneSnapshot(t.Context(), "db", p.ID, "copy", image.SnapshotOptions{Copy: true})
+	if err != nil || c.Plain || c.Profile.Service.Encryption.Enabled {
+		t.Errorf("the clone: %+v, %v", c, err)
+	}
+	mounted(t, s, "copy")
+	unmounted(t, s, "copy")
 	if _, err := s.Update(t.Context(), "db", map[string]string{"encryption.enabled": "false"}); err == nil || !strings.Contains(err.Error(), "encryption is settled") {
 		t.Errorf("Update = %v", err)
 	}
@@ -111,7 +121,7 @@ func TestEncrypted(t *testing.T) {
 	}
 	check(os.WriteFile(key, []byte(secret), 0o600))
 	s := New(dir)
-	_, _, err := s.Create(ctx, "db", "local", encrypted(t, "", "key_file: "+key))
+	_, _, err := s.Create(ctx, "db", Where{Backend: "local"}, encrypted(t, "", "key_file: "+key))
 	check(err)
 	m, err := s.Mount(ctx, "db", ByHand)
 	check(err)

@@ -38,6 +38,7 @@ func (s *Volumes) expand(ctx context.Context, name string) (grown string, err er
 		larger := v
 		larger.Grown++
 		larger.Profile.Capacity = min(profile.MaxCapacity, v.Profile.Capacity+v.Profile.Capacity/100*int64(a.Increment))
+		larger.GrownBy += larger.Profile.Capacity - v.Profile.Capacity
 		b, err := of(v)
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"plimsoll/internal/provide/volume/image"
@@ -12,9 +11,6 @@ import (
 
 // finish ends what a killed process began with a volume. The caller has its lock. The volume's name is empty if there is none.
 func (s *Volumes) finish(ctx context.Context, name string) (Volume, error) {
-	if err := s.finishRestore(ctx, name); err != nil {
-		return Volume{}, err
-	}
 	e, err := s.journal.Get(Kind, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Volume{}, nil
@@ -27,55 +23,49 @@ func (s *Volumes) finish(ctx context.Context, name string) (Volume, error) {
 		return Volume{}, err
 	}
 	switch v.Phase {
-	case Making:
+	case Making, Filling:
 		return Volume{}, s.undoMake(ctx, v)
 	case Removing:
-		return Volume{}, s.remove(ctx, v, false)
+		return Volume{}, s.discard(ctx, v)
+	case Deleting:
+		return Volume{}, s.delete(ctx, v)
+	case Restoring:
+		return s.restore(ctx, v)
 	}
-	return v, nil
+	// A volume whose image is damaged must be removable nevertheless. Finish reports the error, and each call tries again.
+	_ = s.finishSnapshots(ctx, &v)
+	return v, ctx.Err()
 }
 
-// finishRestore completes a Restore that was killed after its renaming: the folder is back, and there is no record of the volume.
-func (s *Volumes) finishRestore(ctx context.Context, name string) error {
-	list, err := s.Trash()
-	if err != nil {
-		return err
-	}
-	for _, r := range list {
-		if r.Name != name {
-			continue
-		}
-		if _, err := os.Lstat(r.Trash); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		_, there := os.Lstat(r.Folder)
-		_, known := s.journal.Get(Kind, name)
-		if there == nil && errors.Is(known, fs.ErrNotExist) {
-			v := r.Volume
-			v.Phase = Ready
-			if err := s.keep(ctx, v); err != nil {
-				return err
-			}
-		}
-		if there == nil || known != nil {
-			if err := s.journal.Discard(ctx, removedKind, r.ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Finish ends what killed processes began with any volume: the daemon's first work. It says what it did.
+// Finish ends what killed processes began with any volume. It says what it did.
 func (s *Volumes) Finish(ctx context.Context) (done []string, err error) {
 	all, err := s.all()
 	for _, v := range all {
-		if v.Phase != Ready {
-			done = append(done, "volume "+v.Name+", which a killed process was "+string(v.Phase))
+		if v.ready() {
+			continue
 		}
+		bad := s.alone(ctx, v.Name, func(Volume) error { return nil })
+		if bad == nil {
+			done = append(done, "volume "+v.Name+", which another process was "+string(v.Phase))
+		}
+		err = errors.Join(err, bad)
+	}
+	return done, err
+}
+
+// sweep removes the unfinished images of killed processes. It lists them.
+func (s *Volumes) sweep(ctx context.Context) (done []string, err error) {
+	all, err := s.List()
+	for _, v := range all {
 		bad := s.alone(ctx, v.Name, func(now Volume) error {
 			if now.Name == "" {
 				return nil
+			}
+			if err := s.finishSnapshots(ctx, &now); err != nil {
+				return err
+			}
+			if err := s.closeView(ctx, now); err != nil && !errors.Is(err, ErrViewed) {
+				return err
 			}
 			swept, err := image.Sweep(now.Folder)
 			for _, path := range swept {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/host/procfs"
 )
 
-// Mount mounts a volume for a user, and returns its root. An id that has it already changes nothing.
+// Mount mounts a volume for a user, and returns its root. Each Mount by an id needs an Unmount, but for ByHand.
 func (s *Volumes) Mount(ctx context.Context, name, id string) (m Mounted, err error) {
 	err = s.existing(ctx, name, func(v Volume) error {
 		b, err := of(v)
@@ -21,22 +21,62 @@ func (s *Volumes) Mount(ctx context.Context, name, id string) (m Mounted, err er
 		if err != nil {
 			return err
 		}
-		had := slices.ContainsFunc(u.List, func(x Use) bool { return x.ID == id })
-		if !had {
-			u.List = append(u.List, Use{ID: id, Since: time.Now().UTC()})
-			if err := s.journal.Keep(ctx, useKind, name, u); err != nil {
-				return err
-			}
+		before := u
+		u.List = slices.Clone(u.List)
+		u.begin(id)
+		u.Ending = false
+		if err := s.keepUses(ctx, name, u); err != nil {
+			return err
 		}
-		if m, err = b.mount(ctx, v); err != nil && !had {
-			err = errors.Join(err, s.drop(context.WithoutCancel(ctx), name, func(x Use) bool { return x.ID == id }))
+		if m, err = b.mount(ctx, v); err != nil {
+			return errors.Join(err, s.keepUses(context.WithoutCancel(ctx), name, before))
 		}
-		return err
+		// The data must be reachable also where a limit can't be had.
+		note, bad := s.limit(ctx, v)
+		if bad != nil {
+			note = bad.Error()
+		}
+		m.Note = joined(m.Note, note)
+		return nil
 	})
 	return m, err
 }
 
-// Unmount ends the use of a volume by an id; the last one unmounts it. An unknown id, or one of an unknown volume, is no error: Docker
+// joined are two notes, each of which may be empty.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// begin counts a mount by an id.
+func (u *uses) begin(id string) {
+	i := u.index(id)
+	switch {
+	case i < 0:
+		u.List = append(u.List, Use{ID: id, Since: time.Now().UTC(), Times: 1})
+	case id != ByHand:
+		u.List[i].Times++
+	}
+}
+
+// end counts an unmount by an id.
+func (u *uses) end(id string) {
+	i := u.index(id)
+	if i < 0 {
+		return
+	}
+	if u.List[i].Times--; u.List[i].Times <= 0 {
+		u.List = slices.Delete(u.List, i, i+1)
+	}
+}
+
+func (u *uses) index(id string) int {
+	return slices.IndexFunc(u.List, func(x Use) bool { return x.ID == id })
+}
+
+// Unmount ends a use of a volume by an id; the last one unmounts it. An unknown id, or one of an unknown volume, is no error: Docker
 // repeats it after its own crash.
 func (s *Volumes) Unmount(ctx context.Context, name, id string) error {
 	err := s.existing(ctx, name, func(v Volume) error {
@@ -48,15 +88,15 @@ func (s *Volumes) Unmount(ctx context.Context, name, id string) error {
 		if err != nil {
 			return err
 		}
-		others := slices.DeleteFunc(slices.Clone(u.List), func(x Use) bool { return x.ID == id })
-		if len(others) == 0 {
-			if err := b.unmount(ctx, v); err != nil {
+		u.end(id)
+		if len(u.List) == 0 {
+			if err := s.unmount(ctx, b, v); err != nil {
 				return err
 			}
 		}
-		return s.drop(context.WithoutCancel(ctx), name, func(x Use) bool { return x.ID == id })
+		return s.keepUses(context.WithoutCancel(ctx), name, u)
 	})
-	if errors.Is(err, fs.ErrNotExist) && isUnknown(err) {
+	if isUnknown(err) {
 		return nil
 	}
 	return err
@@ -67,16 +107,21 @@ func isUnknown(err error) bool {
 	return ok
 }
 
-// drop forgets users.
-func (s *Volumes) drop(ctx context.Context, name string, gone func(Use) bool) error {
-	u, err := s.uses(name)
-	if err != nil {
-		return err
-	}
-	u.List = slices.DeleteFunc(u.List, gone)
+// keepUses records the users of a volume.
+func (s *Volumes) keepUses(ctx context.Context, name string, u uses) error {
 	if len(u.List) == 0 {
 		return s.journal.Discard(ctx, useKind, name)
 	}
+	return s.journal.Keep(ctx, useKind, name, u)
+}
+
+// ending tells those who work in a volume, such as Dedupe, whether it is being unmounted.
+func (s *Volumes) ending(ctx context.Context, name string, ends bool) error {
+	u, err := s.uses(name)
+	if err != nil || u.Ending == ends || len(u.List) == 0 {
+		return err
+	}
+	u.Ending = ends
 	return s.journal.Keep(ctx, useKind, name, u)
 }
 
@@ -110,6 +155,15 @@ func (s *Volumes) Root(v Volume) (string, error) {
 		return "", err
 	}
 	return b.root(v)
+}
+
+// Examine reports what is wrong with a volume's data: it was deleted, cut or overwritten. It changes nothing.
+func (s *Volumes) Examine(ctx context.Context, v Volume) error {
+	b, err := of(v)
+	if err != nil {
+		return err
+	}
+	return b.examine(ctx, v)
 }
 
 // Space is that of a volume.

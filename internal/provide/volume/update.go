@@ -18,7 +18,7 @@ var lasting = map[string]string{
 
 // Update changes what a volume promises, mounted or not: options as those of Options, but for the profile's name and the backend.
 func (s *Volumes) Update(ctx context.Context, name string, options map[string]string) (v Volume, err error) {
-	for _, k := range []string{"profile", "backend"} {
+	for _, k := range []string{"profile", "backend", "export", "mount_options"} {
 		if _, ok := options[k]; ok {
 			return v, usage.Errorf("%s can't be changed: make another volume, and copy the data", k)
 		}
@@ -30,17 +30,27 @@ func (s *Volumes) Update(ctx context.Context, name string, options map[string]st
 		}
 		v = now
 		v.Profile = *p
-		if err := s.changeable(now, v); err != nil {
-			return err
+		if p.Capacity != now.Profile.Capacity {
+			v.GrownBy = 0
 		}
 		b, err := of(now)
 		if err != nil {
 			return err
 		}
-		if err := b.change(ctx, now, v); err != nil {
+		err = s.admitted(ctx, v.Profile, func() error {
+			if err := s.changeable(now, v); err != nil {
+				return err
+			}
+			if err := b.change(ctx, now, v); err != nil {
+				return err
+			}
+			return s.keep(context.WithoutCancel(ctx), v)
+		})
+		if err != nil {
 			return err
 		}
-		return s.keep(context.WithoutCancel(ctx), v)
+		_, err = s.limit(context.WithoutCancel(ctx), v)
+		return err
 	})
 	return v, err
 }
@@ -58,16 +68,19 @@ func (s *Volumes) changeable(now, v Volume) error {
 	if v.Profile.Capacity < now.Profile.Capacity {
 		return usage.Errorf("a volume can't shrink: it has %s", (&now.Profile).Asked("capacity"))
 	}
-	report, err := s.Check(v.Backend, &v.Profile)
+	report, err := s.CheckVolume(v)
 	if err != nil {
 		return err
 	}
-	return report.Refusal()
+	if err := report.Refusal(); err != nil {
+		return err
+	}
+	return s.storable(v)
 }
 
 // Promises lists what a volume's backend keeps of its profile: "iops.max 2000: enforced".
 func (s *Volumes) Promises(v Volume) (map[string]string, error) {
-	report, err := s.Check(v.Backend, &v.Profile)
+	report, err := s.CheckVolume(v)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/provide/profile"
 	"plimsoll/internal/state/journal"
+	"plimsoll/internal/state/paths"
 	"plimsoll/internal/text/usage"
 )
 
@@ -24,16 +25,24 @@ type Volumes struct {
 	Profiles profile.Store
 	// Machine answers what this machine can do.
 	Machine profile.Machine
+	// Records is the folder of the machine's records of limits. New sets that of all Plimsolls of this machine.
+	Records string
 	// Keep is how long the data of a removed volume stays; New sets DefaultKeep.
 	Keep time.Duration
 
 	state   string
 	journal *journal.Journal
+	// stale is how old a use must be before Reconcile looks for its container.
+	stale time.Duration
+	read  decoded
 }
 
 // New returns the volumes of a state folder, which must be an absolute path. It need not exist.
 func New(state string) *Volumes {
-	return &Volumes{Profiles: profile.In(state), Machine: profile.Host{}, Keep: DefaultKeep, state: state, journal: journal.In(state)}
+	return &Volumes{
+		Profiles: profile.In(state), Machine: profile.Host{}, Keep: DefaultKeep,
+		Records: paths.Machine(state, nil), state: state, journal: journal.In(state), stale: stale,
+	}
 }
 
 // Folder is where volumes are kept whose profile names no directory.
@@ -62,7 +71,7 @@ func (s *Volumes) Get(name string) (Volume, error) {
 	e, err := s.journal.Get(Kind, name)
 	if err == nil {
 		var v Volume
-		if v, err = payload[Volume](e.Payload); err == nil && v.Phase == Ready {
+		if v, err = payload[Volume](e.Payload); err == nil && v.ready() {
 			return v, nil
 		}
 	}
@@ -74,33 +83,25 @@ func (s *Volumes) Get(name string) (Volume, error) {
 
 // unknown is the error of a name without a volume.
 func (s *Volumes) unknown(name string) error {
-	list, err := s.List()
+	list, _ := s.List() // A damaged record of another volume is not the caller's subject.
 	e := &UnknownError{Name: name}
 	for _, v := range list {
 		e.Like = append(e.Like, v.Name)
 	}
-	return errors.Join(e, err)
+	return e
 }
 
 // List returns all volumes by name. The error names those whose record can't be read; the others are returned.
 func (s *Volumes) List() ([]Volume, error) {
 	all, err := s.all()
-	return slices.DeleteFunc(all, func(v Volume) bool { return v.Phase != Ready }), err
+	return slices.DeleteFunc(all, func(v Volume) bool { return !v.ready() }), err
 }
 
-// all is List with those that are being made or removed.
+// all is List with those that are not ready.
 func (s *Volumes) all() ([]Volume, error) {
 	entries, err := s.journal.Entries(Kind)
-	var list []Volume
-	for _, e := range entries {
-		v, bad := payload[Volume](e.Payload)
-		if bad != nil {
-			err = errors.Join(err, fmt.Errorf("volume %s: %w", e.ID, bad))
-			continue
-		}
-		list = append(list, v)
-	}
-	return list, err
+	list, bad := s.read.volumes(entries)
+	return list, errors.Join(err, bad)
 }
 
 // alone calls f while no other process works on the volume, after what a killed one left was finished. now is the volume; its name is empty
@@ -139,22 +140,26 @@ func (s *Volumes) keep(ctx context.Context, v Volume) error {
 	return s.journal.Sync(Kind, v.Name)
 }
 
-// Options makes a profile and a backend's name from the options of "docker volume create -o". Errors are the user's.
-func (s *Volumes) Options(options map[string]string) (backend string, p *profile.Profile, err error) {
-	backend = "local"
+// Options says where a volume is kept, and by which profile, from the options of "docker volume create -o". Errors are the user's.
+func (s *Volumes) Options(options map[string]string) (where Where, p *profile.Profile, err error) {
+	where.Backend = "local"
+	own := map[string]*string{"backend": &where.Backend, "export": &where.Export, "mount_options": &where.MountOptions}
 	rest := map[string]string{}
 	for k, v := range options {
-		if k == "backend" {
-			backend = v
-			continue
+		if to := own[k]; to != nil {
+			*to = v
+		} else {
+			rest[k] = v
 		}
-		rest[k] = v
 	}
-	if _, err := backendOf(backend); err != nil {
-		return "", nil, err
+	if _, err := backendOf(where.Backend); err != nil {
+		return where, nil, err
+	}
+	if err := where.check(); err != nil {
+		return where, nil, err
 	}
 	p, err = s.Profiles.FromOptions(rest)
-	return backend, p, err
+	return where, p, err
 }
 
 // Check reports what a backend keeps of a profile here.
@@ -163,7 +168,7 @@ func (s *Volumes) Check(backend string, p *profile.Profile) (profile.Report, err
 	if err != nil {
 		return profile.Report{}, err
 	}
-	return profile.Check(p, b, s.Machine, s.Folder()), nil
+	return profile.Check(p, b, machine{s.Machine, s, ""}, s.Folder()), nil
 }
 
 // relative refuses a state folder that is no absolute path: records name folders.

@@ -114,13 +114,14 @@ func (j *Journal) Entries(kind string) (list []Entry, err error) {
 		return nil, err
 	}
 	var errs []error
+	known := j.readBefore(kind)
 	for _, f := range files {
 		escaped, ok := strings.CutSuffix(f.Name(), ".json")
 		id, err := url.PathUnescape(escaped)
 		if !ok || strings.HasPrefix(f.Name(), ".") || err != nil {
 			continue // The entry is being written.
 		}
-		e, err := j.read(kind, id)
+		e, err := known.read(j, kind, id, f)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -129,6 +130,7 @@ func (j *Journal) Entries(kind string) (list []Entry, err error) {
 			list = append(list, e)
 		}
 	}
+	known.keep(j, kind)
 	return list, errors.Join(errs...)
 }
 

@@ -50,6 +50,10 @@ type Journal struct {
 	name  string
 	// own are the paths of its entries.
 	own map[string]bool
+
+	// reading guards files, which has the entries that Entries has read, by kind and file name.
+	reading sync.Mutex
+	files   map[string]map[string]fileRead
 }
 
 // Open returns the journal in folder dir, which is made with the first entry. An empty dir is a journal that records nothing.

@@ -141,11 +141,13 @@ func (j *Journal) unnamed() (paths []string, err error) {
 	return paths, nil
 }
 
-// dropTemporary removes the temporary files of dead owners.
+// dropTemporary removes the temporary files of dead owners, and the lock files of killed AloneWiths.
 func (j *Journal) dropTemporary() error {
 	kinds, err := j.Kinds()
 	for _, kind := range kinds {
-		_, e := filelock.Sweep(filepath.Join(j.dir, kind), temporary)
+		dir := filepath.Join(j.dir, kind)
+		filelock.Prune(dir, func(name string) bool { return strings.HasSuffix(name, ".lock") })
+		_, e := filelock.Sweep(dir, temporary)
 		err = errors.Join(err, e)
 	}
 	return err

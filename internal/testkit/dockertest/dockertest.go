@@ -59,6 +59,8 @@ func StartWith(t testing.TB, config string) *Daemon {
 type PodmanOptions struct {
 	// NoUlimits keeps Podman's own default resource limits, which a service without CAP_SYS_RESOURCE can't give to containers.
 	NoUlimits bool
+	// Volumes are the sockets of volume plugins by the names of their drivers.
+	Volumes map[string]string
 	// Runtime is the path of the OCI runtime; empty is the runc of the PATH.
 	Runtime string
 	// User, if not 0, runs the service as that user and group: rootless. The user needs no entry in /etc/subuid, because

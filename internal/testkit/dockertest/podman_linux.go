@@ -116,7 +116,14 @@ func podmanConfig(dir, runc string, opt PodmanOptions) string {
 	if !opt.NoUlimits {
 		s += "default_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n"
 	}
-	return s + fmt.Sprintf("[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = %q\n"+
+	s += fmt.Sprintf("[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = %q\n"+
 		"static_dir = %q\ntmp_dir = %q\nvolume_path = %q\n[network]\nnetwork_config_dir = %q\n",
 		runc, filepath.Join(dir, "root", "libpod"), filepath.Join(dir, "tmp"), filepath.Join(dir, "root", "volumes"), filepath.Join(dir, "net"))
+	if len(opt.Volumes) > 0 {
+		s += "[engine.volume_plugins]\n"
+	}
+	for name, socket := range opt.Volumes {
+		s += fmt.Sprintf("%q = %q\n", name, socket)
+	}
+	return s
 }

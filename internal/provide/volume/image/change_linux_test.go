@@ -1,9 +1,11 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/provide/volume/key"
@@ -149,49 +153,6 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 	must(t, Restore(t.Context(), filepath.Join(dir, "s1"), filepath.Join(dir, "restored"), o))
 	if removed, err := Sweep(dir); err != nil || len(removed) > 0 {
 		t.Errorf("left: %v, %v", removed, err)
-	}
-}
-
-// TestInside takes snapshots of a btrfs volume inside its image.
-func TestInside(t *testing.T) {
-	ctx := t.Context()
-	path := filepath.Join(backing(t, "tmpfs"), "image")
-	must(t, Create(ctx, path, Spec{Filesystem: filesystem.Btrfs, Size: small[filesystem.Btrfs]}))
-	must(t, SnapshotInside(ctx, path, "empty", key.Source{})) // Before its first mount.
-	m, target := mountedOn(t, path, MountOptions{Compression: "zstd"})
-	write(t, m.Root, "f", "one")
-	must(t, SnapshotInside(ctx, path, "one", key.Source{}))
-	write(t, m.Root, "f", "two")
-	for _, name := range []string{"", ".", "..", "a/b", "a\x00", strings.Repeat("x", 256), "one"} {
-		if err := SnapshotInside(ctx, path, name, key.Source{}); err == nil {
-			t.Errorf("a snapshot %q was made", name)
-		}
-	}
-	if err := RestoreInside(ctx, path, "one", key.Source{}); err == nil {
-		t.Error("a mounted volume was restored")
-	}
-	has(t, filepath.Join(target, insideName, "one"), "f", "one")
-	must(t, Unmount(ctx, target))
-	if err := RestoreInside(ctx, path, "none", key.Source{}); err == nil || !strings.Contains(err.Error(), "empty") {
-		t.Errorf("a snapshot that isn't there: %v", err)
-	}
-	must(t, RestoreInside(ctx, path, "one", key.Source{}))
-	must(t, RemoveInside(ctx, path, "empty", key.Source{}))
-	must(t, RemoveInside(ctx, path, "empty", key.Source{}))
-	if names, err := ListInside(ctx, path, key.Source{}); err != nil || strings.Join(names, " ") != "one" {
-		t.Errorf("%q, %v", names, err)
-	}
-	m, target = mountedOn(t, path, MountOptions{})
-	has(t, m.Root, "f", "one")
-	write(t, m.Root, "g", "written again")
-	if names, _ := namesAt(target); strings.Join(names, " ") != "data snapshots" {
-		t.Errorf("left: %q", names)
-	}
-	must(t, Unmount(ctx, target))
-	ext4 := filepath.Join(filepath.Dir(path), "ext4")
-	must(t, Create(ctx, ext4, Spec{Size: 32 * mib}))
-	if err := SnapshotInside(ctx, ext4, "one", key.Source{}); !errors.Is(err, refusal.ErrRefused) {
-		t.Errorf("ext4: %v", err)
 	}
 }
 
@@ -381,4 +342,70 @@ func afterKill(t *testing.T, dir, at, said string) {
 		t.Errorf("killed at %s: %+v, %v", at, i, err)
 	}
 	none(t, dir, "image", "mnt", "snapshot", "mounted")
+}
+
+// TestDiff: what Patch makes of a difference is the image, after all kinds of changes, on each file system that shares blocks.
+func TestDiff(t *testing.T) {
+	for _, on := range []string{"xfs", "btrfs"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			dir := backing(t, on)
+			other := backing(t, "ext4")
+			random := rand.New(rand.NewPCG(1, 2))
+			image := make([]byte, 8*mib)
+			path := filepath.Join(dir, "image")
+			must(t, os.WriteFile(path, image[:4*mib], 0o600))
+			base := ""
+			for i := range 12 {
+				f, err := os.OpenFile(path, os.O_RDWR, 0)
+				must(t, err)
+				for range 8 {
+					at, n := random.Int64N(7*mib), random.Int64N(mib/2)+1
+					switch random.IntN(4) {
+					case 0:
+						must(t, unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, n))
+					case 1:
+						must(t, unix.Fallocate(int(f.Fd()), 0, at, n))
+					default:
+						part := image[:n]
+						for j := range part {
+							part[j] = byte(random.Uint32())
+						}
+						_, err := f.WriteAt(part, at)
+						must(t, err)
+					}
+				}
+				if i == 7 {
+					must(t, f.Truncate(3*mib))
+				}
+				must(t, f.Close())
+				snapshot := filepath.Join(dir, fmt.Sprint("s", i))
+				from, err := os.Open(path)
+				must(t, err)
+				to, err := os.Create(snapshot)
+				must(t, err)
+				must(t, duplicate(t.Context(), to, from, SnapshotOptions{}))
+				must(t, errors.Join(from.Close(), to.Close()))
+				var delta bytes.Buffer
+				old, there := "", ""
+				if base != "" {
+					old, there = filepath.Join(dir, base), filepath.Join(other, base)
+				}
+				must(t, Diff(t.Context(), snapshot, old, &delta))
+				base = fmt.Sprint("s", i)
+				must(t, Patch(t.Context(), there, filepath.Join(other, base), &delta))
+				want, err := os.ReadFile(snapshot)
+				must(t, err)
+				got, err := os.ReadFile(filepath.Join(other, base))
+				if err != nil || !bytes.Equal(want, got) {
+					t.Fatalf("round %d: the patched image differs (%d and %d bytes), %v", i, len(want), len(got), err)
+				}
+			}
+			for _, text := range []string{"", "x", strings.Repeat("\xff", 17), strings.Repeat("\x00", 17)} {
+				if err := Patch(t.Context(), "", filepath.Join(other, "bad"), strings.NewReader(text)); !errors.Is(err, errDelta) {
+					t.Errorf("%q: %v", text, err)
+				}
+			}
+		})
+	}
 }

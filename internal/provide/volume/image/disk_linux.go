@@ -70,7 +70,7 @@ func (im *opened) attach(ctx context.Context, k key.Source) (*disk, error) {
 		return nil, err
 	}
 	if im.header == nil {
-		if err := filesystem.Check(ctx, im.Name(), im.super); err != nil {
+		if err := filesystem.Check(ctx, im.File, im.super); err != nil {
 			return nil, err
 		}
 		l, err := loop.Attach(im.File)
@@ -89,7 +89,7 @@ func (im *opened) attach(ctx context.Context, k key.Source) (*disk, error) {
 		return nil, err
 	}
 	if err = im.readSuper(im.Name(), d.File); err == nil {
-		err = im.damage(filesystem.Check(ctx, d.Name(), im.super), d)
+		err = im.damage(filesystem.Check(ctx, d.File, im.super, im.File), d)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())

@@ -252,12 +252,13 @@ func TestEncryptedClone(t *testing.T) {
 				has(t, m.Root, "f", secretMarker)
 				must(t, Unmount(ctx, target))
 			case filesystem.Btrfs:
-				must(t, SnapshotInside(ctx, path, "one", k))
-				names, err := ListInside(ctx, path, k)
-				if err != nil || len(names) != 1 {
-					t.Errorf("inside: %q, %v", names, err)
-				}
-				must(t, RestoreInside(ctx, path, "one", k))
+				must(t, Subsnapshot(ctx, path, "one", k))
+				must(t, Subclone(ctx, path, "one", restored, SnapshotOptions{Copy: true, Key: k}))
+				m, target = mountedOn(t, restored, MountOptions{Key: k})
+				has(t, m.Root, "f", secretMarker)
+				must(t, Unmount(ctx, target))
+				must(t, Subrestore(ctx, path, "one", k))
+				must(t, Subremove(ctx, path, "one", k))
 			}
 			gone(dir)
 			shut(t, dir, "image", "snapshot", "clone", "restored")

@@ -29,8 +29,6 @@ type opened struct {
 	header *luks.Header
 	// size is that of the file.
 	size int64
-	// used is set if the image had a loop device before this call.
-	used bool
 }
 
 // lockPoll is how often a locked image is tried again.

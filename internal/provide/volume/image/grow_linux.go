@@ -41,6 +41,11 @@ func grow(ctx context.Context, path string, to int64, thick bool, k key.Source) 
 	if err := im.suits(k); err != nil {
 		return err
 	}
+	if im.header == nil && to > im.size {
+		if err := filesystem.CheckGrow(im.super.Kind, to); err != nil {
+			return err
+		}
+	}
 	g := growth{im, to, thick, k}
 	d, err := im.attached(ctx)
 	if err != nil {
@@ -64,7 +69,7 @@ func grow(ctx context.Context, path string, to int64, thick bool, k key.Source) 
 		if err := g.widen(ctx, d); err != nil {
 			return err
 		}
-		return im.damage(filesystem.GrowUnmounted(ctx, d.Name()), d)
+		return im.damage(filesystem.GrowUnmounted(ctx, d.File, im.File), d)
 	}
 	return g.online(ctx, d)
 }
@@ -94,16 +99,16 @@ func (g growth) online(ctx context.Context, d *disk) error {
 // widen makes the image and its device larger.
 func (g growth) widen(ctx context.Context, d *disk) error {
 	im := g.im
-	if g.to > im.capacity() {
-		if err := filesystem.CheckGrow(im.super.Kind, g.to); err != nil {
-			return err
-		}
-	}
 	if im.header == nil {
 		if err := im.enlarge(g.to, g.thick); err != nil {
 			return err
 		}
 		return loop.Refresh(d.loop)
+	}
+	if g.to > im.capacity() { // Its file system wasn't known before.
+		if err := filesystem.CheckGrow(im.super.Kind, g.to); err != nil {
+			return err
+		}
 	}
 	secret, err := g.key.Read(ctx) // Before anything changes.
 	if err != nil {
@@ -124,14 +129,13 @@ func (g growth) widen(ctx context.Context, d *disk) error {
 
 // file grows an ext4 that isn't attached, without the kernel.
 func (g growth) file(ctx context.Context) error {
-	path := g.im.Name()
-	if err := filesystem.Check(ctx, path, g.im.super); err != nil {
+	if err := filesystem.Check(ctx, g.im.File, g.im.super); err != nil {
 		return err
 	}
 	if err := g.im.enlarge(g.to, g.thick); err != nil {
 		return err
 	}
-	return filesystem.GrowUnmounted(ctx, path)
+	return filesystem.GrowUnmounted(ctx, g.im.File)
 }
 
 // enlarge gives the image its new size, durably.

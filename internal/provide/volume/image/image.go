@@ -122,5 +122,11 @@ func (e *BusyError) Error() string {
 // dataName is the folder of the file system that is the volume.
 const dataName = "data"
 
+// snapshotsName is the folder of a btrfs with its snapshots, beside the volume's.
+const snapshotsName = "snapshots"
+
+// Subpath is the folder of a snapshot that Subsnapshot has taken, in an image that is mounted on target.
+func Subpath(target, name string) string { return filepath.Join(target, snapshotsName, name) }
+
 // Root is the folder of the content of an image that is mounted on target.
 func Root(target string) string { return filepath.Join(target, dataName) }

@@ -236,7 +236,7 @@ func Check(ctx context.Context, path string, thorough bool, k key.Source) error 
 	if err := im.suits(k); err != nil {
 		return err
 	}
-	if err := filesystem.Check(ctx, path, im.super); err != nil || !thorough {
+	if err := filesystem.Check(ctx, im.File, im.super); err != nil || !thorough {
 		return err
 	}
 	return filesystem.Inspect(ctx, path, im.super.Kind)

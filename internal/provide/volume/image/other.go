@@ -5,7 +5,10 @@ package image
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/provide/volume/key"
 )
@@ -63,16 +66,30 @@ func Thaw(string) error { return errors.ErrUnsupported }
 // Elsewhere fails: images need Linux.
 func Elsewhere(string) (bool, error) { return false, errors.ErrUnsupported }
 
-// SnapshotInside fails: images need Linux.
-func SnapshotInside(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
-
-// ListInside fails: images need Linux.
-func ListInside(context.Context, string, key.Source) ([]string, error) {
-	return nil, errors.ErrUnsupported
+// Device fails: images need Linux.
+func Device(string) (*os.File, device.Number, error) {
+	return nil, device.Number{}, errors.ErrUnsupported
 }
 
-// RemoveInside fails: images need Linux.
-func RemoveInside(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
+// Subsnapshot fails: images need Linux.
+func Subsnapshot(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
 
-// RestoreInside fails: images need Linux.
-func RestoreInside(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
+// Subremove fails: images need Linux.
+func Subremove(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
+
+// Subrestore fails: images need Linux.
+func Subrestore(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
+
+// Subclone fails: images need Linux.
+func Subclone(context.Context, string, string, string, SnapshotOptions) error {
+	return errors.ErrUnsupported
+}
+
+// Diff fails: images need Linux.
+func Diff(context.Context, string, string, io.Writer) error { return errors.ErrUnsupported }
+
+// Patch fails: images need Linux.
+func Patch(context.Context, string, string, io.Reader) error { return errors.ErrUnsupported }
+
+// Own fails: images need Linux.
+func Own(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -165,7 +165,7 @@ func settle(ctx context.Context, f *os.File) error {
 	}
 	switch s.Kind {
 	case filesystem.Ext4:
-		return filesystem.Check(ctx, f.Name(), s)
+		return filesystem.Check(ctx, f, s)
 	case filesystem.Btrfs:
 		return clean(f, s)
 	}
