@@ -21,12 +21,15 @@ type machine struct {
 
 // commands are the commands in packages.
 var commands = map[string]string{
-	"docker.io": "dockerd", "containerd": "containerd", "podman": "podman", "crun": "crun", "runc": "runc", "fio": "fio", "apache2-utils": "ab", "sysstat": "iostat", "strace": "strace", "bindfs": "bindfs", "eatmydata": "eatmydata", "restic": "restic", "openssh-server": "sshd", "openssh-client": "ssh", "python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
+	"docker.io": "dockerd", "containerd": "containerd", "podman": "podman", "docker-compose": "docker-compose", "crun": "crun", "runc": "runc", "fio": "fio", "apache2-utils": "ab", "sysstat": "iostat", "strace": "strace", "bindfs": "bindfs", "eatmydata": "eatmydata", "restic": "restic", "openssh-server": "sshd", "openssh-client": "ssh", "etcd-server": "etcd", "lmdb-utils": "mdb_load", "safecat": "safecat", "nodejs": "node",
+	// Recognized by their files.
+	"node-chokidar": "../usr/share/nodejs/chokidar", "busybox-static": "../usr/share/doc/busybox-static",
+	"python3-six": "python3", "python3-venv": "python3", "wine64": "wine64", "jekyll": "jekyll",
 	"e2fsprogs": "mkfs.ext4", "xfsprogs": "mkfs.xfs", "btrfs-progs": "mkfs.btrfs", "iptables": "iptables", "systemd": "systemctl", "cpio": "cpio", "xz-utils": "xz",
 }
 
 // allPackages are the packages of setup test, in its order.
-const allPackages = "docker.io containerd podman crun runc fio apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client"
+const allPackages = "docker.io containerd podman docker-compose crun runc fio apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client etcd-server lmdb-utils safecat nodejs node-chokidar busybox-static"
 
 // newMachine makes a machine for a user with this id, with these commands besides those that every machine has.
 func newMachine(t *testing.T, uid string, have ...string) *machine {
@@ -40,8 +43,10 @@ func newMachine(t *testing.T, uid string, have ...string) *machine {
 	}
 	dir := t.TempDir()
 	m := &machine{t: t, bin: filepath.Join(dir, "bin"), log: filepath.Join(dir, "log"), policy: filepath.Join(dir, "policy-rc.d")}
-	if err := os.Mkdir(m.bin, 0o755); err != nil {
-		t.Fatal(err)
+	for _, d := range []string{m.bin, filepath.Join(dir, "usr/share/nodejs"), filepath.Join(dir, "usr/share/doc")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tool := range []string{"bash", "sh", "chmod", "rm", "touch"} {
 		real, err := exec.LookPath(tool)
@@ -119,7 +124,7 @@ func TestSetupRoot(t *testing.T) {
 		want   string // packages
 	}{
 		{"test", []string{"go"}, allPackages},
-		{"test", []string{"go", "dockerd", "runc", "mkfs.ext4"}, "containerd podman crun fio apache2-utils sysstat strace xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client"},
+		{"test", []string{"go", "dockerd", "runc", "mkfs.ext4"}, "containerd podman docker-compose crun fio apache2-utils sysstat strace xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client etcd-server lmdb-utils safecat nodejs node-chokidar busybox-static"},
 		// make run installs no Docker and no other daemon.
 		{"run", []string{"go"}, "runc"},
 	} {
@@ -159,7 +164,7 @@ func TestSetupVirtioFS(t *testing.T) {
 		{"no root", "1000", true, false, true, 0, "apt-get install --no-install-recommends virtiofsd\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "sqlite3", "inotifywait", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
+			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "sqlite3", "inotifywait", "etcd", "mdb_load", "safecat", "node", "cmake", "make", "pip3", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
 			if tt.qemu {
 				have = append(have, "qemu-system-x86_64")
 			}
@@ -174,7 +179,7 @@ func TestSetupVirtioFS(t *testing.T) {
 				m.add("apt-cache", "exit 100")
 			}
 			// Some packages are recognized by their files.
-			for _, f := range []string{"usr/include/cap-ng.h", "usr/include/seccomp.h", "usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static", "usr/lib/postgresql/17/bin/initdb"} {
+			for _, f := range []string{"usr/include/cap-ng.h", "usr/include/seccomp.h", "usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static", "usr/share/nodejs/chokidar", "usr/lib/postgresql/17/bin/initdb"} {
 				if err := os.MkdirAll(filepath.Join(filepath.Dir(m.bin), f), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -227,7 +232,7 @@ func TestSetupOthers(t *testing.T) {
 		want              string
 	}{
 		{"no root", "1000", "test", []string{"go", "fio", "sudo"}, true, 1,
-			"setup: missing: docker.io containerd podman crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client. Install them with:\n  sudo apt-get update && sudo apt-get install --no-install-recommends docker.io containerd podman crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client\n"},
+			"setup: missing: docker.io containerd podman docker-compose crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client etcd-server lmdb-utils safecat nodejs node-chokidar busybox-static. Install them with:\n  sudo apt-get update && sudo apt-get install --no-install-recommends docker.io containerd podman docker-compose crun runc apache2-utils sysstat strace e2fsprogs xfsprogs btrfs-progs iptables systemd python3-six python3-venv wine64 jekyll cpio xz-utils bindfs eatmydata restic openssh-server openssh-client etcd-server lmdb-utils safecat nodejs node-chokidar busybox-static\n"},
 		{"no root, for a run", "1000", "run", []string{"go", "sudo"}, true, 1, "  sudo apt-get update && sudo apt-get install --no-install-recommends runc\n"},
 		{"no root, no sudo", "1000", "run", []string{"go"}, true, 1, "Install them as root with:\n  apt-get update && apt-get install --no-install-recommends runc\n"},
 		{"no root, nothing missing", "1000", "run", []string{"go", "runc"}, true, 0, ""},

@@ -58,7 +58,7 @@ func TestProfileRefuses(t *testing.T) {
 // TestProfile: a profile from Storidge's files is added, shown, checked and removed.
 func TestProfile(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	const storidge = "# ours\ncapacity: 20\niops: 100,2000\nlevel: 2\nservice: {snapshot: no}\n"
+	const storidge = "# ours\ncapacity: 20\niops: {max: 2000}\nlevel: 2\nservice: {snapshot: no}\n"
 	var said transcript
 	for _, tt := range []struct {
 		stdin  string

@@ -62,6 +62,8 @@ type aVolume struct {
 	Space    volume.Space      `json:"space"`
 	Mounts   []volume.Use      `json:"mounts"`
 	Promises map[string]string `json:"promises,omitempty"`
+	// Note says what isn't as the profile promises since it was mounted.
+	Note string `json:"note,omitempty"`
 	// Error says what is wrong with its data.
 	Error string `json:"error,omitempty"`
 }
@@ -73,6 +75,7 @@ func look(s *volume.Volumes, v volume.Volume) aVolume {
 	if out.Root, err = s.Root(v); err == nil {
 		out.Space, err = s.Space(v)
 	}
+	out.Note, _ = s.Note(v.Name) // Users has its error.
 	if users, bad := s.Users(v.Name); bad != nil {
 		err = bad
 	} else if users != nil {

@@ -132,6 +132,7 @@ advisory or unsupported here, and why.`,
 			}
 			line("volume", v.Name)
 			line("error", v.Error)
+			line("note", v.Note)
 			line("folder", v.Folder)
 			line("mounted", v.Root)
 			line("made", v.Created.Local().Format("2006-01-02 15:04:05"))

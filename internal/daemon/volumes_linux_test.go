@@ -30,6 +30,7 @@ func TestVolumesDocker(t *testing.T) {
 		{"life of a volume", l.life},
 		{"stopped container", l.stoppedContainer},
 		{"volume made by run", l.madeByRun},
+		{"held at once", l.heldAtOnce},
 		{"daemon killed", l.daemonKilled},
 		{"daemon stopped", l.daemonStopped},
 		{"many at once", l.manyAtOnce},
@@ -120,6 +121,29 @@ func (l *volumeLab) madeByRun() {
 	l.is("running", "made", 1)
 	l.do("rm", "-f", "run")
 	l.do("volume", "rm", "made")
+}
+
+// heldAtOnce: a container whose program writes as soon as it begins is held, though its group is new.
+func (l *volumeLab) heldAtOnce() {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		l.Logf("no container writes at once: %v", err)
+		return
+	}
+	image := filepath.Join(l.TempDir(), "image.tar")
+	if out, err := exec.Command("tar", "-C", filepath.Dir(busybox), "-cf", image, "busybox").CombinedOutput(); err != nil {
+		l.Fatalf("tar: %v: %s", err, out)
+	}
+	l.do("import", image, "held:1")
+	l.do("volume", "create", "-d", l.driver, "-o", "capacity=64MiB", "-o", "bandwidth.max=10MB", "held")
+	began := time.Now()
+	l.do("run", "--rm", "--network=none", "-v", "held:/data", "held:1", "/busybox", "dd", "if=/dev/zero", "of=/data/f", "bs=1M", "count=20", "conv=fsync")
+	// 20 MiB take 2.1 s at that rate. Without a limit it is 0.1 s, and a container's start takes some tenths of a second.
+	if took := time.Since(began); took < 1700*time.Millisecond {
+		l.Errorf("20 MiB through a limit of 10 MB/s took %v", took)
+	}
+	l.do("volume", "rm", "held")
+	l.do("rmi", "held:1")
 }
 
 // daemonKilled: containers go on without the daemon, and the next one knows who uses what.

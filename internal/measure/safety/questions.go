@@ -19,8 +19,9 @@ type question struct {
 	one   func(*checker) (Answer, string, error)
 }
 
-// slowQuestions take a tenth of a second or more.
-var slowQuestions = []string{"listing", "events", "fresh-content", "fresh-held", "fresh-size", "fresh-mtime", "fdatasync-10ms", "mtime-ns", "opens"}
+// slowQuestions take a tenth of a second or more, but for process-ids: its answer depends on the engine alone, and a run's report
+// would repeat it for each place.
+var slowQuestions = []string{"process-ids", "listing", "events", "fresh-content", "fresh-held", "fresh-size", "fresh-mtime", "fdatasync-10ms", "mtime-ns", "opens"}
 
 // questions are all of them, in the order of a report.
 var questions = []question{
@@ -31,6 +32,7 @@ var questions = []question{
 	{"lock-ofd", "OFD locks exclude", locks("ofd"), nil},
 	{"lock-flock", "flock excludes", locks("flock"), nil},
 	{"create-exclusive", "of two creators of a file, one wins", (*checker).exclusive, nil},
+	{"process-ids", "no two processes have the same id", (*checker).processIDs, nil},
 	{"append", "appends of two writers are kept whole", (*checker).appended, nil},
 	{"rename-open", "a rename replaces a file that is open", (*checker).renameOpen, nil},
 	{"unlink-open", "a removed file stays for those who have it open", (*checker).unlinkOpen, nil},
@@ -287,6 +289,25 @@ func (c *checker) lockUpgrade() (Answer, string, error) {
 		return No, "a shared lock is refused: " + reason(&a[0]), nil
 	case !a[1].OK():
 		return No, "the shared lock keeps its own process out: " + reason(&a[1]), nil
+	}
+	return Yes, "", nil
+}
+
+// processIDs asks whether two processes can have the same id: in containers and machines the kernel counts anew. Who tells by a
+// stored id whether another process still runs, or locks the byte of its id, takes the other for itself.
+func (c *checker) processIDs(p pair) (Answer, string, error) {
+	a, err := c.do(p.a, step.Call{Op: step.PIDs})
+	if err != nil {
+		return "", "", err
+	}
+	b, err := c.do(p.b, step.Call{Op: step.PIDs})
+	switch {
+	case err != nil:
+		return "", "", err
+	case !a.OK() || !b.OK():
+		return Unknown, "this system does not tell", nil
+	case !slices.Equal(a.Names, b.Names):
+		return No, "each side counts its own", nil
 	}
 	return Yes, "", nil
 }

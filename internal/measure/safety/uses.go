@@ -16,6 +16,9 @@ type use struct {
 // A need is a promise that a program relies on, and what happens without it.
 type need struct{ key, breaks string }
 
+// optional needs don't count where they were not asked.
+var optional = []string{"process-ids"}
+
 // Needs that several programs have.
 var (
 	needSync      = need{"fsync", "a power cut loses what was committed"}
@@ -26,10 +29,11 @@ var (
 )
 
 // uses are what people keep in places. Sources: sqlite.org/wal.html (2.2) and sqlite.org/lockingv3.html; PostgreSQL's manual,
-// 19.2 "Creating a Database Cluster" and 30.1 "Reliability"; etcd's "Hardware recommendations", and bbolt, which maps its file
-// and writes it; MongoDB's production notes (WiredTiger.lock, direct syncs); lmdb.h ("Caveats"); git's lockfile.h and
-// racy-git.txt (git needs no fine modification times: it reads a file that is as new as its index); cr.yp.to/proto/maildir.html;
-// chokidar and watchpack, which use inotify.
+// 19.2 "Creating a Database Cluster" and 30.1 "Reliability", and CreateLockFile of its miscinit.c; etcd's "Hardware
+// recommendations", and bbolt, which maps its file and writes it; MongoDB's production notes (WiredTiger.lock, direct syncs);
+// lmdb.h ("Caveats"), and mdb_reader_pid, which locks the byte of the process's id; git's lockfile.h and racy-git.txt (git needs
+// no fine modification times: it reads a file that is as new as its index); cr.yp.to/proto/maildir.html; chokidar and watchpack,
+// which use inotify.
 var uses = []use{
 	{"SQLite, WAL mode", []need{
 		{"shared-memory", "without shared memory, two processes corrupt the database"}, needPOSIX, needUpgrade, needSync,
@@ -37,13 +41,17 @@ var uses = []use{
 	{"SQLite, rollback journal", []need{needPOSIX, needUpgrade, {"fresh-content", "a reader sees an old page"}, needSync}, false},
 	{"PostgreSQL", []need{
 		{"chown", "its container can't take over the folder, and does not start"}, {"chmod", "it refuses a folder whose mode is not 0700"}, needRename, needSync,
+		{"process-ids", "two servers can start at once and corrupt the data: each looks for the other by its process id"},
 	}, false},
 	{"MySQL, MariaDB", []need{{"chown", "its container can't take over the folder"}, needPOSIX, needSync}, false},
 	{"MongoDB", []need{needPOSIX, needSync}, false},
 	{"etcd", []need{
 		{"lock-flock", "two members can open the same data"}, {"map-write", "it reads old pages"}, {"fdatasync-10ms", "leader elections, slow answers"}, needSync,
 	}, false},
-	{"LMDB", []need{{"shared-memory", "readers and writers corrupt the database"}, {"map-write", "it reads old pages"}, needPOSIX, needSync}, false},
+	{"LMDB", []need{
+		{"shared-memory", "readers and writers corrupt the database"}, {"map-write", "it reads old pages"}, needPOSIX, needSync,
+		{"process-ids", "a reader is refused while a process with the same id reads there"},
+	}, false},
 	{"git", []need{needRename, needExclusive, {"case", "files that differ in case only overwrite each other"}}, false},
 	{"file watchers (npm, webpack, vite)", []need{{"events", "changes by the other go unnoticed: use polling"}}, true},
 	{"edits from the other side", []need{
@@ -79,7 +87,7 @@ func (u *use) judge(findings []Finding) Use {
 					between = append(between, string(b))
 				}
 			}
-		case maybe || pairs == 0:
+		case maybe || pairs == 0 && !slices.Contains(optional, n.key):
 			unknown = append(unknown, fmt.Sprintf("whether %s is not known", Title(n.key)))
 		}
 	}

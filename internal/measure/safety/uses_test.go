@@ -19,7 +19,7 @@ func TestUses(t *testing.T) {
 				all = append(all, Finding{Key: q.key, Answer: Yes})
 				continue
 			}
-			for _, between := range []Between{Processes, Machines} {
+			for _, between := range []Between{Processes, Containers, Machines} {
 				all = append(all, Finding{Key: q.key, Answer: Yes, Between: between})
 			}
 		}
@@ -37,6 +37,9 @@ func TestUses(t *testing.T) {
 		{"lock-upgrade", "", "SQLite, rollback journal", No},
 		{"lock-upgrade", "", "MongoDB", Yes},
 		{"lock-posix", Machines, "SQLite, rollback journal", Alone},
+		// Real LMDB and PostgreSQL are misled by ids of two series, see TestConfirmLMDB and TestConfirmPostgreSQLTwice.
+		{"process-ids", Containers, "LMDB", Alone},
+		{"process-ids", Containers, "PostgreSQL", Alone},
 		// Real git notices each edit, see TestConfirmGit.
 		{"mtime-ns", "", "git", Yes},
 		{"rename-open", Processes, "git", No},

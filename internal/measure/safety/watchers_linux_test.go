@@ -88,11 +88,11 @@ func makeFolders(t *testing.T, dir string) {
 	}
 }
 
-// needProgram skips the test if a program of scripts/setup guest is not installed.
+// needProgram skips the test if a program is not installed.
 func needProgram(t *testing.T, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("%s is needed: scripts/setup guest installs it", name)
+		t.Skipf("%s is needed: scripts/setup test or scripts/setup guest installs it", name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -63,6 +64,9 @@ func (p *process) try(c Call, a *Answer) (err error) {
 	switch c.Op {
 	case Clock:
 		return nil
+	case PIDs:
+		a.Names, err = pidSeries()
+		return err
 	case Open:
 		return p.open(c)
 	case Close, Read, Write, Truncate, Map, Load, Store, Lock, Unlock:
@@ -94,6 +98,16 @@ func (p *process) try(c Call, a *Answer) (err error) {
 		return opens(c, a)
 	}
 	return onPath(c, a)
+}
+
+// pidSeries names the kernel's run and the PID namespace of this process.
+func pidSeries() ([]string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	return []string{string(bytes.TrimSpace(boot)), namespace}, err
 }
 
 // flags are the flags of open(2) for each way of Open.

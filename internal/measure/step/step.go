@@ -45,6 +45,8 @@ type Op string
 const (
 	// Clock does nothing; its answer has the machine's clock.
 	Clock Op = "clock"
+	// PIDs answers in Names which processes have ids of one series: the boot's id and the PID namespace.
+	PIDs Op = "pids"
 	// Open opens Path as File. How is "r", "rw", "create" (rw, emptied) or "append".
 	Open  Op = "open"
 	Close Op = "close"

@@ -20,6 +20,8 @@ type status struct {
 	Space    volume.Space                        `json:"space"`
 	// Grown is how often autoexpand has made it larger.
 	Grown int `json:"grown"`
+	// Note says what isn't as the profile promises since it was mounted.
+	Note string `json:"note,omitempty"`
 	// Error says what is wrong with its data.
 	Error string `json:"error,omitempty"`
 }
@@ -29,7 +31,7 @@ const examineLimit = time.Second
 
 // status describes a volume.
 func (p *Plugin) status(ctx context.Context, v volume.Volume) (*status, error) {
-	report, err := p.Volumes.Check(v.Backend, &v.Profile)
+	report, err := p.Volumes.CheckVolume(v)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +48,9 @@ func (p *Plugin) status(ctx context.Context, v volume.Volume) (*status, error) {
 	}
 	users, err := p.Volumes.Users(v.Name)
 	s.Mounts = append(s.Mounts, users...)
+	if err == nil {
+		s.Note, err = p.Volumes.Note(v.Name)
+	}
 	if err == nil {
 		s.Space, err = p.Volumes.Space(v)
 	}

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// minXFS is the least size that mkfs.xfs of xfsprogs 6 makes, minBtrfs that of mkfs.btrfs 6 for one disk.
+// minExt4 is the least size of an image with a journal, minXFS the least that mkfs.xfs of xfsprogs 6 makes, minBtrfs that of mkfs.btrfs 6 for one disk.
 const (
+	minExt4  = int64(32) << 20
 	minXFS   = int64(300) << 20
 	minBtrfs = int64(109) << 20
 )
@@ -53,8 +54,12 @@ func localFilesystem(q question) string {
 
 func localCapacity(q question) Ability {
 	fs := localFilesystem(q)
-	if least := map[string]int64{XFS: minXFS, Btrfs: minBtrfs}[fs]; q.p.Capacity < least {
-		return unsupported(fmt.Sprintf("%s needs %s at least", fs, gigabytes.format(least)), "use filesystem: ext4")
+	if least := map[string]int64{Ext4: minExt4, XFS: minXFS, Btrfs: minBtrfs}[fs]; q.p.Capacity < least {
+		fix := "use a larger capacity"
+		if fs != Ext4 && q.p.Capacity >= minExt4 {
+			fix += ", or filesystem: ext4"
+		}
+		return unsupported(fmt.Sprintf("%s needs %s at least", fs, gigabytes.format(least)), fix)
 	}
 	return enforced("the disk image has this size")
 }

@@ -17,7 +17,11 @@ import (
 // intervals show little.
 const (
 	guardEvery = 500 * time.Millisecond
-	// lookEvery is how many of those pass until the guard looks for volumes that were mounted or unmounted, and for lost limits.
+	// freshEvery is how often the guard looks for the groups of a container that is about to have a volume, for freshFor after its mount: a container
+	// that writes at once would not be held until the next look.
+	freshEvery = 50 * time.Millisecond
+	freshFor   = 10 * time.Second
+	// lookEvery is how many guardEvery pass until the guard looks for volumes that were mounted or unmounted, and for lost limits.
 	lookEvery = 2
 )
 
@@ -55,8 +59,9 @@ func newGuard(s *Volumes) *guard {
 
 // run guards until ctx ends. Then it raises what it lowered.
 func (g *guard) run(ctx context.Context, say func([]string, error)) {
-	tick := time.NewTicker(guardEvery)
+	tick, fresh := time.NewTicker(guardEvery), time.NewTicker(freshEvery)
 	defer tick.Stop()
+	defer fresh.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,14 +69,21 @@ func (g *guard) run(ctx context.Context, say func([]string, error)) {
 			return
 		case <-tick.C:
 			say(g.tick(ctx))
+		case <-fresh.C:
+			if time.Since(g.volumes.lastUse()) < freshFor {
+				say(g.volumes.HoldLimits(ctx, g.holds))
+			}
 		}
 	}
 }
 
+// holds reports whether the limits of the volume of that name are lowered.
+func (g *guard) holds(name string) bool { return g.guarded[name].holds() }
+
 // tick is one interval.
 func (g *guard) tick(ctx context.Context) (done []string, err error) {
 	if g.ticks++; g.ticks%lookEvery == 1 {
-		done, err = g.volumes.HoldLimits(ctx, func(name string) bool { return g.guarded[name].holds() })
+		done, err = g.volumes.HoldLimits(ctx, g.holds)
 		err = errors.Join(err, g.look())
 	}
 	byDisk := map[device.Number][]*guarded{}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -36,8 +38,11 @@ func (s *Volumes) Mount(ctx context.Context, name, id string) (m Mounted, err er
 		if bad != nil {
 			note = bad.Error()
 		}
-		m.Note = joined(m.Note, note)
-		return nil
+		if m.Note = joined(m.Note, note); m.Note == u.Note {
+			return nil
+		}
+		u.Note = m.Note
+		return s.keepUses(ctx, name, u)
 	})
 	return m, err
 }
@@ -146,6 +151,21 @@ func (s *Volumes) uses(name string) (uses, error) {
 func (s *Volumes) Users(name string) ([]Use, error) {
 	u, err := s.uses(name)
 	return u.List, err
+}
+
+// lastUse is about when a volume was mounted or unmounted last; zero if that is not known.
+func (s *Volumes) lastUse() time.Time {
+	st, err := os.Stat(filepath.Dir(s.journal.Path(useKind, "any")))
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime()
+}
+
+// Note says what isn't as the profile promises since the volume was mounted; "" if all is.
+func (s *Volumes) Note(name string) (string, error) {
+	u, err := s.uses(name)
+	return u.Note, err
 }
 
 // Root is where a volume's data is reachable, "" if it isn't mounted.

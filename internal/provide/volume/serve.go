@@ -81,7 +81,7 @@ func (v *Server) Run(ctx context.Context) {
 	guarded := make(chan struct{})
 	go func() { defer close(guarded); newGuard(v.volumes).run(ctx, v.say) }()
 	defer func() { <-guarded }()
-	v.say(v.volumes.sweep(ctx)) // Here, since it takes a second for 4,000 volumes, and Docker waits for an answer.
+	v.sayUnless(ctx, v.volumes.sweep) // Here, since it takes a second for 4,000 volumes, and Docker waits for an answer.
 	for {
 		select {
 		case <-ctx.Done():
@@ -132,6 +132,15 @@ func (v *Server) repeat(ctx context.Context, s *service) {
 
 // Close gives the volumes back.
 func (v *Server) Close() error { return filelock.Remove(v.lock) }
+
+// sayUnless logs what a call did and what failed, unless ctx has ended it.
+func (v *Server) sayUnless(ctx context.Context, f func(context.Context) ([]string, error)) {
+	done, err := f(ctx)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	v.say(done, err)
+}
 
 // say logs what was done and what failed. An error that comes back every moment is logged once in a while.
 func (v *Server) say(done []string, err error) {

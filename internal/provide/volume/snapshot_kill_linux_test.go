@@ -85,6 +85,8 @@ func wholeSnapshots(t *testing.T, dir, at, said string) {
 	}
 	_, err := s.Finish(ctx)
 	failed("finish", err)
+	_, err = s.sweep(ctx)
+	failed("sweep", err)
 	v, err := s.Get("db")
 	if failed("get", err) {
 		return

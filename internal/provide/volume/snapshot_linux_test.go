@@ -421,7 +421,7 @@ func TestViewKilled(t *testing.T) {
 			must(t, w.lock.Close()) // As the end of the process does.
 		}
 		killed()
-		_, err := s.Finish(t.Context())
+		_, err := s.sweep(t.Context())
 		must(t, err)
 		for _, name := range []string{"view", "view-image"} {
 			if _, err := os.Lstat(filepath.Join(v.Folder, name)); err == nil {

@@ -8,10 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BindFS mounts a folder once more through the FUSE program bindfs; with eatmydata, that program's own syncs do nothing.
-func BindFS(t testing.TB, folder string, eatmydata bool) string {
+// BindFS mounts a folder once more through the FUSE program bindfs; with eatmydata, that program's own syncs do nothing. options are
+// its mount options.
+func BindFS(t testing.TB, folder string, eatmydata bool, options ...string) string {
 	t.Helper()
-	argv := []string{"bindfs", "-f", folder, t.TempDir()}
+	argv := []string{"bindfs", "-f"}
+	for _, o := range options {
+		argv = append(argv, "-o", o)
+	}
+	argv = append(argv, folder, t.TempDir())
 	if eatmydata {
 		argv = append([]string{"eatmydata"}, argv...)
 	}
