@@ -51,6 +51,17 @@ func TryKey(ctx context.Context, loop *os.File, key []byte) error {
 // Discards are passed on, or a thin image would never become smaller. They show which blocks of the image are in use, and so about how
 // full the volume is, to whoever can read the image. Holes in the image do that in any case.
 func Open(ctx context.Context, loop *os.File, name string, key []byte) (*os.File, error) {
+	d, err := open(ctx, loop, name, key)
+	if errors.Is(err, errGone) { // Another process's Sweep took it for one that a killed process left.
+		return open(ctx, loop, name, key)
+	}
+	return d, err
+}
+
+// errGone says that a device that was opened is there no more.
+var errGone = errors.New("it is gone")
+
+func open(ctx context.Context, loop *os.File, name string, key []byte) (*os.File, error) {
 	err := run(ctx, key, "open", "--type", "luks2", "--allow-discards", "--key-file=-", loop.Name(), name)
 	if failed := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != exists) {
 		return nil, err
@@ -58,7 +69,7 @@ func Open(ctx context.Context, loop *os.File, name string, key []byte) (*os.File
 	// Status 5 is also that of a cryptsetup whose parent was killed, and which was quicker.
 	d, ferr := Find(ctx, loop, name)
 	if d == nil && ferr == nil {
-		ferr = errors.Join(fmt.Errorf("%s is gone", Path(name)), err)
+		ferr = errors.Join(fmt.Errorf("%s: %w", Path(name), errGone), err)
 	}
 	return d, ferr
 }

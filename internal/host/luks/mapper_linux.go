@@ -109,7 +109,11 @@ func On(loop, file *os.File) (*os.File, error) {
 	if len(folders) != 1 || device.Text(folders[0], "dm", "name") != name {
 		return nil, nil
 	}
-	fd, err := unix.Open(Path(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	var fd int
+	err = eintr.Retry(func() (err error) {
+		fd, err = unix.Open(Path(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENXIO) {
 		return nil, nil // It goes.
 	}
