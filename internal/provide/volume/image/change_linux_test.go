@@ -156,14 +156,6 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 	}
 }
 
-func namesAt(dir string) (names []string, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, err
-}
-
 // appendTo appends numbers to a file, and counts those that are synced.
 func appendTo(ctx context.Context, path string, n *atomic.Int64) error {
 	f, err := os.Create(path)
