@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 )
 
 // A DamagedError says that a file system can't be used as it is.
@@ -31,11 +32,12 @@ func Damaged(path string, kind Kind, why string) *DamagedError {
 // must not be attached or mounted.
 //
 // The caller has locked the file (flock(2)). The program inherits the lock: it may outlive a caller that is killed, and the file stays locked until it ends.
-func Check(ctx context.Context, f *os.File, s Super) error {
+// For an open device, locked is the file below it.
+func Check(ctx context.Context, f *os.File, s Super, locked ...*os.File) error {
 	if s.Kind != Ext4 || !s.Dirty && !s.Errors {
 		return nil
 	}
-	return damage(runOn(ctx, f, "e2fsprogs", "e2fsck", "-p", f.Name()), f.Name(), Ext4, 3)
+	return damage(runOn(ctx, append(locked, f), "e2fsprogs", "e2fsck", "-p", f.Name()), f.Name(), Ext4, 3)
 }
 
 // Inspect reads all of the metadata of a file system that isn't mounted, changes nothing, and takes long. An error that isn't a
@@ -43,7 +45,11 @@ func Check(ctx context.Context, f *os.File, s Super) error {
 func Inspect(ctx context.Context, path string, kind Kind) error {
 	switch kind {
 	case XFS:
-		return damage(run(ctx, "xfsprogs", "xfs_repair", "-n", "-f", path), path, kind, 0)
+		argv := []string{"xfs_repair", "-n", path}
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+			argv = slices.Insert(argv, 2, "-f")
+		}
+		return damage(run(ctx, "xfsprogs", argv...), path, kind, 0)
 	case Btrfs:
 		return damage(run(ctx, "btrfs-progs", "btrfs", "check", "--readonly", path), path, kind, 0)
 	}
@@ -78,10 +84,11 @@ func NewUUID(ctx context.Context, path string, kind Kind) error {
 
 // GrowUnmounted makes an ext4 in a file as large as the file, without the kernel. A kill in the middle may need a repair, which an
 // ext4 that the kernel grows never does. The file is locked as in Check.
-func GrowUnmounted(ctx context.Context, f *os.File) error {
+func GrowUnmounted(ctx context.Context, f *os.File, locked ...*os.File) error {
+	files := append(locked, f)
 	// resize2fs asks for it.
-	if err := damage(runOn(ctx, f, "e2fsprogs", "e2fsck", "-f", "-p", f.Name()), f.Name(), Ext4, 3); err != nil {
+	if err := damage(runOn(ctx, files, "e2fsprogs", "e2fsck", "-f", "-p", f.Name()), f.Name(), Ext4, 3); err != nil {
 		return err
 	}
-	return runOn(ctx, f, "e2fsprogs", "resize2fs", f.Name())
+	return runOn(ctx, files, "e2fsprogs", "resize2fs", f.Name())
 }

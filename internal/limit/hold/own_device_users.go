@@ -54,12 +54,15 @@ func lookForUsers(fs device.FS) users {
 
 // of lists the processes of the namespaces in which a device is mounted. btrfs has a number of its own there.
 func (u users) of(d device.Number) (pids []int) {
-	source := ""
+	var sources []string
 	if disk, err := u.fs.Disk(d); err == nil {
-		source = device.NodePath(disk.Name)
+		sources = append(sources, device.NodePath(disk.Name))
+	}
+	if name := device.Text(u.fs.Sys, "dev", "block", d.String(), "dm", "name"); name != "" {
+		sources = append(sources, "/dev/mapper/"+name)
 	}
 	for space, mounts := range u.spaces {
-		if slices.ContainsFunc(mounts, func(m device.Mount) bool { return m.Number == d || source != "" && m.Source == source }) {
+		if slices.ContainsFunc(mounts, func(m device.Mount) bool { return m.Number == d || slices.Contains(sources, m.Source) }) {
 			pids = append(pids, u.pids[space]...)
 		}
 	}

@@ -36,7 +36,9 @@ func local() Backend {
 		"service.backup":      always(enforced("restic stores a snapshot of it")),
 		"service.compression": onBtrfs("the file system compresses"),
 		"service.dedupe":      localDedupe,
-		"service.encryption":  func(q question) Ability { return ask(q.m.Encryption(), enforced("LUKS, by dm-crypt")) },
+		"service.encryption": func(q question) Ability {
+			return ask(q.m.Encryption(), enforced("LUKS2, by dm-crypt; the image has 16 MiB more than the capacity, for the header"))
+		},
 		"service.replication": localReplication,
 		"service.snapshot":    localSnapshot,
 	}}

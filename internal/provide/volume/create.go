@@ -143,8 +143,8 @@ func flat(v Volume) map[string]json.RawMessage {
 	return out
 }
 
-// permitted refuses what the backend can't keep.
-func (s *Volumes) permitted(v Volume) error {
+// permitted refuses what the backend can't keep, and notes what it leaves out.
+func (s *Volumes) permitted(v *Volume) error {
 	report, err := s.Check(v.Backend, &v.Profile)
 	if err != nil {
 		return err
@@ -152,7 +152,8 @@ func (s *Volumes) permitted(v Volume) error {
 	if err := report.Refusal(); err != nil {
 		return err
 	}
-	if err := s.storable(v); err != nil {
+	v.Plain = slices.ContainsFunc(report.Keys, func(a profile.Ability) bool { return a.Key == "service.encryption" && a.Level == profile.Unsupported })
+	if err := s.storable(*v); err != nil {
 		return err
 	}
 	switch _, err := os.Lstat(v.Folder); {
@@ -177,7 +178,7 @@ func (s *Volumes) storable(v Volume) error {
 // begin records a volume that is to be made, if it may be.
 func (s *Volumes) begin(ctx context.Context, v *Volume) error {
 	return s.admitted(ctx, v.Profile, func() error {
-		if err := s.permitted(*v); err != nil {
+		if err := s.permitted(v); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {

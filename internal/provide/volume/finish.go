@@ -69,7 +69,10 @@ func (s *Volumes) sweep(ctx context.Context) (done []string, err error) {
 			}
 			swept, err := image.Sweep(now.Folder)
 			for _, path := range swept {
-				done = append(done, filepath.Join(now.Folder, path))
+				if !filepath.IsAbs(path) { // Not a device.
+					path = filepath.Join(now.Folder, path)
+				}
+				done = append(done, path)
 			}
 			return err
 		})

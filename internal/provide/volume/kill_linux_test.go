@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/provide/volume/image"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/testkit/killtest"
 	"plimsoll/internal/testkit/leaktest"
 )
@@ -129,7 +130,7 @@ func afterKill(t *testing.T, dir, at, said string) {
 		if left := leaktest.Find(dir); len(left) > 0 {
 			wrong("left mounted: %q", left)
 		}
-		check(image.Check(ctx, v.image(), true))
+		check(image.Check(ctx, v.image(), true, key.Source{}))
 		check(s.Remove(ctx, "db", false))
 	}
 	_, err = s.Empty(ctx, true)

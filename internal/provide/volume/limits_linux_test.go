@@ -152,10 +152,19 @@ func container(t testing.TB) disktest.Group {
 // TestLimitsHold: a volume's maximum holds each way of writing of a container, with either version of control groups.
 func TestLimitsHold(t *testing.T) {
 	const rate, size = 8 << 20, 6 << 20
-	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
+	for _, kind := range []string{"ext4", "xfs", "btrfs", "ext4 encrypted", "btrfs encrypted"} {
 		t.Run(kind, func(t *testing.T) {
 			l := newLab(t, disktest.Options{Size: 700 << 20})
-			root, node := l.mounted("db", map[string]string{"capacity": "320MiB", "filesystem": kind, "bandwidth.max": strconv.Itoa(rate) + "B/s"})
+			kind, encrypted := strings.CutSuffix(kind, " encrypted")
+			options := map[string]string{"capacity": "320MiB", "filesystem": kind, "bandwidth.max": strconv.Itoa(rate) + "B/s"}
+			if encrypted {
+				if err := l.Machine.Encryption(); err != nil {
+					t.Skipf("needs dm-crypt: %v", err)
+				}
+				options["encryption.enabled"], options["encryption.key_file"] = "yes", filepath.Join(t.TempDir(), "key")
+				must(t, os.WriteFile(options["encryption.key_file"], []byte("a secret key of 32 random bytes!"), 0o600))
+			}
+			root, node := l.mounted("db", options)
 			g := container(t)
 			g.RunApart(t, "sleep", "1000")
 			if _, err := l.HoldLimits(t.Context(), nil); err != nil {

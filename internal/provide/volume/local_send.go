@@ -35,7 +35,7 @@ func (l local) receive(ctx context.Context, v Volume, p Snapshot, base *Snapshot
 	if !p.Subvolume {
 		return l.patch(ctx, v, p, base, from)
 	}
-	if err := image.Subremove(ctx, v.image(), p.ID); err != nil { // It makes the folder of snapshots.
+	if err := image.Subremove(ctx, v.image(), p.ID, keyOf(v)); err != nil { // It makes the folder of snapshots.
 		return err
 	}
 	return mountedView(ctx, v, false, func() error {
@@ -68,7 +68,10 @@ func (local) patch(ctx context.Context, v Volume, p Snapshot, base *Snapshot, fr
 		return errors.Join(err, errCut)
 	}
 	// A snapshot must be an image, or every later call for it fails.
-	_, err := image.Describe(ctx, v.snapshot(p.ID))
+	i, err := image.Describe(ctx, v.snapshot(p.ID))
+	if err == nil && i.Encrypted == keyOf(v).None() {
+		err = errors.New("the image that was sent and the volume here differ in encryption")
+	}
 	return err
 }
 
@@ -86,7 +89,7 @@ func mountedView(ctx context.Context, v Volume, readOnly bool, f func() error) (
 	if err := os.Mkdir(v.view(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	if _, err := image.Mount(ctx, v.image(), v.view(), image.MountOptions{ReadOnly: readOnly}); err != nil {
+	if _, err := image.Mount(ctx, v.image(), v.view(), image.MountOptions{ReadOnly: readOnly, Key: keyOf(v)}); err != nil {
 		return err
 	}
 	return f()

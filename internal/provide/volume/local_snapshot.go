@@ -16,7 +16,7 @@ func (local) subvolume(v Volume) bool { return v.Profile.Filesystem == profile.B
 
 func (local) take(ctx context.Context, v Volume, p Snapshot, o image.SnapshotOptions) error {
 	if p.Subvolume {
-		return image.Subsnapshot(ctx, v.image(), p.ID)
+		return image.Subsnapshot(ctx, v.image(), p.ID, keyOf(v))
 	}
 	if err := makeSnapshots(v); err != nil {
 		return err
@@ -47,7 +47,7 @@ func makeSnapshots(v Volume) error {
 
 func (local) discard(ctx context.Context, v Volume, p Snapshot) error {
 	if p.Subvolume {
-		return image.Subremove(ctx, v.image(), p.ID)
+		return image.Subremove(ctx, v.image(), p.ID, keyOf(v))
 	}
 	if err := os.Remove(v.snapshot(p.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -58,7 +58,7 @@ func (local) discard(ctx context.Context, v Volume, p Snapshot) error {
 
 func (local) restore(ctx context.Context, v Volume, p Snapshot) error {
 	if p.Subvolume {
-		return image.Subrestore(ctx, v.image(), p.ID)
+		return image.Subrestore(ctx, v.image(), p.ID, keyOf(v))
 	}
 	// A disk that can't share blocks had to copy them for the snapshot, too.
 	if err := image.Restore(ctx, v.snapshot(p.ID), v.image(), image.SnapshotOptions{Copy: true}); err != nil {
@@ -74,6 +74,7 @@ func (local) clone(ctx context.Context, v Volume, p Snapshot, to Volume, o image
 	if err := os.Mkdir(to.target(), 0o755); err != nil {
 		return err
 	}
+	o.Key = keyOf(v)
 	var err error
 	if p.Subvolume {
 		err = image.Subclone(ctx, v.image(), p.ID, to.image(), o)

@@ -121,7 +121,7 @@ func (s *Volumes) send(ctx context.Context, name string, there []string, r *Repl
 		return err
 	}
 	to := &counted{w: in}
-	first, err := json.Marshal(sending{Profile: v.Profile, Snapshot: r.Snapshot, Base: r.Base, Keep: receiverKeeps(v)})
+	first, err := json.Marshal(sending{Profile: v.carried(), Snapshot: r.Snapshot, Base: r.Base, Keep: receiverKeeps(v)})
 	if err == nil {
 		_, err = to.Write(append(first, '\n'))
 	}
@@ -262,6 +262,9 @@ func (s *Volumes) Receive(ctx context.Context, name string, from io.Reader) (p S
 			}
 			base = &b
 		}
+		if err := suits(v, first.Profile); err != nil {
+			return err
+		}
 		if way.subvolume(v) != p.Subvolume {
 			return usage.Errorf("it has another file system than what is sent: remove it, or give it another name")
 		}
@@ -289,10 +292,26 @@ func (s *Volumes) replica(ctx context.Context, name string, p profile.Profile) e
 	if !isUnknown(err) {
 		return err
 	}
+	if p.Service.Encryption.KeyCommand != "" {
+		return &refusal.Error{What: "a replica of volume " + name, Why: "no command of another machine is run here, and its key comes from one", Fix: "make the volume here first, with the same file system and encryption"}
+	}
+	// What is encrypted there is never stored in plain here.
+	p.Optional = slices.DeleteFunc(slices.Clone(p.Optional), func(k string) bool { return k == "service.encryption" })
 	p.Directory, p.Node = "", ""
 	p.Service.Backup, p.Service.Replication, p.Service.Snapshot = profile.Backup{}, profile.Replication{}, profile.Snapshot{}
 	_, _, err = s.Create(ctx, name, Where{Backend: "local"}, &p)
 	return err
+}
+
+// suits refuses what is encrypted for a volume that isn't, and the reverse.
+func suits(v Volume, sent profile.Profile) error {
+	switch has := !keyOf(v).None(); {
+	case sent.Service.Encryption.Enabled && !has:
+		return usage.Errorf("what is sent is encrypted, and this volume isn't: remove it, or give it another name")
+	case !sent.Service.Encryption.Enabled && has:
+		return usage.Errorf("this volume is encrypted, and what is sent isn't: remove it, or give it another name")
+	}
+	return nil
 }
 
 // rotateReceived removes the oldest received snapshots.

@@ -255,7 +255,8 @@ func (s *Volumes) CloneSnapshot(ctx context.Context, name, id, to string, o imag
 		if to == name {
 			return usage.Errorf("a clone needs a name of its own")
 		}
-		made, err = s.createBy(ctx, to, v.Where, &v.Profile, func(ctx context.Context, w Volume) error {
+		like := v.carried()
+		made, err = s.createBy(ctx, to, v.Where, &like, func(ctx context.Context, w Volume) error {
 			return way.clone(ctx, v, p, w, o)
 		})
 		return err

@@ -62,6 +62,9 @@ func (s *Volumes) changeable(now, v Volume) error {
 			return usage.Errorf("%s is settled when a volume is made: make another volume, and copy the data", what)
 		}
 	}
+	if v.Profile.Service.Encryption.Enabled != now.Profile.Service.Encryption.Enabled {
+		return usage.Errorf("encryption is settled when a volume is made: make another volume, and copy the data")
+	}
 	if v.Profile.Capacity < now.Profile.Capacity {
 		return usage.Errorf("a volume can't shrink: it has %s", (&now.Profile).Asked("capacity"))
 	}

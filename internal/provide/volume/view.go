@@ -99,7 +99,7 @@ func (w *View) mount(ctx context.Context, v Volume, p Snapshot) error {
 	switch {
 	case p.Subvolume && p.ID == "":
 		p.ID = viewID
-		if err := image.Subsnapshot(ctx, from, viewID); err != nil {
+		if err := image.Subsnapshot(ctx, from, viewID, keyOf(v)); err != nil {
 			return err
 		}
 	case !p.Subvolume:
@@ -107,12 +107,12 @@ func (w *View) mount(ctx context.Context, v Volume, p Snapshot) error {
 			from = v.snapshot(p.ID)
 		}
 		// A clone: a snapshot has the UUID of the volume, which may be mounted, and a journal to be replayed.
-		if err := image.Clone(ctx, from, v.viewImage(), image.SnapshotOptions{}); err != nil {
+		if err := image.Clone(ctx, from, v.viewImage(), image.SnapshotOptions{Key: keyOf(v)}); err != nil {
 			return err
 		}
 		from = v.viewImage()
 	}
-	m, err := image.Mount(ctx, from, v.view(), image.MountOptions{ReadOnly: true})
+	m, err := image.Mount(ctx, from, v.view(), image.MountOptions{ReadOnly: true, Key: keyOf(v)})
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (w *View) live(ctx context.Context, v Volume) (err error) {
 		w.Root, err = w.volumes.Root(v)
 		return err
 	}
-	m, err := image.Mount(ctx, v.image(), v.view(), image.MountOptions{ReadOnly: true})
+	m, err := image.Mount(ctx, v.image(), v.view(), image.MountOptions{ReadOnly: true, Key: keyOf(v)})
 	w.Root = m.Root
 	return err
 }
@@ -153,7 +153,7 @@ func (w *View) clean(ctx context.Context) error {
 		}
 	}
 	if way, err := snapshotsOf(v); err == nil && way.subvolume(v) {
-		errs = append(errs, image.Subremove(ctx, v.image(), viewID))
+		errs = append(errs, image.Subremove(ctx, v.image(), viewID, keyOf(v)))
 	}
 	return errors.Join(errs...)
 }

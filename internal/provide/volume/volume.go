@@ -48,6 +48,8 @@ type Volume struct {
 	Project quota.Project `json:"project,omitempty"`
 	// Deduped is when its files were last looked through for equal parts.
 	Deduped time.Time `json:"deduped,omitzero"`
+	// Plain is set if the profile asks for encryption, may go without, and this machine had none when the volume was made.
+	Plain bool `json:"plain,omitempty"`
 	// Grown is how often autoexpand has made it larger, and GrownBy by how many bytes since its capacity was last chosen.
 	Grown   int   `json:"grown,omitempty"`
 	GrownBy int64 `json:"grown_by,omitempty"`

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/killtest"
 	"plimsoll/internal/text/refusal"
@@ -31,7 +32,7 @@ func TestGrow(t *testing.T) {
 			ctx := t.Context()
 			path := filepath.Join(backing(t, "tmpfs"), "image")
 			must(t, Create(ctx, path, Spec{Filesystem: kind, Size: n}))
-			must(t, Grow(ctx, path, n+128*mib, false)) // Before its first mount.
+			must(t, Grow(ctx, path, n+128*mib, false, key.Source{})) // Before its first mount.
 			grown(t, path, n+128*mib)
 			m, target := mountedOn(t, path, MountOptions{})
 			write(t, m.Root, "f", "kept")
@@ -39,7 +40,7 @@ func TestGrow(t *testing.T) {
 			must(t, err)
 			mounts := func(do func()) { do() }
 			if !filesystem.MayGrow(kind) {
-				if err := Grow(ctx, path, n+1<<30, false); !errors.Is(err, refusal.ErrRefused) {
+				if err := Grow(ctx, path, n+1<<30, false, key.Source{}); !errors.Is(err, refusal.ErrRefused) {
 					t.Errorf("without the capability: %v", err)
 				}
 				mounts = func(do func()) { // Unmounted meanwhile.
@@ -50,20 +51,20 @@ func TestGrow(t *testing.T) {
 				}
 			}
 			mounts(func() {
-				must(t, Grow(ctx, path, n+1<<30, false))
-				must(t, Grow(ctx, path, n+1<<30, false))
+				must(t, Grow(ctx, path, n+1<<30, false, key.Source{}))
+				must(t, Grow(ctx, path, n+1<<30, false, key.Source{}))
 			})
 			after, err := Usage(target)
 			if err != nil || after.Size < before.Size+850*mib {
 				t.Errorf("from %+v to %+v, %v", before, after, err)
 			}
 			has(t, m.Root, "f", "kept")
-			mounts(func() { must(t, Grow(ctx, path, n+1<<30+64*mib, true)) })
-			if err := Grow(ctx, path, n, false); err == nil || !strings.Contains(err.Error(), "smaller") {
+			mounts(func() { must(t, Grow(ctx, path, n+1<<30+64*mib, true, key.Source{})) })
+			if err := Grow(ctx, path, n, false, key.Source{}); err == nil || !strings.Contains(err.Error(), "smaller") {
 				t.Errorf("shrink: %v", err)
 			}
 			must(t, Unmount(ctx, target))
-			must(t, Check(ctx, path, true))
+			must(t, Check(ctx, path, true, key.Source{}))
 			grown(t, path, n+1<<30+64*mib)
 		})
 	}
@@ -93,7 +94,7 @@ func TestSnapshot(t *testing.T) {
 				m, target := mountedOn(t, path, MountOptions{})
 				snapshots(t, dir, path, m.Root, SnapshotOptions{})
 				must(t, Unmount(t.Context(), target))
-				must(t, Check(t.Context(), path, true))
+				must(t, Check(t.Context(), path, true, key.Source{}))
 			})
 		}
 	}
@@ -137,7 +138,7 @@ func snapshots(t *testing.T, dir, path, root string, o SnapshotOptions) {
 		}
 		must(t, Unmount(t.Context(), target))
 	}
-	must(t, Check(t.Context(), filepath.Join(dir, "c1"), true))
+	must(t, Check(t.Context(), filepath.Join(dir, "c1"), true, key.Source{}))
 	stop()
 	must(t, <-done)
 	a, err := Describe(t.Context(), filepath.Join(dir, "s0"))
@@ -229,7 +230,7 @@ func changing(dir string) error {
 		return err
 	}
 	fmt.Println("created")
-	if err := Grow(ctx, path, 64*mib, true); err != nil {
+	if err := Grow(ctx, path, 64*mib, true, key.Source{}); err != nil {
 		return err
 	}
 	fmt.Println("grown")
@@ -248,7 +249,7 @@ func changing(dir string) error {
 		return err
 	}
 	fmt.Println("unmounted")
-	return Grow(ctx, path, 128*mib, false)
+	return Grow(ctx, path, 128*mib, false, key.Source{})
 }
 
 func init() {
@@ -327,8 +328,8 @@ func afterKill(t *testing.T, dir, at, said string) {
 	check(err)
 	check(os.WriteFile(filepath.Join(m.Root, "f"), nil, 0o600))
 	check(Unmount(ctx, target))
-	check(Grow(ctx, path, 128*mib, false))
-	check(Check(ctx, path, true))
+	check(Grow(ctx, path, 128*mib, false, key.Source{}))
+	check(Check(ctx, path, true, key.Source{}))
 	if i, err := Describe(ctx, path); err != nil || i.Filesystem != filesystem.Ext4 || i.FilesystemSize != 128*mib {
 		t.Errorf("killed at %s: %+v, %v", at, i, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/host/eintr"
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/host/luks"
 	"plimsoll/internal/text/refusal"
 	"plimsoll/internal/text/size"
 )
@@ -38,6 +39,16 @@ func Create(ctx context.Context, path string, s Spec) error {
 	if err != nil {
 		return fmt.Errorf("make the image %s: %w", path, err)
 	}
+	format := func(f *os.File) error { return filesystem.Make(ctx, f.Name(), kind, s.Label) }
+	if !s.Key.None() {
+		secret, err := s.Key.Read(ctx) // Before anything is made.
+		if err != nil {
+			return fmt.Errorf("make the image %s: %w", path, err)
+		}
+		defer clear(secret)
+		n += luks.HeaderSize
+		format = func(f *os.File) error { return encrypt(ctx, f, secret, kind, s.Label) }
+	}
 	return create(path, func(f *os.File) error {
 		if s.Thick {
 			if err := room(f.Name(), n); err != nil {
@@ -47,7 +58,7 @@ func Create(ctx context.Context, path string, s Spec) error {
 		if err := extend(f, n); err != nil {
 			return err
 		}
-		if err := filesystem.Make(ctx, f.Name(), kind, s.Label); err != nil {
+		if err := format(f); err != nil {
 			return full(f.Name(), err)
 		}
 		if s.Thick { // After mkfs, which makes holes.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/volume/key"
 )
 
 // TestDamaged: a damaged image isn't mounted, and stays as it is.
@@ -24,7 +25,7 @@ func TestDamaged(t *testing.T) {
 		}
 		must(t, errors.Join(err, f.Close()))
 		damaged := (*filesystem.DamagedError)(nil)
-		err = Check(t.Context(), path, true)
+		err = Check(t.Context(), path, true, key.Source{})
 		t.Logf("%s: %.200v", kind, err)
 		if !errors.As(err, &damaged) {
 			t.Errorf("%s: thorough check: %v", kind, err)

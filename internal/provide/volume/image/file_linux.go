@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"plimsoll/internal/host/eintr"
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/host/loop"
+	"plimsoll/internal/host/luks"
 	"plimsoll/internal/state/filelock"
 	"plimsoll/internal/text/size"
 )
@@ -20,8 +23,12 @@ import (
 // An opened image is locked until it is closed.
 type opened struct {
 	*os.File
+	// super is empty while an encrypted image has no device.
 	super filesystem.Super
-	size  int64
+	// header is LUKS's, which is before the data; nil: the image isn't encrypted.
+	header *luks.Header
+	// size is that of the file.
+	size int64
 }
 
 // lockPoll is how often a locked image is tried again.
@@ -74,7 +81,22 @@ func (o *opened) read(path string) error {
 		return fmt.Errorf("%s is %w: it is no regular file", path, ErrNotImage)
 	}
 	o.size = st.Size()
-	o.super, err = filesystem.ReadSuper(o)
+	h, encrypted, err := luks.ReadHeader(o)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the image %s: %w", path, err)
+	case encrypted && h.Data >= o.size:
+		return fmt.Errorf("%w: %s has %s, all of it LUKS's header; restore a snapshot", ErrTruncated, path, size.Bytes(o.size))
+	case encrypted:
+		o.header = &h
+		return nil
+	}
+	return o.readSuper(path, o)
+}
+
+// readSuper reads the file system of the image at path, from the file or its device.
+func (o *opened) readSuper(path string, from io.ReaderAt) (err error) {
+	o.super, err = filesystem.ReadSuper(from)
 	switch {
 	case errors.Is(err, filesystem.ErrNone) && o.size == 0:
 		return fmt.Errorf("%w: %s has 0 bytes; restore a snapshot", ErrTruncated, path)
@@ -82,10 +104,18 @@ func (o *opened) read(path string) error {
 		return fmt.Errorf("%s is %w: %w", path, ErrNotImage, err)
 	case err != nil:
 		return fmt.Errorf("read the image %s: %w", path, err)
-	case o.super.Size > o.size:
-		return fmt.Errorf("%w: %s has %s of its file system's %s; restore a snapshot", ErrTruncated, path, size.Bytes(o.size), size.Bytes(o.super.Size))
+	case o.super.Size > o.capacity():
+		return fmt.Errorf("%w: %s has %s of its file system's %s; restore a snapshot", ErrTruncated, path, size.Bytes(o.capacity()), size.Bytes(o.super.Size))
 	}
 	return nil
+}
+
+// capacity is the size of the device with the file system.
+func (o *opened) capacity() int64 {
+	if o.header == nil {
+		return o.size
+	}
+	return o.size - o.header.Data
 }
 
 // Describe returns what an image is.
@@ -96,7 +126,10 @@ func Describe(ctx context.Context, path string) (Info, error) {
 	}
 	defer o.Close()
 	n, err := Allocated(path)
-	return Info{o.super.Kind, o.size, n, o.super.Size, o.super.UUID, o.super.Label}, err
+	if o.header != nil {
+		return Info{Encrypted: true, Size: o.capacity(), Allocated: n, UUID: o.header.UUID}, err
+	}
+	return Info{false, o.super.Kind, o.size, n, o.super.Size, o.super.UUID, o.super.Label}, err
 }
 
 // Allocated returns how many bytes an image takes of its disk. It doesn't wait for other calls.
@@ -111,8 +144,17 @@ func Allocated(path string) (int64, error) {
 // prefix begins the name of an unfinished image, behind a dot.
 const prefix = "plimsoll-image-"
 
-// Sweep removes the unfinished images that killed processes have left in a folder, and lists them.
-func Sweep(dir string) (removed []string, err error) { return filelock.Sweep(dir, prefix) }
+// Sweep removes what killed processes have left in a folder, and lists it: unfinished images by their names, and open devices of
+// encrypted images that nothing uses, by their paths.
+func Sweep(dir string) (removed []string, err error) {
+	within, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	closed, err := luks.Sweep(func(device string) bool { return filepath.Dir(loop.File(device)) == within })
+	removed, serr := filelock.Sweep(dir, prefix)
+	return append(closed, removed...), errors.Join(err, serr)
+}
 
 // create makes the image at path, which fill fills, under a temporary name beside it. It appears at path whole.
 func create(path string, fill func(f *os.File) error) (err error) {

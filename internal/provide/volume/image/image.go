@@ -1,6 +1,6 @@
 // Package image keeps a volume in a disk image: a file with a file system of its own, on a loop device, mounted on a folder.
 //
-// The image has exactly the volume's capacity. A thin image is sparse, a thick one has all of its blocks. The volume is the folder
+// The image's device has exactly the volume's capacity. A thin image is sparse, a thick one has all of its blocks. The volume is the folder
 // data of the file system, which is empty at first: ext4's root has lost+found, and neither Docker nor a database takes that for
 // empty. For btrfs it is a subvolume, and its snapshots are beside it.
 //
@@ -10,6 +10,9 @@
 //
 // The mistake easily made is a second loop device on an image, which corrupts it. So each call locks the image (flock(2)), and looks
 // by device and inode for the loop device that has it. Calls for one volume wait for each other, except Unmount.
+//
+// An encrypted image is a LUKS header and the volume's capacity behind it. Its file system is on a device of the device mapper, which
+// is on the loop device, and is gone with its last user as well (package luks).
 //
 // The content belongs to containers, which may put anything there. No path below data is opened here.
 package image
@@ -22,6 +25,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/volume/key"
 )
 
 // Errors of images, for errors.Is. A damaged file system is a *filesystem.DamagedError. What the machine can't do is a refusal.
@@ -45,6 +49,8 @@ type Spec struct {
 	Thick bool
 	// Label is the file system's label; ext4 has 16 bytes for it, xfs 12.
 	Label string
+	// Key opens the image, which is encrypted. None: it isn't.
+	Key key.Source
 }
 
 // MountOptions are choices of a mount. They are no part of the image.
@@ -54,13 +60,15 @@ type MountOptions struct {
 	Discard bool
 	// Compression of files that are written from now on, for btrfs alone: "", "lzo", "zlib" or "zstd".
 	Compression string
+	// Key opens the image, which must be encrypted if there is one, and must not be if there is none.
+	Key key.Source
 }
 
 // Mounted is a mounted image.
 type Mounted struct {
 	// Root is the folder of the volume's content.
 	Root string
-	// Device is the number of the loop device, Source its path.
+	// Device is the number of the device with the file system, Source its path: the loop device, or the encrypted one on it.
 	Device     device.Number
 	Source     string
 	Filesystem filesystem.Kind
@@ -70,10 +78,12 @@ type Mounted struct {
 	Note string
 }
 
-// Info describes an image.
+// Info describes an image. Of the file system in an encrypted one nothing is known without the key: there the UUID is LUKS's, and the
+// kind, size and label of the file system are empty.
 type Info struct {
+	Encrypted  bool
 	Filesystem filesystem.Kind
-	// Size is the capacity in bytes, Allocated what the image takes of its disk.
+	// Size is the capacity in bytes, without the header of LUKS, Allocated what the image takes of its disk.
 	Size, Allocated int64
 	// FilesystemSize is less than Size if a Grow was interrupted, or the file system has no use for the last blocks.
 	FilesystemSize int64
@@ -84,6 +94,8 @@ type Info struct {
 type SnapshotOptions struct {
 	// Copy copies all data if the file system of the image can't share blocks between files. Writes to the volume wait meanwhile.
 	Copy bool
+	// Key opens an encrypted image that is to be cloned.
+	Key key.Source
 }
 
 // A BusyError says that programs use a volume that is to be unmounted.

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/host/loop"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/text/refusal"
@@ -160,7 +161,7 @@ func life(t *testing.T, path string, kind filesystem.Kind, n int64) {
 	if f := loop.File(m.Source); f == path {
 		t.Errorf("%s still has %s", m.Source, f)
 	}
-	must(t, Check(ctx, path, true))
+	must(t, Check(ctx, path, true, key.Source{}))
 	m, target = mountedOn(t, path, MountOptions{})
 	has(t, m.Root, "f", "kept")
 	must(t, Unmount(ctx, target))
@@ -292,7 +293,7 @@ func TestDiskFull(t *testing.T) {
 	path := filepath.Join(dir, "image")
 	must(t, Create(t.Context(), path, Spec{Size: 32 * mib, Thick: true}))
 	before, _ := Allocated(path)
-	if err := Grow(t.Context(), path, 128*mib, true); !errors.Is(err, ErrFull) {
+	if err := Grow(t.Context(), path, 128*mib, true, key.Source{}); !errors.Is(err, ErrFull) {
 		t.Errorf("grow on a full disk: %v", err)
 	}
 	i, err := Describe(t.Context(), path)
@@ -331,7 +332,7 @@ func TestBad(t *testing.T) {
 	target := t.TempDir()
 	for path, want := range map[string]error{filepath.Join(dir, "none"): ErrMissing, garbage: ErrNotImage, short: ErrTruncated, empty: ErrTruncated, link: ErrNotImage, dir: ErrNotImage} {
 		_, err := Mount(ctx, path, target, MountOptions{})
-		for what, err := range map[string]error{"mount": err, "grow": Grow(ctx, path, 1<<30, false), "snapshot": Snapshot(ctx, path, filepath.Join(dir, "to"), SnapshotOptions{Copy: true})} {
+		for what, err := range map[string]error{"mount": err, "grow": Grow(ctx, path, 1<<30, false, key.Source{}), "snapshot": Snapshot(ctx, path, filepath.Join(dir, "to"), SnapshotOptions{Copy: true})} {
 			if !errors.Is(err, want) {
 				t.Errorf("%s %s: %v, want %v", what, path, err, want)
 			}

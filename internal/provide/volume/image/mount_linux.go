@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/host/loop"
+	"plimsoll/internal/provide/volume/key"
 )
 
 // Mount mounts an image on an existing folder. If it is there already, nothing happens. After a crash it repairs what is safe to
@@ -32,36 +34,52 @@ func mount(ctx context.Context, path, target string, o MountOptions) (Mounted, e
 		return Mounted{}, err
 	}
 	defer im.Close()
-	options, err := im.options(o)
-	if err != nil {
+	if err := im.suits(o.Key); err != nil {
 		return Mounted{}, err
 	}
 	at, err := mountedAt(target)
 	if err != nil {
 		return Mounted{}, err
 	}
-	d, err := loop.Find(im.File)
+	d, err := im.attached(ctx)
 	if err != nil {
 		return Mounted{}, err
 	}
-	switch {
-	case at != nil && d != nil && at.Source == d.Name():
+	if d == nil && at == nil {
+		d, err = im.attach(ctx, o.Key)
+	}
+	if err != nil {
+		return Mounted{}, err
+	}
+	if d != nil {
 		defer d.Close()
+	}
+	switch {
+	case at != nil && d != nil && sameDevice(at.Source, d.File):
 		m, err := im.mounted(d, target)
 		m.Already = true
 		return m, err
 	case at != nil:
 		return Mounted{}, fmt.Errorf("%s has another mount (%s of %s): unmount it first", target, at.FSType, at.Source)
-	case d == nil:
-		if d, err = im.attach(ctx); err != nil {
-			return Mounted{}, err
-		}
 	}
-	defer d.Close()
+	options, err := im.options(o)
+	if err != nil {
+		return Mounted{}, err
+	}
 	if err := im.show(d, target, o.ReadOnly, options); err != nil {
 		return Mounted{}, err
 	}
 	return im.mounted(d, target)
+}
+
+// sameDevice reports whether a path leads to an open device. btrfs may know a device by another path than that of its mount.
+func sameDevice(path string, d *os.File) bool {
+	at, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	st, err := d.Stat()
+	return err == nil && at.Mode()&os.ModeDevice != 0 && at.Sys().(*syscall.Stat_t).Rdev == st.Sys().(*syscall.Stat_t).Rdev
 }
 
 // options are the file system's options of a mount.
@@ -82,32 +100,36 @@ func (im *opened) options(o MountOptions) ([]string, error) {
 	return []string{discard, "compress=" + o.Compression}, nil
 }
 
-// attach checks an image that has no loop device, and gives it one.
-func (im *opened) attach(ctx context.Context) (*os.File, error) {
-	if err := filesystem.Check(ctx, im.File, im.super); err != nil {
-		return nil, err
-	}
-	return loop.Attach(im.File)
-}
-
 // tree mounts the file system on the image's device, attached to no folder.
-func (im *opened) tree(d *os.File, options ...string) (*filesystem.Tree, error) {
+func (im *opened) tree(d *disk, options ...string) (*filesystem.Tree, error) {
+	if im.header != nil && im.super.Kind == filesystem.Ext4 {
+		options = append(options, filesystem.NoInit)
+	}
 	t, err := filesystem.Open(d.Name(), im.super.Kind, options...)
 	// EUCLEAN and EBADMSG are the file systems' EFSCORRUPTED and EFSBADCRC.
 	if errors.Is(err, unix.EUCLEAN) || errors.Is(err, unix.EBADMSG) || errors.Is(err, unix.EIO) {
-		return nil, filesystem.Damaged(im.Name(), im.super.Kind, err.Error())
+		return nil, im.damaged(d, err.Error())
 	}
 	return t, err
 }
 
+// damaged is the error for a damaged file system.
+func (im *opened) damaged(d *disk, why string) error {
+	path := im.Name()
+	if im.header != nil {
+		path = d.Name()
+	}
+	return im.damage(filesystem.Damaged(path, im.super.Kind, why), d)
+}
+
 // show mounts the file system on target, with the volume's folder in it.
-func (im *opened) show(d *os.File, target string, readOnly bool, options []string) error {
+func (im *opened) show(d *disk, target string, readOnly bool, options []string) error {
 	t, err := im.tree(d, options...)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	if err := im.notLost(t); err != nil {
+	if err := im.notLost(d, t); err != nil {
 		return err
 	}
 	data, err := t.Folder(dataName, true)
@@ -119,7 +141,7 @@ func (im *opened) show(d *os.File, target string, readOnly bool, options []strin
 }
 
 // notLost reports damage if the volume's folder is missing, but others are there: it isn't the first mount.
-func (im *opened) notLost(t *filesystem.Tree) error {
+func (im *opened) notLost(d *disk, t *filesystem.Tree) error {
 	names, err := namesIn(t.File)
 	if err != nil || slices.Contains(names, dataName) {
 		return err
@@ -138,7 +160,7 @@ func (im *opened) notLost(t *filesystem.Tree) error {
 		names = append(names, found...)
 	}
 	if len(names) > 0 {
-		return filesystem.Damaged(im.Name(), im.super.Kind, fmt.Sprintf("its folder %s is missing, but %.5q are there", dataName, names))
+		return im.damaged(d, fmt.Sprintf("its folder %s is missing, but %.5q are there", dataName, names))
 	}
 	return nil
 }
@@ -152,11 +174,11 @@ func namesIn(dir *os.File) ([]string, error) {
 }
 
 // mounted describes an image that is mounted on target.
-func (im *opened) mounted(d *os.File, target string) (Mounted, error) {
-	n, err := loop.Number(d)
+func (im *opened) mounted(d *disk, target string) (Mounted, error) {
+	n, err := loop.Number(d.File)
 	m := Mounted{Root: Root(target), Device: n, Source: d.Name(), Filesystem: im.super.Kind}
-	if !loop.Direct(d.Name()) {
-		m.Note = fmt.Sprintf("%s has no direct I/O to its image: its file system has none; the page cache holds data twice", d.Name())
+	if !loop.Direct(d.loop.Name()) {
+		m.Note = fmt.Sprintf("%s has no direct I/O to its image: its file system has none; the page cache holds data twice", d.loop.Name())
 	}
 	return m, err
 }
@@ -184,14 +206,14 @@ func mountedAt(target string) (*device.Mount, error) {
 }
 
 // Check reports whether an image can be mounted, and repairs what is safe to repair. With thorough it reads all of the metadata, for
-// which the image must not be mounted.
-func Check(ctx context.Context, path string, thorough bool) error {
+// which the image must not be mounted. An encrypted image needs its key, unless it is mounted.
+func Check(ctx context.Context, path string, thorough bool, k key.Source) error {
 	im, err := open(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer im.Close()
-	d, err := loop.Find(im.File)
+	d, err := im.attached(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,6 +223,18 @@ func Check(ctx context.Context, path string, thorough bool) error {
 			return fmt.Errorf("check %s: it is attached to %s: unmount it first", path, d.Name())
 		}
 		return nil
+	}
+	if im.header != nil {
+		if d, err = im.attach(ctx, k); err != nil {
+			return err
+		}
+		if thorough {
+			err = im.damage(filesystem.Inspect(ctx, d.Name(), im.super.Kind), d)
+		}
+		return errors.Join(err, d.end(ctx))
+	}
+	if err := im.suits(k); err != nil {
+		return err
 	}
 	if err := filesystem.Check(ctx, im.File, im.super); err != nil || !thorough {
 		return err

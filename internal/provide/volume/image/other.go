@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/provide/volume/key"
 )
 
 // Create fails: images need Linux.
@@ -33,13 +34,13 @@ func Mount(context.Context, string, string, MountOptions) (Mounted, error) {
 }
 
 // Check fails: images need Linux.
-func Check(context.Context, string, bool) error { return errors.ErrUnsupported }
+func Check(context.Context, string, bool, key.Source) error { return errors.ErrUnsupported }
 
 // Unmount fails: images need Linux.
 func Unmount(context.Context, string) error { return errors.ErrUnsupported }
 
 // Grow fails: images need Linux.
-func Grow(context.Context, string, int64, bool) error { return errors.ErrUnsupported }
+func Grow(context.Context, string, int64, bool, key.Source) error { return errors.ErrUnsupported }
 
 // Snapshot fails: images need Linux.
 func Snapshot(context.Context, string, string, SnapshotOptions) error { return errors.ErrUnsupported }
@@ -71,13 +72,13 @@ func Device(string) (*os.File, device.Number, error) {
 }
 
 // Subsnapshot fails: images need Linux.
-func Subsnapshot(context.Context, string, string) error { return errors.ErrUnsupported }
+func Subsnapshot(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
 
 // Subremove fails: images need Linux.
-func Subremove(context.Context, string, string) error { return errors.ErrUnsupported }
+func Subremove(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
 
 // Subrestore fails: images need Linux.
-func Subrestore(context.Context, string, string) error { return errors.ErrUnsupported }
+func Subrestore(context.Context, string, string, key.Source) error { return errors.ErrUnsupported }
 
 // Subclone fails: images need Linux.
 func Subclone(context.Context, string, string, string, SnapshotOptions) error {

@@ -7,12 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/filesystem"
 	"plimsoll/internal/host/loop"
+	"plimsoll/internal/host/luks"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/state/filelock"
 	"plimsoll/internal/text/refusal"
 )
@@ -26,12 +27,12 @@ func Snapshot(ctx context.Context, path, to string, o SnapshotOptions) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	defer im.Close()
-	return create(to, func(f *os.File) error { return im.still(func() error { return duplicate(ctx, f, im.File, o) }) })
+	return create(to, func(f *os.File) error { return im.still(ctx, func() error { return duplicate(ctx, f, im.File, o) }) })
 }
 
 // still runs f while no write reaches the image.
-func (im *opened) still(f func() error) (err error) {
-	d, err := loop.Find(im.File)
+func (im *opened) still(ctx context.Context, f func() error) (err error) {
+	d, err := im.attached(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,8 @@ func copySparse(ctx context.Context, to, from *os.File) error {
 	return nil
 }
 
-// Clone makes an image at the path to from a snapshot, with a UUID of its own: both can be mounted at once.
+// Clone makes an image at the path to from a snapshot, with UUIDs of its own: both can be mounted at once. A clone of an encrypted
+// image has the same key.
 func Clone(ctx context.Context, snapshot, to string, o SnapshotOptions) error {
 	im, err := open(ctx, snapshot)
 	if err != nil {
@@ -109,14 +111,50 @@ func Clone(ctx context.Context, snapshot, to string, o SnapshotOptions) error {
 	}
 	defer im.Close()
 	return create(to, func(f *os.File) error {
-		if err := im.still(func() error { return duplicate(ctx, f, im.File, o) }); err != nil {
+		if err := im.still(ctx, func() error { return duplicate(ctx, f, im.File, o) }); err != nil {
 			return err
+		}
+		if im.header != nil {
+			return settleEncrypted(ctx, f, o.Key)
 		}
 		if err := settle(ctx, f); err != nil {
 			return err
 		}
 		return filesystem.NewUUID(ctx, f.Name(), im.super.Kind)
 	})
+}
+
+// settleEncrypted gives an encrypted copy new UUIDs: LUKS, and the file system in it.
+func settleEncrypted(ctx context.Context, f *os.File, k key.Source) error {
+	if err := luks.NewUUID(ctx, f.Name()); err != nil {
+		return err
+	}
+	im := &opened{File: f}
+	if err := im.read(f.Name()); err != nil {
+		return err
+	}
+	d, err := im.attach(ctx, k)
+	if err != nil {
+		return err
+	}
+	switch im.super.Kind {
+	case filesystem.XFS:
+		err = filesystem.Settle(d.File)
+	case filesystem.Btrfs:
+		err = clean(f, im.super)
+	}
+	if err == nil {
+		err = filesystem.NewUUID(ctx, d.Name(), im.super.Kind)
+	}
+	return errors.Join(err, d.end(ctx))
+}
+
+// clean refuses a btrfs whose journal is to be replayed. Beside the original, the kernel would take it for the same file system.
+func clean(f *os.File, s filesystem.Super) error {
+	if s.Dirty {
+		return fmt.Errorf("%s was taken while it was written to: mount it alone once, and take a snapshot of that", f.Name())
+	}
+	return nil
 }
 
 // settle replays the journal of an image that isn't mounted, so that its UUID can be changed. A frozen xfs has one to be replayed.
@@ -129,21 +167,13 @@ func settle(ctx context.Context, f *os.File) error {
 	case filesystem.Ext4:
 		return filesystem.Check(ctx, f, s)
 	case filesystem.Btrfs:
-		if s.Dirty { // Beside the original, the kernel would take it for the same file system.
-			return fmt.Errorf("%s was taken while it was written to: mount it alone once, and take a snapshot of that", f.Name())
-		}
-		return nil
+		return clean(f, s)
 	}
 	d, err := loop.Attach(f)
 	if err != nil {
 		return err
 	}
-	file := loop.File(d.Name())
-	err = errors.Join(filesystem.Settle(d), d.Close())
-	for end := time.Now().Add(clearWait); loop.File(d.Name()) == file && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	return err
+	return errors.Join(filesystem.Settle(d), (&disk{d, d}).end(ctx))
 }
 
 // Restore replaces an image, which must not be mounted, by a snapshot of it. It may be missing.

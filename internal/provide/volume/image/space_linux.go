@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/host/eintr"
 	"plimsoll/internal/host/filesystem"
+	"plimsoll/internal/host/luks"
 )
 
 // Usage returns the space of a mounted volume. Its size is less than the capacity by the file system's own needs.
@@ -67,7 +68,7 @@ func folder(target string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m == nil || !strings.HasPrefix(m.Source, "/dev/loop") {
+	if m == nil || !strings.HasPrefix(m.Source, "/dev/loop") && luks.NameOf(m.Source) == "" {
 		return nil, fmt.Errorf("no volume's image is mounted on %s: mount it first", target)
 	}
 	f, err := os.OpenFile(target, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/host/filesystem"
-	"plimsoll/internal/host/loop"
+	"plimsoll/internal/provide/volume/key"
 	"plimsoll/internal/text/refusal"
 )
 
@@ -18,8 +18,8 @@ const restoringName = "restoring"
 
 // Subsnapshot takes a snapshot of a volume with btrfs, mounted or not, as a subvolume beside its folder: Subpath. It needs no freezing:
 // btrfs does it in one transaction.
-func Subsnapshot(ctx context.Context, path, name string) error {
-	return within(ctx, path, func(t *filesystem.Tree, snapshots *os.File) error {
+func Subsnapshot(ctx context.Context, path, name string, k key.Source) error {
+	return within(ctx, path, k, func(t *filesystem.Tree, snapshots *os.File) error {
 		data, err := t.Folder(dataName, true)
 		if err != nil {
 			return err
@@ -30,16 +30,16 @@ func Subsnapshot(ctx context.Context, path, name string) error {
 }
 
 // Subremove removes a snapshot that Subsnapshot has taken. One that is missing is no error.
-func Subremove(ctx context.Context, path, name string) error {
-	return within(ctx, path, func(_ *filesystem.Tree, snapshots *os.File) error {
+func Subremove(ctx context.Context, path, name string, k key.Source) error {
+	return within(ctx, path, k, func(_ *filesystem.Tree, snapshots *os.File) error {
 		return filesystem.RemoveSubvolume(snapshots, name)
 	})
 }
 
 // Subrestore replaces a volume's folder by a snapshot that Subsnapshot has taken. It must not be mounted. A kill leaves the old folder or
 // the new one.
-func Subrestore(ctx context.Context, path, name string) error {
-	return within(ctx, path, func(t *filesystem.Tree, snapshots *os.File) error {
+func Subrestore(ctx context.Context, path, name string, k key.Source) error {
+	return within(ctx, path, k, func(t *filesystem.Tree, snapshots *os.File) error {
 		return replaceFolder(t, snapshots, name)
 	})
 }
@@ -67,7 +67,7 @@ func Subclone(ctx context.Context, path, name, to string, o SnapshotOptions) err
 	if err := Clone(ctx, path, to, o); err != nil {
 		return err
 	}
-	return within(ctx, to, func(t *filesystem.Tree, snapshots *os.File) error {
+	return within(ctx, to, o.Key, func(t *filesystem.Tree, snapshots *os.File) error {
 		if err := replaceFolder(t, snapshots, name); err != nil {
 			return err
 		}
@@ -79,31 +79,35 @@ func Subclone(ctx context.Context, path, name, to string, o SnapshotOptions) err
 	})
 }
 
-// within calls f with the file system of an image with btrfs, mounted or not, and the folder of its snapshots.
-func within(ctx context.Context, path string, f func(t *filesystem.Tree, snapshots *os.File) error) error {
+// within calls f with the file system of an image with btrfs, mounted or not, and the folder of its snapshots. An encrypted image needs its key, unless it is
+// mounted.
+func within(ctx context.Context, path string, k key.Source, f func(t *filesystem.Tree, snapshots *os.File) error) error {
 	im, err := open(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer im.Close()
-	if im.super.Kind != filesystem.Btrfs {
-		return &refusal.Error{What: "a snapshot inside " + path, Why: string(im.super.Kind) + " has none", Fix: "make the volume with btrfs, or take a snapshot of the image"}
+	if im.header == nil && im.super.Kind != filesystem.Btrfs { // Without a repair of it.
+		return im.noBtrfs()
 	}
-	d, err := loop.Find(im.File)
+	d, err := im.attached(ctx)
 	if err == nil && d == nil {
-		d, err = im.attach(ctx)
+		d, err = im.attach(ctx, k)
 	}
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	if im.super.Kind != filesystem.Btrfs {
+		return im.noBtrfs()
+	}
 	t, err := im.tree(d)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
 	// The volume's folder first: a file system that has others alone is damaged.
-	if err := im.notLost(t); err != nil {
+	if err := im.notLost(d, t); err != nil {
 		return err
 	}
 	data, err := t.Folder(dataName, true)
@@ -122,4 +126,9 @@ func within(ctx context.Context, path string, f func(t *filesystem.Tree, snapsho
 		return err
 	}
 	return nil
+}
+
+// noBtrfs refuses snapshots inside other file systems.
+func (im *opened) noBtrfs() error {
+	return &refusal.Error{What: "a snapshot inside " + im.Name(), Why: string(im.super.Kind) + " has none", Fix: "make the volume with btrfs, or take a snapshot of the image"}
 }

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/loop"
+	"plimsoll/internal/host/luks"
 )
 
 const (
@@ -21,17 +22,22 @@ const (
 	clearWait = 30 * time.Second
 )
 
-// Unmount unmounts an image from a folder, and waits until its loop device is detached. If it isn't mounted, nothing happens. If it
+// Unmount unmounts an image from a folder, and waits until its devices are gone. If it isn't mounted, nothing happens. If it
 // is in use, the error is a *BusyError.
 func Unmount(ctx context.Context, target string) error {
 	at, err := mountedAt(target)
 	if err != nil || at == nil {
 		return err
 	}
-	if !strings.HasPrefix(at.Source, "/dev/loop") {
+	name := luks.NameOf(at.Source)
+	below := luks.Below(name)
+	if name == "" && strings.HasPrefix(at.Source, "/dev/loop") {
+		below = at.Source
+	}
+	if below == "" {
 		return &os.PathError{Op: "unmount", Path: target, Err: errors.New("no volume's image is mounted there, but " + at.FSType + " of " + at.Source)}
 	}
-	file := loop.File(at.Source)
+	file := loop.File(below)
 	seen := filesOf(target)
 	err = unix.Unmount(target, unix.UMOUNT_NOFOLLOW)
 	for end := time.Now().Add(busyWait); errors.Is(err, unix.EBUSY) && time.Now().Before(end) && ctx.Err() == nil; err = unix.Unmount(target, unix.UMOUNT_NOFOLLOW) {
@@ -43,11 +49,15 @@ func Unmount(ctx context.Context, target string) error {
 	if err != nil {
 		return &os.PathError{Op: "unmount", Path: target, Err: err}
 	}
-	return cleared(ctx, at, target, file, seen)
+	if err := cleared(ctx, at, target, below, file, seen); err != nil {
+		return err
+	}
+	luks.Forget(name)
+	return nil
 }
 
-// cleared waits until a device has another file, or none.
-func cleared(ctx context.Context, at *device.Mount, target, file string, seen []uint64) error {
+// cleared waits until the loop device below a mount that was ended has another file, or none.
+func cleared(ctx context.Context, at *device.Mount, target, below, file string, seen []uint64) error {
 	mounts, err := device.Host().Mounts()
 	if err != nil {
 		return err
@@ -58,7 +68,7 @@ func cleared(ctx context.Context, at *device.Mount, target, file string, seen []
 		}
 	}
 	wait := time.Millisecond
-	for end := time.Now().Add(clearWait); loop.File(at.Source) == file && file != ""; wait = min(2*wait, 20*time.Millisecond) {
+	for end := time.Now().Add(clearWait); loop.File(below) == file && file != ""; wait = min(2*wait, 20*time.Millisecond) {
 		if time.Now().After(end) || ctx.Err() != nil {
 			return &BusyError{Target: target, Unmounted: true, Users: users(at, seen)}
 		}
