@@ -141,7 +141,7 @@ advisory or unsupported here, and why.`,
 			for _, u := range v.Mounts {
 				line("mount", u.ID+", since "+u.Since.Local().Format("2006-01-02 15:04:05"))
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s\n%s", b.String(), report.Text())
+			_, err = fmt.Fprintf(a.stdout, "%s\n%s", b.String(), report.Table())
 			return err
 		},
 	}

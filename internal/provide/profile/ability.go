@@ -145,8 +145,17 @@ func refuse(r Report, here error) error {
 	return &refusal.Error{What: what, Why: strings.Join(why, "; "), Fix: "to go without, write optional: [" + strings.Join(keys, ", ") + "] in the profile"}
 }
 
-// Text is the report for people.
+// Text is the report for people, of a volume that is not made yet.
 func (r Report) Text() string {
+	text := r.Table()
+	if r.Refused == "" {
+		text += fmt.Sprintf("\nA volume would be made: %s.\n", r.sum())
+	}
+	return text
+}
+
+// Table is the answer to each key, for people.
+func (r Report) Table() string {
 	var b strings.Builder
 	table := layout.Table{Head: []string{"KEY", "VALUE", "LEVEL", "WHY"}}
 	for _, a := range r.Keys {
@@ -161,9 +170,6 @@ func (r Report) Text() string {
 		table.Add(a.Key, a.Value, level, why)
 	}
 	table.Write(&b)
-	if r.Refused == "" {
-		fmt.Fprintf(&b, "\nA volume would be made: %s.\n", r.sum())
-	}
 	return b.String()
 }
 
