@@ -52,3 +52,11 @@ func atLeast(n int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// oneOrTwo makes other numbers of arguments than a name, and perhaps a file, an error of usage.
+func oneOrTwo(cmd *cobra.Command, args []string) error {
+	if err := atLeast(1, "a name")(cmd, args); err != nil {
+		return err
+	}
+	return atMost(2, "a name and a file")(cmd, args)
+}

@@ -119,7 +119,7 @@ func TestManualRuns(t *testing.T) {
 	}
 	var runs []subtest
 	for _, line := range lines {
-		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) || daemonLine.MatchString(line) || checkLine.MatchString(line) || profileLine.MatchString(line) || copyLine.MatchString(line) {
+		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) || daemonLine.MatchString(line) || checkLine.MatchString(line) || profileLine.MatchString(line) || copyLine.MatchString(line) || volumeLine.MatchString(line) {
 			continue
 		}
 		runs = append(runs, subtest{line, func(t *testing.T) {

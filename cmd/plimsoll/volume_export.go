@@ -25,7 +25,7 @@ and holes are kept.`,
 		Example: `  plimsoll volume export db db.tar
   plimsoll volume export db | ssh other plimsoll volume import db -`,
 		ValidArgsFunction: a.completeVolume,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              oneOrTwo,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.volumes()
 			if err != nil {

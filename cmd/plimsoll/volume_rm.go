@@ -19,7 +19,7 @@ func (a *app) volumeRmCommand() *cobra.Command {
 		Example: `  plimsoll volume rm logs
   plimsoll volume rm logs --now`,
 		ValidArgsFunction: a.completeVolume,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              atLeast(1, "the name of a volume at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.volumes()
 			if err != nil {
