@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"time"
 
 	"plimsoll/internal/provide/volume"
@@ -145,8 +146,12 @@ func (p *Plugin) create(ctx context.Context, q request) (answer, error) {
 	return answer{}, err
 }
 
+// isAnonymous finds the names that Docker makes up for volumes without one (stringid.GenerateRandomID in moby).
+var isAnonymous = regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString
+
+// remove keeps the data for a while, but not that of an anonymous volume: it went with its container, and nobody knows its name.
 func (p *Plugin) remove(ctx context.Context, q request) (answer, error) {
-	return answer{}, p.Volumes.Remove(ctx, q.Name, false)
+	return answer{}, p.Volumes.Remove(ctx, q.Name, isAnonymous(q.Name))
 }
 
 func (p *Plugin) mount(ctx context.Context, q request) (answer, error) {

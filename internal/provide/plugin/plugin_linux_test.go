@@ -201,6 +201,26 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestRemove: a removed volume's data stays for a while, that of an anonymous one goes.
+func TestRemove(t *testing.T) {
+	l := newLab(t)
+	for name, kept := range map[string]int{"db": 1, strings.Repeat("0f", 32): 0} {
+		if code, body := l.do("VolumeDriver.Create", request{Name: name, Opts: map[string]string{"capacity": "32MiB"}}); code != 200 {
+			t.Fatal(body)
+		}
+		if code, body := l.do("VolumeDriver.Remove", request{Name: name}); code != 200 {
+			t.Fatal(body)
+		}
+		list, err := l.volumes.Trash()
+		if err != nil || len(list) != kept {
+			t.Errorf("after the removal of %.10s: %d volumes in the trash, %v; want %d", name, len(list), err, kept)
+		}
+		if _, err := l.volumes.Empty(t.Context(), true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestListen: a socket without a process is replaced; one with a process, or another file, is not.
 func TestListen(t *testing.T) {
 	dir := t.TempDir()
