@@ -188,7 +188,7 @@ func (a *app) snapshotRestoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore VOLUME ID",
 		Short: "Give a volume the data of a snapshot",
-		Long: `Give a volume, which nobody may use, the data of one of its snapshots. The state before
+		Long: `Give a volume that nobody uses the data of one of its snapshots. The state before
 is kept as another snapshot, unless --discard is given.`,
 		Example:           "  plimsoll volume snapshot restore db 20260131-235900",
 		ValidArgsFunction: a.completeSnapshot,

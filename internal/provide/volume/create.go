@@ -74,6 +74,10 @@ func (s *Volumes) CreateWith(ctx context.Context, name string, where Where, p *p
 		if err != nil {
 			return err
 		}
+		// A folder of a server may have another machine's data.
+		if there, err := os.ReadDir(m.Root); err != nil || len(there) > 0 {
+			return errors.Join(err, usage.Errorf("%s has files already: choose another name", m.Root))
+		}
 		if err := fill(ctx, m.Root); err != nil {
 			if space, bad := b.space(v); bad == nil && space.Size > 0 && space.Used >= space.Size/100*95 {
 				err = fmt.Errorf("the volume is full: give it a larger capacity than %s: %w", v.Profile.Asked("capacity"), err)
@@ -177,14 +181,19 @@ func (s *Volumes) storable(v Volume) error {
 
 // begin records a volume that is to be made, if it may be.
 func (s *Volumes) begin(ctx context.Context, v *Volume) error {
-	return s.admitted(ctx, v.Profile, func() error {
+	return s.admitted(ctx, *v, func() error {
 		if err := s.permitted(v); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(v.Folder), 0o711); err != nil {
 			return err
 		}
-		return s.record(ctx, v)
+		if s.counts(*v) {
+			if err := s.choose(v); err != nil {
+				return err
+			}
+		}
+		return s.journal.Keep(ctx, Kind, v.Name, v)
 	})
 }
 
@@ -214,20 +223,6 @@ func (s *Volumes) make(ctx context.Context, v *Volume, data func(context.Context
 		}
 	}
 	return errors.Join(fmt.Errorf("volume %s: %w", v.Name, err), s.undoMake(context.WithoutCancel(ctx), *v))
-}
-
-// record records a volume that is about to be made. One with a project is recorded before another one can choose the same.
-func (s *Volumes) record(ctx context.Context, v *Volume) error {
-	keep := func() error { return s.journal.Keep(ctx, Kind, v.Name, v) }
-	if v.Backend != "directory" || s.Machine.Quota(filepath.Dir(v.Folder)) != nil {
-		return keep()
-	}
-	return s.journal.Alone(ctx, Kind, func() error {
-		if err := s.choose(v); err != nil {
-			return err
-		}
-		return keep()
-	})
 }
 
 // undoFill removes a part of a volume's data, of which no user knows.

@@ -87,6 +87,11 @@ func (d directory) space(v Volume) (s Space, err error) {
 	return s, err
 }
 
+// counts reports whether the file system is to count what the volume, which is not made yet, holds.
+func (s *Volumes) counts(v Volume) bool {
+	return v.Backend == "directory" && s.Machine.Quota(filepath.Dir(v.Folder)) == nil
+}
+
 // choose gives a volume that is about to be made a project that no other has. The caller is alone with the choice.
 func (s *Volumes) choose(v *Volume) error {
 	taken := map[quota.Project]bool{}

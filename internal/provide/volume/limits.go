@@ -136,8 +136,7 @@ func (s *Volumes) HoldLimits(ctx context.Context, skip func(name string) bool) (
 		}
 		bad = s.soon(ctx, v.Name, func(ctx context.Context, v Volume) error {
 			done = append(done, "volume "+v.Name+": its limits are set again")
-			_, err := s.limit(ctx, v)
-			return err
+			return s.limitNoted(ctx, v)
 		})
 		err = errors.Join(err, bad)
 	}

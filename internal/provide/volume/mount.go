@@ -33,18 +33,32 @@ func (s *Volumes) Mount(ctx context.Context, name, id string) (m Mounted, err er
 		if m, err = b.mount(ctx, v); err != nil {
 			return errors.Join(err, s.keepUses(context.WithoutCancel(ctx), name, before))
 		}
-		// The data must be reachable also where a limit can't be had.
-		note, bad := s.limit(ctx, v)
-		if bad != nil {
-			note = bad.Error()
+		if m.Note != u.Note {
+			u.Note = m.Note
+			if err := s.keepUses(ctx, name, u); err != nil {
+				return err
+			}
 		}
-		if m.Note = joined(m.Note, note); m.Note == u.Note {
-			return nil
-		}
-		u.Note = m.Note
-		return s.keepUses(ctx, name, u)
+		// The data must be reachable also where a limit can't be had: the note says it.
+		_ = s.limitNoted(ctx, v)
+		m.Note, err = s.Note(name)
+		return err
 	})
 	return m, err
+}
+
+// limitNoted is limit for a volume with users: what doesn't hold now stands in their record.
+func (s *Volumes) limitNoted(ctx context.Context, v Volume) error {
+	note, err := s.limit(ctx, v)
+	if err != nil {
+		note = err.Error()
+	}
+	u, bad := s.uses(v.Name)
+	if bad != nil || u.Unheld == note || len(u.List) == 0 {
+		return errors.Join(err, bad)
+	}
+	u.Unheld = note
+	return errors.Join(err, s.keepUses(ctx, v.Name, u))
 }
 
 // joined are two notes, each of which may be empty.
@@ -165,7 +179,7 @@ func (s *Volumes) lastUse() time.Time {
 // Note says what isn't as the profile promises since the volume was mounted; "" if all is.
 func (s *Volumes) Note(name string) (string, error) {
 	u, err := s.uses(name)
-	return u.Note, err
+	return joined(u.Note, u.Unheld), err
 }
 
 // Root is where a volume's data is reachable, "" if it isn't mounted.

@@ -13,7 +13,7 @@ import (
 // stale is how old a use must be before Reconcile looks for its container: Docker mounts a volume some seconds before the container has it.
 const stale = 5 * time.Minute
 
-// ByHand begins the ids of "plimsoll volume mount": such a use ends by hand alone.
+// ByHand is the id of "plimsoll volume mount": such a use ends by hand alone.
 const ByHand = "by-hand"
 
 // Reconcile ends the uses of which Docker has told nothing: by a daemon that was killed, or by an earlier boot. A volume that no container's mount

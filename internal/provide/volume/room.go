@@ -66,9 +66,10 @@ func (s *Volumes) CheckVolume(v Volume) (profile.Report, error) {
 	return profile.Check(&v.Profile, b, machine{s.Machine, s, v.Name}, s.Folder()), nil
 }
 
-// admitted calls f, which checks a guarantee and records it, while no other process does: two may fit each by itself.
-func (s *Volumes) admitted(ctx context.Context, p profile.Profile, f func() error) error {
-	if p.IOPS.Min == 0 {
+// admitted calls f, which checks a volume and records it. If it has a guarantee, or is to get a project, no other process does so meanwhile: two
+// guarantees may fit each by itself, and two volumes would choose one project.
+func (s *Volumes) admitted(ctx context.Context, v Volume, f func() error) error {
+	if v.Profile.IOPS.Min == 0 && !s.counts(v) {
 		return f()
 	}
 	return s.journal.Alone(ctx, Kind, f)

@@ -181,8 +181,14 @@ func (s *Volumes) restore(ctx context.Context, v Volume) (Volume, error) {
 	return v, s.keep(ctx, v)
 }
 
-// deleteData deletes a volume's folder, which may be in the trash.
+// deleteData deletes a volume's folder, which may be in the trash. What is mounted in it stays: on a server it may be another machine's data.
 func deleteData(v Volume, folder string) error {
+	mount := filepath.Join(folder, filepath.Base(v.target()))
+	if at, err := mountedAt(mount); err != nil {
+		return err
+	} else if at != "" {
+		return fmt.Errorf("something is mounted on %s: unmount it first", mount)
+	}
 	return errors.Join(release(v, folder), os.RemoveAll(folder))
 }
 

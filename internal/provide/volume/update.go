@@ -37,7 +37,7 @@ func (s *Volumes) Update(ctx context.Context, name string, options map[string]st
 		if err != nil {
 			return err
 		}
-		err = s.admitted(ctx, v.Profile, func() error {
+		err = s.admitted(ctx, v, func() error {
 			if err := s.changeable(now, v); err != nil {
 				return err
 			}
@@ -49,8 +49,7 @@ func (s *Volumes) Update(ctx context.Context, name string, options map[string]st
 		if err != nil {
 			return err
 		}
-		_, err = s.limit(context.WithoutCancel(ctx), v)
-		return err
+		return s.limitNoted(context.WithoutCancel(ctx), v)
 	})
 	return v, err
 }

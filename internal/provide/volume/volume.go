@@ -89,8 +89,9 @@ type Use struct {
 // uses are the users of a volume in one boot of the machine: mounts don't outlive it.
 type uses struct {
 	Boot string `json:"boot"`
-	// Note says what isn't as the profile promises since it was mounted, such as a limit that can't be set.
-	Note string `json:"note,omitempty"`
+	// Note says what isn't as it should be since it was mounted, and Unheld which limits can't be set, or are not yet.
+	Note   string `json:"note,omitempty"`
+	Unheld string `json:"unheld,omitempty"`
 	// Ending is set while the volume is unmounted: what works in it must end.
 	Ending bool  `json:"ending,omitempty"`
 	List   []Use `json:"list"`

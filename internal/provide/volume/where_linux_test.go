@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -60,6 +61,15 @@ func TestNFS(t *testing.T) {
 	if got := content(there.Root, "file"); got != "hello" {
 		t.Errorf("another machine sees %q", got)
 	}
+	// A copy never goes into another machine's data, and its failure removes nothing of it.
+	third := lab(t)
+	where, p, err := third.Options(options)
+	must(t, err)
+	_, err = third.CreateWith(t.Context(), "shared", where, p, func(context.Context, string) error { return nil })
+	says(t, err, "has files already")
+	if got := content(m.Root, "file"); got != "hello" {
+		t.Errorf("after a copy that was refused, there is %q", got)
+	}
 	must(t, other.Unmount(t.Context(), "shared", "two"))
 	must(t, other.Remove(t.Context(), "shared", true))
 	if got := content(m.Root, "file"); got != "hello" {
@@ -96,6 +106,7 @@ func TestDirectoryQuota(t *testing.T) {
 	if next := s.made(t, "next", plain, "filesystem=xfs"); next.Project == v.Project {
 		t.Error("two volumes have one project")
 	}
+	s.made(t, "guaranteed", plain, "filesystem=xfs", "iops.min=100") // It is admitted and counted under one lock.
 	m, err := s.Mount(t.Context(), "small", "one")
 	must(t, err)
 	data := make([]byte, 40<<20)
@@ -117,5 +128,25 @@ func TestDirectoryQuota(t *testing.T) {
 	must(t, s.Remove(t.Context(), "small", true))
 	if again := s.made(t, "again", plain, "filesystem=xfs"); again.Project != v.Project {
 		t.Errorf("the project %d of a removed volume is not free again: %d", v.Project, again.Project)
+	}
+}
+
+// TestMountedStays: what is mounted in a volume's folder is never deleted with it.
+func TestMountedStays(t *testing.T) {
+	s := lab(t)
+	v := s.made(t, "db", plain)
+	must(t, os.Mkdir(v.target(), 0o755))
+	must(t, unix.Mount("none", v.target(), "tmpfs", 0, ""))
+	must(t, put(v.target(), "file", "another's"))
+	says(t, s.Remove(t.Context(), "db", true), "is mounted", "unmount it first")
+	if got := content(v.target(), "file"); got != "another's" {
+		t.Errorf("there is %q", got)
+	}
+	must(t, unix.Unmount(v.target(), 0))
+	if err := s.Remove(t.Context(), "db", true); err != nil && !isUnknown(err) { // The next call completes the removal.
+		t.Error(err)
+	}
+	if left := s.files(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
