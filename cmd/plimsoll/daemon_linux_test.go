@@ -180,7 +180,7 @@ func TestDaemon(t *testing.T) {
 		texttest.Has(t, r.stdout, words, r.stderr)
 	}
 	show("write_bps=8MiB")
-	if r := plimsoll(t, t.Context(), dir, "", "limit", "show", "--run", run); !strings.Contains(r.stdout, "write_bps=8MiB   plimsoll daemon, which has ended, rule web") {
+	if r := plimsoll(t, t.Context(), dir, "", "limit", "show", "--run", run); !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "write_bps=8MiB plimsoll daemon, which has ended, rule web") {
 		t.Errorf("limit show without the daemon, want its rule:\n%s%s", r.stdout, r.stderr)
 	}
 	put("rules:\n- {name: small, match: {name: web}, limits: {memory: 64MiB}}\n")
